@@ -1,0 +1,47 @@
+"""Instants: integer microseconds since the Unix epoch, UTC.
+
+Unit    microseconds, so that windows are exact and every platform agrees on them
+Errors  ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+SECOND_US: Final = 1_000_000
+HOUR_US: Final = 3_600 * SECOND_US
+DAY_US: Final = 24 * HOUR_US
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_REMEMBERED: Final = 8_192
+_parsed: dict[str, int | None] = {}
+
+
+def parse_instant(text: str) -> int | None:
+    """Read an RFC 3339 date-time, or a date as its UTC midnight; a date-time without an offset is taken as UTC."""
+    if text in _parsed:
+        return _parsed[text]
+    if len(_parsed) >= _REMEMBERED:
+        _parsed.clear()
+    try:
+        moment = datetime.fromisoformat(text)
+        at = instant_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        at = None
+    _parsed[text] = at
+    return at
+
+
+def instant_of(moment: datetime) -> int:
+    """Microseconds of an aware datetime, without passing through a float."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def datetime_of(at: int) -> datetime:
+    """The aware UTC datetime of an instant."""
+    return _EPOCH + timedelta(microseconds=at)
+
+
+def format_instant(at: int) -> str:
+    """``YYYY-MM-DDTHH:MM:SS.mmmZ``, the form every answer and every hashed body uses."""
+    return datetime_of(at).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -1,0 +1,166 @@
+"""What applying log entries leads to: the rows that the store commits, in one transaction with the log offset.
+
+Field order here is column order in the store's tables (``store/duck/schema.py`` is generated from these Structs).
+Instants are microseconds since the epoch, money is integer cents.
+"""
+
+import msgspec
+
+
+class EventRow(msgspec.Struct, frozen=True, gc=False):
+    """One bank event taken in. ``result`` is applied, stale, duplicate, stored, unusable or unknown."""
+
+    tenant_id: str
+    program_id: str
+    shard: int
+    offset: int
+    event_id: str
+    type: str
+    family: str
+    created_at: int
+    appended_at: int
+    result: str
+    body_digest: str
+
+
+class TransferRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a transfer; the one with the highest offset is the newest."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    rail: str
+    direction: str
+    type: str | None
+    amount_cents: int
+    currency: str
+    status: str
+    entity_id: str | None
+    account_id: str | None
+    counterparty_id: str | None
+    counterparty_country: str | None
+    sec_code: str | None
+    return_code: str | None
+    returned_at: int | None
+    effective_at: int | None
+    bank_created_at: int
+    card_decision_reason: str | None
+    score: int | None
+    score_band: str | None
+    score_version: str | None
+    score_n: int | None
+    score_confidence: float | None
+    scored_at: int | None
+    scored_offset: int | None  # which transfer_features row holds the inputs
+    updated_at: int
+
+
+class EntityRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of an entity. Tuples are JSON text; ``raw`` is JSON text without account numbers."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    type: str
+    name: str
+    verification_status: str
+    is_high_risk: bool
+    pep_status: str
+    requires_screening: bool
+    review_reasons: str
+    last_screened_at: int | None
+    country_code: str | None
+    legal_type: str | None
+    expected_payment_rails: str
+    raw: str
+    created_at: int
+    updated_at: int
+
+
+class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a counterparty."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    name: str | None
+    routing_number: str | None
+    account_last4: str | None
+    country_code: str | None
+    raw: str
+    first_seen_at: int | None
+    updated_at: int
+
+
+class AccountRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a bank account."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    entity_id: str | None
+    type: str | None
+    status: str | None
+    raw: str
+    updated_at: int
+
+
+class ProgramRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a program, as the shard's log carried it; ``body`` is the Program's JSON."""
+
+    tenant_id: str
+    id: str
+    shard: int
+    offset: int
+    slug: str
+    body: str
+    updated_at: int
+
+
+class PreflightRow(msgspec.Struct, frozen=True, gc=False):
+    """A recorded pre-flight; ``body`` is the PreflightRecord's JSON."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    decision: str
+    score: int | None
+    band: str
+    degraded: bool
+    latency_ms: int
+    idempotency_key: str | None
+    body: str
+    created_at: int
+
+
+class PreflightMatchRow(msgspec.Struct, frozen=True, gc=False):
+    """A pre-flight and the transfer that landed for it."""
+
+    tenant_id: str
+    program_id: str
+    preflight_id: str
+    shard: int
+    offset: int
+    transfer_id: str
+    matched_at: int
+
+
+class QuarantineRow(msgspec.Struct, frozen=True, gc=False):
+    """An entry that could not be applied; its bytes stay in the log at this offset."""
+
+    program_id: str
+    shard: int
+    offset: int
+    kind: str
+    appended_at: int
+    error: str

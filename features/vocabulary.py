@@ -1,0 +1,75 @@
+"""The closed sets of words that the interface uses."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Rail(StrEnum):
+    ACH = "ach"
+    WIRE = "wire"
+    REALTIME = "realtime"
+    BOOK = "book"
+    INTL_WIRE = "intl_wire"
+    CHECK = "check"
+    CARD = "card"
+
+
+class Direction(StrEnum):
+    INCOMING = "incoming"
+    OUTGOING = "outgoing"
+
+
+class AchType(StrEnum):
+    CREDIT = "CREDIT"
+    DEBIT = "DEBIT"
+
+
+class Band(StrEnum):
+    CLEAR = "clear"
+    REVIEW = "review"
+    HOLD = "hold"
+    UNSCORED = "unscored"
+
+
+class Decision(StrEnum):
+    CLEAR = "clear"
+    REVIEW = "review"
+    HOLD = "hold"
+
+
+class ProgramSource(StrEnum):
+    BANK = "bank"
+    SIMULATED = "simulated"
+
+
+class EntityType(StrEnum):
+    PERSON = "PERSON"
+    BUSINESS = "BUSINESS"
+
+
+class VerificationStatus(StrEnum):
+    UNVERIFIED = "UNVERIFIED"
+    PENDING = "PENDING"
+    MANUAL_REVIEW = "MANUAL_REVIEW"
+    VERIFIED = "VERIFIED"
+    DENIED = "DENIED"
+
+
+class PepStatus(StrEnum):
+    NOT_CHECKED = "not_checked"
+    NO = "no"
+    YES = "yes"
+    POTENTIAL = "potential"
+
+
+REVIEW_FROM: Final = 30
+HOLD_FROM: Final = 70
+
+
+def band_of(score: int | None) -> Band:
+    """clear 0-29, review 30-69, hold 70-100; a score that was not measured is unscored, never clear."""
+    if score is None:
+        return Band.UNSCORED
+    if score >= HOLD_FROM:
+        return Band.HOLD
+    return Band.REVIEW if score >= REVIEW_FROM else Band.CLEAR
