@@ -1,0 +1,64 @@
+# Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench lock clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+CODE := $(wildcard features store flows api tests demo bench)
+
+help:
+	@echo "make setup   .venv with the pinned dependencies"
+	@echo "make demo    the service and a simulated bank, on http://127.0.0.1:8080"
+	@echo "make test    the tests"
+	@echo "make check   format, lint, types, import rules"
+	@echo "make bench   the benchmarks"
+	@echo "make lock    pin the dependencies again after a change of pyproject.toml"
+
+setup: $(STAMP)
+
+# A half-made .venv never counts as installed: the stamp is the last thing written.
+$(STAMP): pyproject.toml requirements.lock
+	@set -e; \
+	python=; \
+	for name in $(PYTHON) python3.12 python3.11 python3 python; do \
+	  if "$$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null; \
+	  then python=$$name; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "Clearhold needs Python 3.11 or 3.12 with venv, and found neither; name one with: make setup PYTHON=..." >&2; \
+	  exit 1; \
+	fi; \
+	echo "Setting up $(VENV), from $$("$$python" --version)"; \
+	$(PY) -c 'import pip, sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null || \
+	  "$$python" -m venv --clear $(VENV); \
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	touch $(STAMP)
+
+demo: setup
+	$(PY) -m demo
+
+test: setup
+	$(PY) -m pytest
+
+check: setup
+	$(PY) -m ruff format --check $(CODE)
+	$(PY) -m ruff check $(CODE)
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+format: setup
+	$(PY) -m ruff format $(CODE)
+	$(PY) -m ruff check --fix $(CODE)
+
+bench: setup
+	$(PY) -m bench
+
+# Names, versions and hashes only. uv comes from wherever the person who changes a dependency has it.
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --quiet --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) build clearhold.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
