@@ -1,0 +1,81 @@
+"""Bank events that carry an entity, a counterparty or a bank account.
+
+Errors  none: an object without a usable id is None; any other odd field is read as not said
+"""
+
+from typing import Any, Final
+
+from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
+from features.bank.fields import country, country_in, flag, instant, mapping, name, text, texts, word
+from features.bank.masking import last_four
+from features.bank.transfers import country_of_counterparty
+from features.vocabulary import EntityType, PepStatus, VerificationStatus
+
+_STATUS_OF_SUFFIX: Final = {
+    "verification.pending": VerificationStatus.PENDING.value,
+    "verification.manual_review": VerificationStatus.MANUAL_REVIEW.value,
+    "verification.verified": VerificationStatus.VERIFIED.value,
+    "verification.denied": VerificationStatus.DENIED.value,
+}
+
+
+def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
+    """An ``identity.*`` event; only the fields that are present are said."""
+    entity_id = text(data.get("id")) or text(data.get("entity_id"))
+    if entity_id is None:
+        return None
+    person, business = mapping(data.get("person_details")), mapping(data.get("business_details"))
+    status = word(data.get("verification_status"))
+    kind = word(data.get("type"))
+    pep = text(data.get("pep_status")) or text(person.get("pep_status"))
+    return EntitySnapshot(
+        id=entity_id,
+        type=kind if kind in EntityType else (EntityType.BUSINESS.value if business else None),
+        name=name(business.get("business_name"))
+        or name(f"{person.get('first_name') or ''} {person.get('last_name') or ''}")
+        or name(data.get("name")),
+        verification_status=status if status in VerificationStatus else _STATUS_OF_SUFFIX.get(suffix),
+        is_high_risk=flag(data.get("is_high_risk")),
+        pep_status=pep.lower() if pep and pep.lower() in PepStatus else None,
+        requires_screening=flag(data.get("requires_screening")),
+        review_reasons=texts(data.get("review_reasons")),
+        last_screened_at=instant(data.get("last_screened_at")),
+        country=country_in(person.get("address"))
+        or country_in(business.get("address"))
+        or country_in(data.get("address"))
+        or country(business.get("country_of_incorporation")),
+        legal_type=text(business.get("legal_type")),
+        expected_rails=texts(business.get("expected_payment_rails")),
+        created_at=instant(data.get("created_at")),
+        updated_at=instant(data.get("updated_at")),
+    )
+
+
+def read_counterparty(data: dict[str, Any]) -> CounterpartySnapshot | None:
+    """A ``counterparty.*`` event's object."""
+    counterparty_id = text(data.get("id")) or text(data.get("counterparty_id"))
+    if counterparty_id is None:
+        return None
+    return CounterpartySnapshot(
+        id=counterparty_id,
+        name=name(data.get("name")),
+        routing=text(data.get("routing_number")),
+        last4=last_four(data.get("account_number")),
+        country=country_of_counterparty(data),
+        updated_at=instant(data.get("updated_at")),
+    )
+
+
+def read_account(suffix: str, data: dict[str, Any]) -> AccountSnapshot | None:
+    """An ``account.*`` event's object: a bank account, or an overdraft alert that names one."""
+    account_id = text(data.get("bank_account_id")) or text(data.get("id"))
+    if account_id is None:
+        return None
+    owners = texts(data.get("owners")) or ()
+    status = word(data.get("status")) or {"frozen": "FROZEN", "unfrozen": "OPEN"}.get(suffix)
+    return AccountSnapshot(
+        id=account_id,
+        owner_id=text(owners[0]) if owners else text(data.get("entity_id")),
+        type=word(data.get("type")),
+        status=status,
+    )

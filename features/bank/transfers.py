@@ -1,0 +1,178 @@
+"""Bank event to transfer snapshot, for every rail.
+
+Errors  none: an object without a usable id is not a transfer (None); any other odd field is read as not said
+Source  the bank's public object pages; checks are inverted, because "incoming debit" there means money leaving
+"""
+
+from typing import Any
+
+from features.bank.card_reasons import normalised_reason
+from features.bank.events import BankObject, TransferSnapshot
+from features.bank.fields import cents, country, country_in, instant, mapping, name, text, word
+from features.bank.masking import last_four
+from features.bank.words import (
+    RETURN_UNDONE_STATUSES,
+    STATUS_OF_CARD_SUFFIX,
+    SUFFIXES_WITHOUT_STATUS,
+    is_dishonour,
+    is_interbank_step,
+)
+from features.vocabulary import AchType, Direction, Rail
+
+
+class EventKind:
+    """An event type taken apart once: ``ach.outgoing_transfer.returned`` is rail ach, outgoing, suffix returned."""
+
+    __slots__ = ("direction", "rail", "suffix")
+
+    def __init__(self, rail: Rail, middle: str, suffix: str) -> None:
+        self.rail = rail
+        self.suffix = suffix
+        incoming = middle.startswith("incoming")
+        if rail is Rail.CHECK:
+            incoming = not incoming
+        if rail is Rail.CARD:
+            incoming = suffix == "refunded"
+        self.direction = Direction.INCOMING if incoming else Direction.OUTGOING
+
+
+def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> TransferSnapshot | None:
+    """What the event says of its transfer, or None when it names none."""
+    transfer_id = text(data.id)
+    if transfer_id is None:
+        return None
+    rail = kind.rail
+    direction = kind.direction
+    if isinstance(data.is_incoming, bool) and rail is not Rail.CHECK:
+        direction = Direction.INCOMING if data.is_incoming else Direction.OUTGOING
+    status = _status(kind, data)
+    return_code, undone, detail_at = _returns(data.return_details, status) if data.return_details else (None, False, None)
+    counterparty_id, party_name, routing, last4, party_country = _other_side(rail, direction, data)
+    return TransferSnapshot(
+        id=transfer_id,
+        rail=rail.value,
+        direction=direction.value,
+        type=_ach_type(data.type) if rail is Rail.ACH else None,
+        amount_cents=_amount(rail, data),
+        currency=word(data.currency_code) or "USD",
+        status=status,
+        entity_id=text(data.entity_id),
+        account_id=text(data.sender_bank_account_id if rail is Rail.BOOK else data.bank_account_id),
+        counterparty_id=counterparty_id,
+        counterparty_name=party_name,
+        counterparty_routing=routing,
+        counterparty_last4=last4,
+        country=party_country,
+        sec_code=(word(data.entry_class_code) or word(data.sec_code)) if rail is Rail.ACH else None,
+        return_code=return_code if rail is Rail.ACH else None,
+        return_undone=undone or status in RETURN_UNDONE_STATUSES,
+        returned_at=instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
+        effective_at=instant(data.effective_on) or instant(data.settlement_date),
+        created_at=_first_instant(data.created_at, data.initiated_at),
+        updated_at=instant(data.updated_at),
+        card_decision_reason=_card_reason(data) if rail is Rail.CARD else None,
+    )
+
+
+def _first_instant(*values: object) -> int | None:
+    for value in values:
+        at = instant(value)
+        if at is not None:
+            return at
+    return None
+
+
+def _ach_type(value: object) -> str | None:
+    found = word(value)
+    return found if found in AchType else None
+
+
+def _status(kind: EventKind, data: BankObject) -> str | None:
+    said = word(data.status)
+    if said is not None:
+        return said
+    if kind.rail is Rail.CARD:
+        return STATUS_OF_CARD_SUFFIX.get(kind.suffix)
+    if not kind.suffix or "." in kind.suffix or kind.suffix in SUFFIXES_WITHOUT_STATUS:
+        return None
+    return kind.suffix.upper()
+
+
+def _amount(rail: Rail, data: BankObject) -> int | None:
+    if rail is Rail.CHECK:
+        for value in (data.deposited_amount, data.positive_pay_amount, data.amount):
+            found = cents(value)
+            if found is not None:
+                return found
+        return None
+    return cents(data.amount)
+
+
+def _returns(details: object, status: str | None) -> tuple[str | None, bool, int | None]:
+    """The last return code that is not a step between banks, whether it was undone, and when it was made."""
+    code: str | None = None
+    undone = False
+    made_at: int | None = None
+    for item in details if isinstance(details, list) else [details]:
+        detail = mapping(item)
+        found = word(detail.get("return_code")) or word(detail.get("code"))
+        if found is None:
+            continue
+        if is_interbank_step(found):
+            undone = is_dishonour(found)
+        else:
+            code, undone, made_at = found, False, instant(detail.get("created_at"))
+    return code, undone and status != "RETURN_CONTESTED", made_at
+
+
+def _other_side(
+    rail: Rail, direction: Direction, data: BankObject
+) -> tuple[str | None, str | None, str | None, str | None, str | None]:
+    """Counterparty id, name, routing number, last four and country, from wherever the rail puts them."""
+    if rail is Rail.CARD:
+        merchant = mapping(data.merchant)
+        return text(merchant.get("id")), name(merchant.get("name")), None, None, country(merchant.get("country_code"))
+    if rail is Rail.BOOK:
+        return text(data.receiver_bank_account_id), None, None, None, None
+    embedded = mapping(data.counterparty)
+    incoming = direction is Direction.INCOMING
+    if rail is Rail.ACH:
+        inline_name = data.company_name if incoming else data.receiver_name
+        routing, number = (data.odfi_routing_number if incoming else None), None
+    elif rail is Rail.CHECK:
+        inline_name, routing, number = data.payee_name, None, None
+    elif incoming:
+        inline_name, routing, number = data.originator_name, None, data.originator_account_number
+    else:
+        inline_name, routing = data.beneficiary_name, data.creditor_agent_routing_number
+        number = data.beneficiary_account_number
+    return (
+        text(data.counterparty_id) or text(embedded.get("id")),
+        name(embedded.get("name")) or name(inline_name),
+        text(embedded.get("routing_number")) or text(routing),
+        last_four(embedded.get("account_number")) or last_four(number),
+        _country(embedded, data, incoming=incoming),
+    )
+
+
+def _country(embedded: dict[str, Any], data: BankObject, *, incoming: bool) -> str | None:
+    if embedded:
+        found = country_of_counterparty(embedded)
+        if found is not None:
+            return found
+    inline = data.originator_address if incoming else data.beneficiary_address
+    return country_in(inline) or country_in(mapping(data.wire).get("beneficiary_address"))
+
+
+def country_of_counterparty(data: dict[str, Any]) -> str | None:
+    """Its address, else its local bank's country, else the address its wires go to."""
+    return (
+        country_in(data.get("address"))
+        or country(data.get("local_bank_country_code"))
+        or country_in(mapping(data.get("wire")).get("beneficiary_address"))
+    )
+
+
+def _card_reason(data: BankObject) -> str | None:
+    said = text(data.decision_reason) or text(data.processor_reason)
+    return normalised_reason(said) if said else None

@@ -1,0 +1,106 @@
+"""A map from 128-bit keys to small integers that keeps every key for good in about 20 bytes.
+
+New keys go into a dict; when that is full they are sealed into a sorted run, and runs of similar size are merged, so
+each key is moved a handful of times ever. A run is searched through a directory of its keys' leading bits, which
+costs the same for a thousand keys and for ten million.
+
+Errors  none; keys are hashes or UUIDs, taken as unique: two different ids share 128 bits with a chance below 10^-24
+"""
+
+from array import array
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+_SEAL_AT: Final = 4_096
+_MERGE_RATIO: Final = 4
+_KEYS_PER_SLOT: Final = 4
+_LOW_BITS: Final = 64
+_LOW_MASK: Final = 2**64 - 1
+
+
+def key_of(text: str) -> int:
+    """The key of a bank id."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big")
+
+
+class _Run:
+    """Sorted, immutable keys with their values."""
+
+    __slots__ = ("_directory", "_shift", "high", "low", "values")
+
+    def __init__(self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], values: npt.NDArray[np.uint32]) -> None:
+        slots_log2 = max(1, (len(high) // _KEYS_PER_SLOT).bit_length())
+        self._shift = _LOW_BITS - slots_log2
+        edges = np.arange((1 << slots_log2) + 1, dtype=np.uint64)
+        starts = np.searchsorted(high >> np.uint64(self._shift), edges)
+        self._directory = array("I", starts.astype(np.uint32).tobytes())
+        self.high = array("Q", high.tobytes())
+        self.low = array("Q", low.tobytes())
+        self.values = array("I", values.tobytes())
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def get(self, high: int, low: int) -> int | None:
+        slot = high >> self._shift
+        for index in range(self._directory[slot], self._directory[slot + 1]):
+            if self.high[index] == high and self.low[index] == low:
+                return self.values[index]
+        return None
+
+
+class IdIndex:
+    """Keys are put once and never change their value, except while they are still in the newest part."""
+
+    __slots__ = ("_new", "_runs")
+
+    def __init__(self) -> None:
+        self._new: dict[int, int] = {}
+        self._runs: list[_Run] = []
+
+    def __len__(self) -> int:
+        return len(self._new) + sum(len(run) for run in self._runs)
+
+    def get(self, key: int) -> int | None:
+        found = self._new.get(key)
+        if found is None and self._runs:
+            high, low = key >> _LOW_BITS, key & _LOW_MASK
+            for run in reversed(self._runs):
+                found = run.get(high, low)
+                if found is not None:
+                    return found
+        return found
+
+    def put(self, key: int, value: int) -> None:
+        self._new[key] = value
+        if len(self._new) >= _SEAL_AT:
+            self._seal()
+
+    def _seal(self) -> None:
+        keys = np.frombuffer(b"".join(key.to_bytes(16, "big") for key in self._new), dtype=">u8").reshape(-1, 2)
+        high, low = keys[:, 0].astype(np.uint64), keys[:, 1].astype(np.uint64)
+        values = np.fromiter(self._new.values(), dtype=np.uint32, count=len(self._new))
+        self._new = {}
+        while self._runs and len(self._runs[-1]) < _MERGE_RATIO * len(high):
+            run = self._runs.pop()
+            high = np.concatenate([np.frombuffer(run.high, dtype=np.uint64), high])
+            low = np.concatenate([np.frombuffer(run.low, dtype=np.uint64), low])
+            values = np.concatenate([np.frombuffer(run.values, dtype=np.uint32), values])
+        order = np.argsort(high, kind="stable")
+        self._runs.append(_Run(high[order], low[order], values[order]))
+
+    def dump(self) -> tuple[Any, ...]:
+        new = b"".join(key.to_bytes(16, "big") for key in self._new)
+        runs = [(run.high.tobytes(), run.low.tobytes(), run.values.tobytes()) for run in self._runs]
+        return (new, list(self._new.values()), runs)
+
+    def load(self, dumped: Any) -> None:
+        new, values, runs = dumped
+        self._new = {int.from_bytes(new[i * 16 : i * 16 + 16], "big"): value for i, value in enumerate(values)}
+        self._runs = [
+            _Run(np.frombuffer(high, np.uint64), np.frombuffer(low, np.uint64), np.frombuffer(values, np.uint32))
+            for high, low, values in runs
+        ]

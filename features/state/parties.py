@@ -1,0 +1,260 @@
+"""The parties of a program's transfers: who moves (entity or account) and who is on the other side."""
+
+from bisect import bisect_right
+from typing import Any, Final
+
+import msgspec
+
+from features.bank.events import EntitySnapshot
+from features.state.series import AmountSeries, EventTimes
+
+
+class EntityProfile(msgspec.Struct, frozen=True, gc=False):
+    """What the bank has said of an entity; a field it never spoke of is None."""
+
+    type: str | None = None
+    name: str | None = None
+    verification_status: str | None = None
+    is_high_risk: bool | None = None
+    pep_status: str | None = None
+    requires_screening: bool | None = None
+    review_reasons: tuple[str, ...] = ()
+    last_screened_at: int | None = None
+    country: str | None = None
+    legal_type: str | None = None
+    expected_rails: tuple[str, ...] = ()
+    created_at: int | None = None
+
+
+UNKNOWN_PROFILE: Final = EntityProfile()
+
+
+class Actor:
+    """An entity, or an account whose owner is not known, with its history.
+
+    ``profiles`` holds (known at, profile) in time order: a transfer is scored with the one known at its own time.
+    """
+
+    __slots__ = ("ach_debits", "amounts", "id", "index", "is_account", "profiles", "returns", "unauthorized", "zones")
+
+    def __init__(self, actor_id: str, index: int, *, is_account: bool) -> None:
+        self.id = actor_id
+        self.index = index
+        self.is_account = is_account
+        self.amounts = AmountSeries()
+        self.ach_debits: EventTimes | None = None
+        self.returns: EventTimes | None = None
+        self.unauthorized: EventTimes | None = None
+        self.zones: dict[int, EventTimes] | None = None
+        self.profiles: list[tuple[int, int, EntityProfile]] = []
+
+    def profile_at(self, at: int) -> EntityProfile:
+        """The newest profile known at an instant."""
+        profiles = self.profiles
+        if not profiles:
+            return UNKNOWN_PROFILE
+        if profiles[-1][0] <= at:
+            return profiles[-1][2]
+        index = bisect_right(profiles, at, key=lambda item: item[0])
+        return profiles[index - 1][2] if index else UNKNOWN_PROFILE
+
+    def learn(self, said: EntitySnapshot, *, known_at: int) -> EntityProfile | None:
+        """Merge what an event says over what was known; None when a newer snapshot is already held."""
+        order = said.updated_at if said.updated_at is not None else known_at
+        if self.profiles and order < self.profiles[-1][1]:
+            return None
+        known = self.profiles[-1][2] if self.profiles else UNKNOWN_PROFILE
+        profile = EntityProfile(
+            *[
+                getattr(known, field) if (value := getattr(said, field)) is None else value
+                for field in EntityProfile.__struct_fields__
+            ]
+        )
+        at = max(known_at, self.profiles[-1][0]) if self.profiles else known_at
+        self.profiles.append((at, order, profile))
+        return profile
+
+    def dump(self) -> tuple[Any, ...]:
+        profiles = [(at, order, msgspec.structs.astuple(profile)) for at, order, profile in self.profiles]
+        return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles)
+
+    @classmethod
+    def loaded(cls, dumped: Any, index: int) -> "Actor":
+        actor = cls(dumped[0], index, is_account=dumped[1])
+        actor.amounts.load(dumped[2])
+        load_times(actor, dumped[3])
+        for at, order, fields in dumped[4]:
+            values = [tuple(value) if isinstance(value, list) else value for value in fields]
+            actor.profiles.append((at, order, EntityProfile(*values)))
+        return actor
+
+
+class Counterparty:
+    """The other side, with the history of the program's transfers with it."""
+
+    __slots__ = (
+        "country",
+        "first_seen_at",
+        "id",
+        "index",
+        "last4",
+        "name",
+        "returns",
+        "routing",
+        "times",
+        "unauthorized",
+        "updated_at",
+        "zones",
+    )
+
+    def __init__(self, counterparty_id: str, index: int) -> None:
+        self.id = counterparty_id
+        self.index = index
+        self.name: str | None = None
+        self.routing: str | None = None
+        self.last4: str | None = None
+        self.country: str | None = None
+        self.first_seen_at: int | None = None
+        self.updated_at: int | None = None
+        self.times = EventTimes()
+        self.returns: EventTimes | None = None
+        self.unauthorized: EventTimes | None = None
+        self.zones: dict[int, EventTimes] | None = None
+
+    def dump(self) -> tuple[Any, ...]:
+        facts = (self.id, self.name, self.routing, self.last4, self.country, self.first_seen_at, self.updated_at)
+        return (facts, self.times.dump(), dump_times(self))
+
+    @classmethod
+    def loaded(cls, dumped: Any, index: int) -> "Counterparty":
+        facts = dumped[0]
+        party = cls(facts[0], index)
+        party.name, party.routing, party.last4, party.country, party.first_seen_at, party.updated_at = facts[1:]
+        party.times.load(dumped[1])
+        load_times(party, dumped[2])
+        return party
+
+
+class CounterpartyBook:
+    """Counterparties of one program, found by id, by routing number and last four, or by name.
+
+    At most ``NAME_LIMIT`` counterparties are looked at for one name.
+    """
+
+    NAME_LIMIT: Final = 64
+
+    def __init__(self) -> None:
+        self.all: list[Counterparty] = []
+        self._by_id: dict[str, Counterparty] = {}
+        self._by_account: dict[tuple[str, str], Counterparty] = {}
+        self._by_name: dict[str, list[Counterparty]] = {}
+
+    def get(self, counterparty_id: str) -> Counterparty | None:
+        return self._by_id.get(counterparty_id)
+
+    def get_or_add(self, counterparty_id: str) -> Counterparty:
+        party = self._by_id.get(counterparty_id)
+        if party is None:
+            party = Counterparty(counterparty_id, len(self.all))
+            self.all.append(party)
+            self._by_id[counterparty_id] = party
+        return party
+
+    def learn(
+        self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
+    ) -> bool:
+        """Take over what was said; True when anything changed. Lookups keep the first holder of an account."""
+        said = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
+        if said == (party.name, party.routing, party.last4, party.country):
+            return False
+        named = party.name
+        party.name, party.routing, party.last4, party.country = said
+        self._index(party, renamed=named != party.name)
+        return True
+
+    def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
+        """Routing number and last four first; else the name, unless both sides carry account details that differ."""
+        if routing and last4 and (party := self._by_account.get((routing, last4))) is not None:
+            return party
+        for party in self._by_name.get(folded(name), ()):
+            if not _differs(party, routing, last4):
+                return party
+        return None
+
+    def account_changed(self, name: str | None, routing: str | None, last4: str | None, *, at: int) -> bool:
+        """True when somebody of that name was already dealt with under another account."""
+        if name is None:
+            return False
+        return any(
+            _differs(party, routing, last4) and party.times.count(-(2**63), at) > 0
+            for party in self._by_name.get(folded(name), ())
+        )
+
+    def _index(self, party: Counterparty, *, renamed: bool) -> None:
+        if party.routing and party.last4:
+            self._by_account.setdefault((party.routing, party.last4), party)
+        if renamed and party.name:
+            namesakes = self._by_name.setdefault(folded(party.name), [])
+            if len(namesakes) < self.NAME_LIMIT:
+                namesakes.append(party)
+
+    def dump_lookups(self) -> tuple[Any, ...]:
+        """Who holds which account and name; kept, because it depends on the order in which things were said."""
+        accounts = [(*key, party.index) for key, party in self._by_account.items()]
+        names = [(name, [party.index for party in parties]) for name, parties in self._by_name.items()]
+        return (accounts, names)
+
+    def load_party(self, dumped: Any) -> None:
+        party = Counterparty.loaded(dumped, len(self.all))
+        self.all.append(party)
+        self._by_id[party.id] = party
+
+    def load_lookups(self, dumped: Any) -> None:
+        accounts, names = dumped
+        self._by_account = {(routing, last4): self.all[index] for routing, last4, index in accounts}
+        self._by_name = {name: [self.all[index] for index in indexes] for name, indexes in names}
+
+
+def folded(name: str) -> str:
+    """Names are compared without case and extra spaces."""
+    return " ".join(name.casefold().split())
+
+
+def _differs(party: Counterparty, routing: str | None, last4: str | None) -> bool:
+    """Both sides carry an account detail, and it is not the same one."""
+    if last4 and party.last4 and last4 != party.last4:
+        return True
+    return bool(routing and party.routing and routing != party.routing)
+
+
+def times_of(party: Actor | Counterparty, kind: str) -> EventTimes:
+    """The party's series of that kind, made when first needed."""
+    found: EventTimes | None = getattr(party, kind)
+    if found is None:
+        found = EventTimes()
+        setattr(party, kind, found)
+    return found
+
+
+def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
+    """The party's transfers just under one threshold."""
+    if party.zones is None:
+        party.zones = {}
+    return party.zones.setdefault(threshold_cents, EventTimes())
+
+
+_KINDS: Final = ("ach_debits", "returns", "unauthorized")
+
+
+def dump_times(party: Actor | Counterparty) -> tuple[Any, ...]:
+    kinds = [series.dump() if (series := getattr(party, kind, None)) else None for kind in _KINDS]
+    return (kinds, [(threshold, zone.dump()) for threshold, zone in (party.zones or {}).items()])
+
+
+def load_times(party: Actor | Counterparty, dumped: Any) -> None:
+    kinds, zones = dumped
+    for kind, series in zip(_KINDS, kinds, strict=True):
+        if series is not None:
+            times_of(party, kind).load(series)
+    for threshold, zone in zones:
+        zone_of(party, threshold).load(zone)

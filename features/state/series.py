@@ -1,0 +1,168 @@
+"""Time-ordered facts that answer "how many, and how much, in (t - w, t]" for any t.
+
+A window is two binary searches and a subtraction of running sums, so it is exact for a transfer that arrives in
+order, for one that arrives late and for a pre-flight, and its cost does not grow with the history. A late fact is
+inserted where it belongs. A fact that changes later (a rejection, another amount) is changed in place and leaves a
+revision behind: a window that ends before the change became known is still measured with what was known then.
+
+Unit    instants in microseconds, amounts in cents; running sums wrap at 2^64, so a window's sum is exact below that
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import Any, Final
+
+import numpy as np
+
+ALWAYS: Final = -(2**63)
+_WRAP: Final = 2**64 - 1
+_SHORT_TAIL: Final = 64
+
+Revision = tuple[int, int, int, int]  # known at, instant of the fact, change of count, change of cents
+
+
+class EventTimes:
+    """Instants at which something happened; only counted."""
+
+    __slots__ = ("_revised_at", "_revisions", "times")
+
+    def __init__(self) -> None:
+        self.times = array("q")
+        self._revisions: list[Revision] | None = None
+        self._revised_at = ALWAYS
+
+    def add(self, at: int, *, known_at: int | None = None) -> int:
+        """Insert a fact; ``known_at`` is given when it became known only later than its own instant."""
+        index = self._insert(at)
+        if known_at is not None:
+            self._revise(known_at, at, 1, 0)
+        return index
+
+    def remove(self, at: int, *, known_at: int) -> None:
+        """Take one fact of that instant out, from ``known_at`` on."""
+        index = bisect_left(self.times, at)
+        if index == len(self.times) or self.times[index] != at:
+            return
+        del self.times[index]
+        self._revise(known_at, at, -1, 0)
+
+    def count(self, after: int, upto: int) -> int:
+        """Facts in (after, upto], as known at ``upto``."""
+        times = self.times
+        if not times:
+            return self._unrevised(after, upto)[0] if self._revised_at > upto else 0
+        last = len(times) if times[-1] <= upto else bisect_right(times, upto)
+        found = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
+        return found + self._unrevised(after, upto)[0] if self._revised_at > upto else found
+
+    def previous(self, upto: int, *, skip: int) -> int | None:
+        """The instant of the newest fact at or before ``upto``, passing over ``skip`` of them."""
+        index = bisect_right(self.times, upto) - 1 - skip
+        return self.times[index] if index >= 0 else None
+
+    def _insert(self, at: int) -> int:
+        times = self.times
+        if not times or at >= times[-1]:
+            times.append(at)
+            return len(times) - 1
+        index = bisect_right(times, at)
+        times.insert(index, at)
+        return index
+
+    def _revise(self, known_at: int, at: int, count: int, cents: int) -> None:
+        if self._revisions is None:
+            self._revisions = []
+        self._revisions.append((known_at, at, count, cents))
+        self._revised_at = max(self._revised_at, known_at)
+
+    def _unrevised(self, after: int, upto: int) -> tuple[int, int]:
+        """What to add to a measure that ends at ``upto`` to undo the changes that became known after it."""
+        count = cents = 0
+        for known_at, at, count_change, cents_change in self._revisions or ():
+            if known_at > upto and after < at <= upto:
+                count -= count_change
+                cents -= cents_change
+        return count, cents
+
+    def dump(self) -> tuple[Any, ...]:
+        return (self.times.tobytes(), self._revisions, self._revised_at)
+
+    def load(self, dumped: Any) -> None:
+        self.times.frombytes(dumped[0])
+        self._revisions = [tuple(revision) for revision in dumped[1]] if dumped[1] else None
+        self._revised_at = dumped[2]
+
+
+class AmountSeries(EventTimes):
+    """Instants with amounts; counted and summed."""
+
+    __slots__ = ("_sums",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sums = array("Q")
+
+    def add_amount(self, at: int, cents: int, *, known_at: int | None = None) -> int:
+        index = self._insert(at)
+        sums = self._sums
+        before = sums[index - 1] if index else 0
+        sums.insert(index, (before + cents) & _WRAP)
+        if index + 1 < len(sums):
+            self._shift(index + 1, cents)
+        if known_at is not None:
+            self._revise(known_at, at, 1, cents)
+        return index
+
+    def remove_amount(self, at: int, cents: int, *, known_at: int) -> int | None:
+        """Take out one fact of that instant and amount; its index, or None when there is none."""
+        index = self.find(at, cents)
+        if index is None:
+            return None
+        self.remove_at(index, cents)
+        self._revise(known_at, at, -1, -cents)
+        return index
+
+    def remove_at(self, index: int, cents: int) -> None:
+        del self.times[index]
+        del self._sums[index]
+        if index < len(self._sums):
+            self._shift(index, -cents)
+
+    def find(self, at: int, cents: int) -> int | None:
+        index = bisect_left(self.times, at)
+        while index < len(self.times) and self.times[index] == at:
+            if self.amount(index) == cents:
+                return index
+            index += 1
+        return None
+
+    def amount(self, index: int) -> int:
+        return (self._sums[index] - (self._sums[index - 1] if index else 0)) & _WRAP
+
+    def measure(self, after: int, upto: int) -> tuple[int, int]:
+        """Count and cents of the facts in (after, upto], as known at ``upto``."""
+        times = self.times
+        last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
+        first = bisect_right(times, after, 0, last) if after != ALWAYS else 0
+        count = last - first
+        cents = ((self._sums[last - 1] if last else 0) - (self._sums[first - 1] if first else 0)) & _WRAP
+        if self._revised_at > upto:
+            count_change, cents_change = self._unrevised(after, upto)
+            return count + count_change, (cents + cents_change) & _WRAP
+        return count, cents
+
+    def _shift(self, index: int, cents: int) -> None:
+        """Move the running sums from ``index`` on."""
+        sums = self._sums
+        if len(sums) - index <= _SHORT_TAIL:
+            for position in range(index, len(sums)):
+                sums[position] = (sums[position] + cents) & _WRAP
+        else:
+            np.frombuffer(sums, dtype=np.uint64)[index:] += np.uint64(cents & _WRAP)
+
+    def dump(self) -> tuple[Any, ...]:
+        return (*super().dump(), self._sums.tobytes())
+
+    def load(self, dumped: Any) -> None:
+        super().load(dumped)
+        self._sums.frombytes(dumped[3])

@@ -1,0 +1,109 @@
+"""What a program remembers of each of its transfers, one packed record a transfer, for good.
+
+Unit    instants in microseconds, amounts in cents; -1 in an index means none; words are numbers from ``Words``
+"""
+
+import struct
+from typing import Any, Final, NamedTuple
+
+from features.state.id_index import IdIndex, key_of
+
+
+class TransferRecord(NamedTuple):
+    """The newest state of one transfer."""
+
+    cents: int
+    at: int  # its own time: the bank's creation time, clamped to when the log first held it
+    updated_at: int  # orders snapshots, with event_at
+    event_at: int
+    scored_at: int
+    scored_offset: int
+    actor: int
+    counterparty: int
+    account: int
+    score_n: int
+    baseline_n: int  # the program baseline at first sight; -1 is unmeasured
+    baseline_median: int  # histogram buckets
+    baseline_p95: int
+    status: int
+    country: int
+    sec_code: int
+    currency: int
+    card_reason: int
+    class_id: int  # rail and direction
+    ach_type: int
+    score: int  # -1 is unscored
+    confidence_percent: int
+    moved: bool  # counts toward sums, baselines and first times
+
+
+_RECORD: Final = struct.Struct("<6q5i2H5H2BbB?")
+
+
+class TransferTable:
+    """Records by row, and the row of a transfer id."""
+
+    __slots__ = ("_records", "_rows")
+
+    def __init__(self) -> None:
+        self._records = bytearray()
+        self._rows = IdIndex()
+
+    def __len__(self) -> int:
+        return len(self._records) // _RECORD.size
+
+    def row_of(self, transfer_id: str) -> int | None:
+        return self._rows.get(key_of(transfer_id))
+
+    def add(self, transfer_id: str, record: TransferRecord) -> int:
+        row = len(self)
+        self._records += _RECORD.pack(*record)
+        self._rows.put(key_of(transfer_id), row)
+        return row
+
+    def read(self, row: int) -> TransferRecord:
+        return TransferRecord._make(_RECORD.unpack_from(self._records, row * _RECORD.size))
+
+    def write(self, row: int, record: TransferRecord) -> None:
+        _RECORD.pack_into(self._records, row * _RECORD.size, *record)
+
+    def dump(self) -> tuple[Any, ...]:
+        return (bytes(self._records), self._rows.dump())
+
+    def load(self, dumped: Any) -> None:
+        self._records = bytearray(dumped[0])
+        self._rows.load(dumped[1])
+
+
+class Words:
+    """Short strings by number, in the order in which they were first seen; 0 is none.
+
+    A program may bring at most 65,535 different words; later ones are read as none.
+    """
+
+    LIMIT: Final = 65_535
+
+    __slots__ = ("_numbers", "_words")
+
+    def __init__(self) -> None:
+        self._words: list[str | None] = [None]
+        self._numbers: dict[str | None, int] = {None: 0}
+
+    def number(self, word: str | None) -> int:
+        found = self._numbers.get(word)
+        if found is None:
+            if len(self._words) > self.LIMIT:
+                return 0
+            found = self._numbers[word] = len(self._words)
+            self._words.append(word)
+        return found
+
+    def word(self, number: int) -> str | None:
+        return self._words[number]
+
+    def dump(self) -> list[str | None]:
+        return self._words
+
+    def load(self, dumped: list[str | None]) -> None:
+        self._words = dumped
+        self._numbers = {word: number for number, word in enumerate(dumped)}

@@ -1,0 +1,78 @@
+"""The feature vector: all that a scorer may look at, taken at the transfer's own time.
+
+``features/catalogue.py`` says what each field means. Field order is column order in ``transfer_features``.
+"""
+
+from typing import Final
+
+import msgspec
+
+FEATURE_VERSION: Final = "features-v1"
+
+
+class FeatureVector(msgspec.Struct, frozen=True, gc=False):
+    """None means not measured; it is never 0 or False."""
+
+    amount_cents: int
+    rail: str
+    direction: str
+    type: str | None
+    status: str | None
+    counterparty_country: str | None
+    card_decision_reason: str | None
+    entity_verification_status: str | None
+    entity_pep_status: str | None
+    entity_is_high_risk: bool | None
+    entity_requires_screening: bool | None
+    entity_screening_age_days: int | None
+    entity_count_30d: int
+    velocity_24h_count: int
+    velocity_24h_sum_cents: int
+    entity_prior_transfers: int
+    entity_prior_returns: int
+    entity_ach_debits_60d: int
+    entity_unauthorized_returns_60d: int
+    structuring_window_count: int
+    counterparty_first_time: bool | None
+    counterparty_n: int
+    counterparty_prior_returns: int
+    counterparty_prior_unauthorized_returns: int
+    program_n_90d: int | None
+    program_median_cents: int | None
+    program_p95_cents: int | None
+    program_daily_avg_cents_30d: int | None
+    program_declared_monthly_volume_cents: int | None
+    program_unauthorized_return_rate_60d: float | None
+    declared_countries: str
+    typology_round_trip: bool | None
+    typology_layering_hops: int | None
+    typology_dormant_days: int | None
+    typology_just_below_threshold: bool
+    declared_rails: str
+    entity_sum_cents_30d: int
+    entity_n_90d: int
+    entity_sum_cents_90d: int
+    structuring_24h_count: int
+    counterparty_account_changed: bool
+
+
+class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
+    """The fields that stand before the vector's own in the table ``transfer_features``."""
+
+    tenant_id: str
+    program_id: str
+    transfer_id: str
+    shard: int
+    offset: int
+    taken_at: int  # the transfer's own time, which the windows end at
+    scored_at: int
+    feature_version: str
+    score_version: str
+    score: int | None
+    band: str
+    n: int
+    confidence: float | None
+    hard: bool
+    degraded: bool
+    reasons: str  # JSON of Reason[]
+    vector: FeatureVector
