@@ -1,0 +1,140 @@
+"""``clearhold replay``: posts a file of bank events to one program, signed, with a progress bar and a summary.
+
+Exit codes  0 every line was taken, now or before; 1 some line was not; 2 the command could not begin
+"""
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, BinaryIO, Final, NoReturn, cast
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from api.event_lines import ByteStream, LineReader
+from api.event_pipe import MAX_IN_FLIGHT, Target
+from api.event_replay import (
+    DEFAULT_IN_FLIGHT,
+    DEFAULT_MAX_TRIES,
+    FIRST_REFUSALS,
+    GaveUpError,
+    Replay,
+    StoppedError,
+    Tally,
+)
+
+EXIT_NOT_ALL_TAKEN: Final = 1
+EXIT_NOT_BEGUN: Final = 2
+MAX_TRIES_LIMIT: Final = 1_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``replay`` to the command line."""
+    app.command("replay")(replay)
+
+
+def replay(
+    file: Annotated[str, typer.Argument(help="Bank events, one JSON object a line; - reads standard input.")],
+    url: Annotated[str, typer.Option(help="Root of the service, as in http://127.0.0.1:8080.")],
+    program: Annotated[str, typer.Option(help="Id of the program the events belong to.")],
+    secret: Annotated[
+        str, typer.Option(envvar="CLEARHOLD_INGEST_SECRET", help="The program's ingest secret.", show_envvar=True)
+    ],
+    endpoint_id: Annotated[str | None, typer.Option(help="Webhook-Endpoint-Id, where the program has one.")] = None,
+    in_flight: Annotated[
+        int, typer.Option(min=1, max=MAX_IN_FLIGHT, help="Events under way at a time; order is kept.")
+    ] = DEFAULT_IN_FLIGHT,
+    max_tries: Annotated[
+        int, typer.Option(min=1, max=MAX_TRIES_LIMIT, help="Failures in a row before giving up.")
+    ] = DEFAULT_MAX_TRIES,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first line that is refused.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Post a file of bank events, signed line by line. Safe to run again: events are recognised by their id."""
+    target = Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
+    try:
+        stream, size = _open(file)
+    except OSError as error:
+        _fail(f"{file} cannot be read: {error.strerror or error}.")
+    screen = Console(stderr=True)
+    started = time.perf_counter()
+    with closing(stream), _progress(screen) as progress:
+        task = progress.add_task("posting", total=size)
+        run = Replay(
+            target,
+            LineReader(cast("ByteStream", stream)),
+            in_flight=in_flight,
+            max_tries=max_tries,
+            strict=strict,
+            on_progress=lambda tally: progress.update(task, completed=tally.position, answered=f"{tally.answered:,}"),
+        )
+        trouble = _run(run)
+    _report(run.tally, time.perf_counter() - started, trouble)
+    if trouble is None and not run.tally.answered:
+        typer.echo(f"{'Standard input' if file == '-' else file} holds no events.", err=True)
+    if trouble is not None or run.tally.refused or not run.tally.answered:
+        raise typer.Exit(EXIT_NOT_ALL_TAKEN)
+
+
+def _open(file: str) -> tuple[BinaryIO, int | None]:
+    """The file and how many bytes it has, None where that cannot be known."""
+    if file == "-":
+        return sys.stdin.buffer, None
+    path = Path(file)
+    stream = path.open("rb")
+    return stream, path.stat().st_size if path.is_file() else None
+
+
+def _run(run: Replay) -> str | None:
+    """The sentence of what kept it from posting every line, or None."""
+    try:
+        run.run()
+    except (GaveUpError, StoppedError) as error:
+        return str(error)
+    except ValueError as error:
+        _fail(f"{error}.")
+    except KeyboardInterrupt:
+        return "Interrupted; the lines after the last one counted may or may not have been taken."
+    return None
+
+
+def _progress(screen: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(show_speed=False),
+        TextColumn("{task.fields[answered]} events"),
+        TimeElapsedColumn(),
+        console=screen,
+        disable=not screen.is_terminal,
+        transient=True,
+    )
+
+
+def _report(tally: Tally, seconds: float, trouble: str | None) -> None:
+    table = Table.grid(padding=(0, 2))
+    for name, value in (
+        ("sent", f"{tally.answered:,}"),
+        ("accepted", f"{tally.accepted:,}"),
+        ("duplicates", f"{tally.duplicates:,}"),
+        ("refused", f"{tally.refused:,}"),
+        ("retried", f"{tally.retried:,}"),
+        ("seconds", f"{seconds:.2f}"),
+        ("events/s", f"{tally.answered / seconds:,.0f}" if seconds > 0 else "-"),
+    ):
+        table.add_row(name, value)
+    Console().print(table)
+    for refusal in tally.first_refusals:
+        typer.echo(f"line {refusal.line}: {refusal.sentence}")
+    if tally.refused > FIRST_REFUSALS:
+        typer.echo(f"and {tally.refused - FIRST_REFUSALS:,} more")
+    if trouble is not None:
+        typer.echo(trouble, err=True)
+        typer.echo("Run the same command again to go on: what was taken is recognised by its event id.", err=True)
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(EXIT_NOT_BEGUN)

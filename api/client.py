@@ -1,0 +1,176 @@
+"""A small synchronous client: what a bank's own system, the demo and the tests speak to the service with.
+
+Errors  ``RefusedError`` is an answer outside 2xx, ``UnreachableError`` is no answer; both say so in one sentence
+Retries events, reads and pre-flights that carry an ``idempotencyKey``, on 503 and lost connections, as a bank would;
+        nothing else, because doing it twice could count twice
+"""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+ANSWER_TIMEOUT_S: Final = 10.0
+MAX_TRIES: Final = 6
+FIRST_PAUSE_S: Final = 0.1
+MAX_PAUSE_S: Final = 5.0
+SIGNATURE_HEADER: Final = "Bank-Signature"
+ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"
+
+_SERVICE_UNAVAILABLE: Final = 503
+_LONGEST_SENTENCE: Final = 500
+
+
+class RefusedError(Exception):
+    """The service answered outside 2xx; ``str(error)`` is its own sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class UnreachableError(Exception):
+    """No answer came, after every allowed try."""
+
+
+class Posted(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a bank event."""
+
+    received: bool
+    duplicate: bool = False
+
+
+def sign(secret: str, body: bytes) -> str:
+    """HMAC-SHA256 of the body's exact bytes, in lower-case hex, as the bank's header carries it."""
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def ingest_path(program_id: str) -> str:
+    return f"/api/ingest/bank/{quote(program_id, safe='')}"
+
+
+def pause_after(failures: int) -> float:
+    """Seconds to wait after this many failures in a row: doubled each time, up to a limit."""
+    return float(min(FIRST_PAUSE_S * 2 ** min(failures - 1, 16), MAX_PAUSE_S))
+
+
+def sentence_of(status: int, body: bytes) -> str:
+    """The answer's own sentence, or the status when it has none."""
+    try:
+        said = msgspec.json.decode(body, type=dict[str, Any]).get("error")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        said = None
+    return said[:_LONGEST_SENTENCE] if isinstance(said, str) and said else f"answered {status} without a sentence"
+
+
+class ClearholdClient:
+    """One service, one bearer token, one operator. Close it, or use it in a ``with``."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        operator: str | None = None,
+        max_tries: int = MAX_TRIES,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+        if operator is not None:
+            headers["X-Operator"] = operator
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=ANSWER_TIMEOUT_S, trust_env=False)
+        self._url = url
+        self._max_tries = max_tries
+        self._pause = pause
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def post_event(self, program_id: str, secret: str, body: bytes, *, endpoint_id: str | None = None) -> Posted:
+        """Deliver one bank event as signed bytes; a redelivery is harmless."""
+        headers = {SIGNATURE_HEADER: sign(secret, body), "Content-Type": "application/json"}
+        if endpoint_id is not None:
+            headers[ENDPOINT_HEADER] = endpoint_id
+        answer = self._send("POST", ingest_path(program_id), content=body, headers=headers, safe=True)
+        return msgspec.json.decode(answer.content, type=Posted)
+
+    def preflight(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask about a transfer before it moves."""
+        return self._object("POST", "/api/preflight", body=request, safe="idempotencyKey" in request)
+
+    def preflight_stats(self, *, days: int = 30) -> dict[str, Any]:
+        return self._object("GET", "/api/preflight/stats", query={"days": str(days)})
+
+    def transfer(self, transfer_id: str, *, program_id: str | None = None) -> dict[str, Any]:
+        query = {"programId": program_id} if program_id is not None else {}
+        return self._object("GET", f"/api/transfers/{quote(transfer_id, safe='')}", query=query)
+
+    def transfers(self, **query: str) -> dict[str, Any]:
+        """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
+        return self._object("GET", "/api/transfers", query=query)
+
+    def create_tenant(self, *, slug: str, name: str) -> dict[str, Any]:
+        """The tenant with its ``operatorToken``, shown this once. Needs the platform admin's token."""
+        return self._object("POST", "/api/admin/tenants", body={"slug": slug, "name": name}, safe=False)
+
+    def create_program(self, program: Mapping[str, Any]) -> dict[str, Any]:
+        """The program with its ``ingestSecret``, shown this once. Needs the platform admin's token."""
+        return self._object("POST", "/api/admin/programs", body=program, safe=False)
+
+    def ready(self) -> bool:
+        """Whether the service takes work right now; False also when nothing answers. Never retried."""
+        try:
+            return self._http.get("/readyz").is_success
+        except httpx.TransportError:
+            return False
+
+    def _object(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, str] | None = None,
+        safe: bool = True,
+    ) -> dict[str, Any]:
+        content = msgspec.json.encode(body) if body is not None else b""
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        answer = self._send(method, path, content=content, headers=headers, query=query, safe=safe)
+        return msgspec.json.decode(answer.content, type=dict[str, Any])
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes,
+        headers: Mapping[str, str],
+        query: Mapping[str, str] | None = None,
+        safe: bool,
+    ) -> httpx.Response:
+        tries = self._max_tries if safe else 1
+        for failures in range(1, tries + 1):
+            try:
+                answer = self._http.request(method, path, content=content, headers=headers, params=query)
+            except httpx.TransportError as error:
+                if failures == tries:
+                    raise UnreachableError(f"{self._url} did not answer: {error}") from error
+            else:
+                if answer.is_success:
+                    return answer
+                if answer.status_code != _SERVICE_UNAVAILABLE or failures == tries:
+                    raise RefusedError(answer.status_code, sentence_of(answer.status_code, answer.content))
+            self._pause(pause_after(failures))
+        raise AssertionError("the last try returns or raises")

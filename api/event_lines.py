@@ -1,0 +1,80 @@
+"""A file of bank events, one JSON object a line, read without ever waiting for more than is needed.
+
+Lines end at LF or CRLF, blank ones are skipped, the last one may lack its ending. The bytes of a line are kept as they
+are, because they are what gets signed. A line over ``MAX_LINE_BYTES`` is passed on without its body.
+"""
+
+import select
+from typing import Final, Protocol
+
+import msgspec
+
+MAX_LINE_BYTES: Final = 1_048_576  # what the ingest route takes
+READ_BYTES: Final = 262_144
+
+
+class ByteStream(Protocol):
+    """A file, or a pipe that is still being written."""
+
+    def fileno(self) -> int: ...
+
+    def read1(self, size: int, /) -> bytes: ...
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One event; ``body`` is None when the line is too long to send. ``end`` is how far into the file it reaches."""
+
+    number: int
+    body: bytes | None
+    end: int
+
+
+class LineReader:
+    """Hands out lines in file order."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._held = b""
+        self._at = 0  # how much of what is held has been handed out
+        self._dropped = 0  # bytes let go of an overlong line that has not ended yet
+        self._before_held = 0
+        self._number = 0
+        self._ended = False
+
+    def take(self, limit: int, *, wait: bool) -> list[Line]:
+        """Up to ``limit`` lines; fewer when they are not there yet. With ``wait``, none means the end of the file."""
+        taken: list[Line] = []
+        while len(taken) < limit:
+            found = self._held.find(b"\n", self._at)
+            if found >= 0:
+                taken += self._line(found, found + 1)
+            elif self._ended:
+                taken += self._line(len(self._held), len(self._held))
+                break
+            elif (taken or not wait) and not select.select([self._stream], [], [], 0)[0]:
+                break
+            else:
+                self._read()
+        return taken
+
+    def _read(self) -> None:
+        received = self._stream.read1(READ_BYTES)
+        self._ended = not received
+        self._before_held += self._at
+        self._held = self._held[self._at :] + received
+        self._at = 0
+        if len(self._held) > MAX_LINE_BYTES + READ_BYTES and b"\n" not in self._held:
+            self._dropped += len(self._held)
+            self._before_held += len(self._held)
+            self._held = b""
+
+    def _line(self, until: int, following: int) -> list[Line]:
+        """The line that ends at ``until``, unless it is blank."""
+        body = self._held[self._at : until].removesuffix(b"\r")
+        too_long = self._dropped + len(body) > MAX_LINE_BYTES
+        self._number += following > self._at or self._dropped > 0
+        self._at = following
+        self._dropped = 0
+        if not too_long and not body.strip():
+            return []
+        return [Line(number=self._number, body=None if too_long else body, end=self._before_held + following)]
