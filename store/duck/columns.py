@@ -1,0 +1,93 @@
+"""A Struct type as the columns of a table: names are field names, types come from the annotations.
+
+Unit    an int field whose name ends in ``_at`` is an instant: TIMESTAMP, microseconds since the epoch, always UTC;
+        DuckDB's TIMESTAMP has no zone, so nothing shifts it on the way in or out
+Errors  ``TypeError`` for a field type that has no column type, when the table is defined
+"""
+
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import Any, Final, TypeVar, get_args
+
+import msgspec
+import pyarrow as pa
+
+INSTANT_SUFFIX: Final = "_at"
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+_COLUMN_TYPES: Final[tuple[tuple[type, str, pa.DataType], ...]] = (
+    (bool, "BOOLEAN", pa.bool_()),  # before int, whose subclass it is
+    (int, "BIGINT", pa.int64()),
+    (float, "DOUBLE", pa.float64()),
+    (str, "VARCHAR", pa.string()),
+)
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """One column: ``arrow_type`` is what rows are handed over as, ``sql_type`` what they are kept as."""
+
+    name: str
+    sql_type: str
+    arrow_type: pa.DataType
+    nullable: bool
+
+    @property
+    def definition(self) -> str:
+        return f'"{self.name}" {self.sql_type}' + ("" if self.nullable else " NOT NULL")
+
+    @property
+    def selected(self) -> str:
+        """The column in a SELECT that rebuilds Structs: instants come back as the integers they were."""
+        quoted = f'"{self.name}"'
+        return f"epoch_us({quoted}) AS {quoted}" if self.sql_type == "TIMESTAMP" else quoted
+
+
+def columns_of(row_type: type[msgspec.Struct]) -> tuple[Column, ...]:
+    """The columns of a row type, in field order; the fields of a Struct in the last place follow as columns."""
+    *ahead, last = msgspec.structs.fields(row_type)
+    columns = tuple(_column(row_type, field) for field in ahead)
+    inner = _inner_type(last)
+    return (*columns, _column(row_type, last)) if inner is None else (*columns, *columns_of(inner))
+
+
+def select_list(row_type: type[msgspec.Struct]) -> str:
+    """What to select so that ``row_builder`` gets a row's values in order."""
+    return ", ".join(column.selected for column in columns_of(row_type))
+
+
+def arrow_table(columns: Sequence[Column], rows: Sequence[msgspec.Struct]) -> pa.Table:
+    """Turn rows, at least one, into columns: every Struct is taken apart once, then one typed array a column."""
+    values: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, rows), strict=True))
+    if isinstance(values[-1][0], msgspec.Struct):
+        values[-1:] = zip(*map(msgspec.structs.astuple, values[-1]), strict=True)
+    arrays = [pa.array(cells, type=column.arrow_type) for column, cells in zip(columns, values, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
+
+
+def row_builder(row_type: type[Row]) -> Callable[[Sequence[Any]], Row]:
+    """The way back: what makes a row of the values that ``select_list`` named."""
+    *ahead, last = msgspec.structs.fields(row_type)
+    inner = _inner_type(last)
+    if inner is None:
+        return lambda values: row_type(*values)
+    width = len(ahead)
+    return lambda values: row_type(*values[:width], inner(*values[width:]))
+
+
+def _inner_type(field: msgspec.structs.FieldInfo) -> type[msgspec.Struct] | None:
+    kind = field.type
+    return kind if isinstance(kind, type) and issubclass(kind, msgspec.Struct) else None
+
+
+def _column(row_type: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> Column:
+    members = get_args(field.type) or (field.type,)
+    said = [member for member in members if member is not NoneType]
+    kind = said[0] if len(said) == 1 else None
+    for python_type, sql_type, arrow_type in _COLUMN_TYPES:
+        if isinstance(kind, type) and issubclass(kind, python_type):
+            nullable = len(said) < len(members)
+            if python_type is int and field.name.endswith(INSTANT_SUFFIX):
+                return Column(name=field.name, sql_type="TIMESTAMP", arrow_type=pa.timestamp("us"), nullable=nullable)
+            return Column(name=field.name, sql_type=sql_type, arrow_type=arrow_type, nullable=nullable)
+    raise TypeError(f"{row_type.__name__}.{field.name}: no column type for {field.type!r}")

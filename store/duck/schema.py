@@ -1,0 +1,70 @@
+"""The tables: one a row type, append-only, and ``<table>_latest`` views in which the newest version wins.
+
+No primary keys, no indexes: both make every append slower the longer the history is. What is newest is decided by
+``offset``, which grows within a program because a program lives in one shard.
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.outcomes import (
+    AccountRow,
+    CounterpartyRow,
+    EntityRow,
+    EventRow,
+    PreflightMatchRow,
+    PreflightRow,
+    ProgramRow,
+    QuarantineRow,
+    TransferRow,
+)
+from features.vector import TransferFeaturesRow
+from store.duck.columns import columns_of
+
+
+class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):
+    """How far a shard's log had been applied when a transaction committed; the highest offset counts."""
+
+    shard: int
+    offset: int
+    committed_at: int
+
+
+TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
+    ("bank_events", EventRow),
+    ("transfers", TransferRow),
+    ("transfer_features", TransferFeaturesRow),
+    ("entities", EntityRow),
+    ("counterparties", CounterpartyRow),
+    ("accounts", AccountRow),
+    ("programs", ProgramRow),
+    ("preflights", PreflightRow),
+    ("preflight_matches", PreflightMatchRow),
+    ("quarantine", QuarantineRow),
+    ("log_offsets", LogOffsetRow),
+)
+
+# What makes two rows versions of one thing.
+_VERSIONED: Final = {
+    "transfers": "tenant_id, program_id, id",
+    "entities": "tenant_id, program_id, id",
+    "counterparties": "tenant_id, program_id, id",
+    "accounts": "tenant_id, program_id, id",
+    "programs": "tenant_id, id",
+}
+
+
+def ddl() -> tuple[str, ...]:
+    """Every statement that makes the schema; each may run again on a file that has it."""
+    tables = tuple(_table(name, row_type) for name, row_type in TABLES)
+    return (*tables, *(_latest(name, identity) for name, identity in _VERSIONED.items()))
+
+
+def _table(name: str, row_type: type[msgspec.Struct]) -> str:
+    return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(column.definition for column in columns_of(row_type))})"
+
+
+def _latest(name: str, identity: str) -> str:
+    newest = f'row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1'
+    return f"CREATE OR REPLACE VIEW {name}_latest AS SELECT * FROM {name} QUALIFY {newest}"  # noqa: S608 - names above

@@ -1,0 +1,61 @@
+"""The one writer of history: what a batch of log entries led to, and how far the log was applied, in one transaction.
+
+Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are there with its offsets, or none is
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from store.duck.columns import Column, arrow_table, columns_of
+from store.duck.schema import TABLES, LogOffsetRow
+
+_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {
+    row_type: columns_of(row_type) for _, row_type in TABLES
+}
+_INSERTS: Final[Mapping[type[msgspec.Struct], str]] = {
+    row_type: f"INSERT INTO {name} SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
+    for name, row_type in TABLES
+}
+_COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
+
+
+class BatchWriter:
+    """Owns one cursor and is used from one thread. When ``commit`` returns, the batch survives a power cut."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._cursor = connection.cursor()
+
+    def commit(
+        self,
+        rows: Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]],
+        offsets: Mapping[int, int],
+        committed_at: int,
+    ) -> None:
+        """Append rows by their type and, for each shard, the offset of the last entry applied."""
+        marks = [
+            LogOffsetRow(shard=shard, offset=offset, committed_at=committed_at) for shard, offset in offsets.items()
+        ]
+        batches: Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]] = {**rows, LogOffsetRow: marks}
+        # Columns are built before the transaction opens, so that a row of the wrong shape costs nothing.
+        tables = [(_INSERTS[kind], arrow_table(_COLUMNS[kind], batch)) for kind, batch in batches.items() if batch]
+        self._cursor.begin()
+        try:
+            for insert, table in tables:
+                self._append(insert, table)
+        except BaseException:
+            self._cursor.rollback()
+            raise
+        self._cursor.commit()  # A COMMIT that fails has rolled back by itself.
+
+    def _append(self, insert: str, arrow_rows: pa.Table) -> None:  # noqa: ARG002 - see below
+        """The statement reads ``arrow_rows`` by name from this frame: 1.5 ms a table less than registering a view."""
+        self._cursor.execute(insert)
+
+
+def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """The last log offset each shard has committed; a shard that never committed is absent."""
+    return dict(connection.cursor().execute(_COMMITTED).fetchall())

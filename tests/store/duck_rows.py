@@ -1,0 +1,105 @@
+"""Rows with every default filled, so that a test of the tables names only what it is about."""
+
+from typing import Any, Final
+
+from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, QuarantineRow, TransferRow
+
+TENANT: Final = "tnt_1"
+PROGRAM: Final = "prg_1"
+AT: Final = 1_772_400_000_000_000  # microseconds
+
+
+def an_event(**over: Any) -> EventRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "shard": 3,
+        "offset": 1,
+        "event_id": "evt_1",
+        "type": "ach.outgoing_transfer.created",
+        "family": "transfer",
+        "created_at": AT,
+        "appended_at": AT,
+        "result": "applied",
+        "body_digest": "0" * 64,
+    }
+    return EventRow(**usual | over)
+
+
+def a_transfer(**over: Any) -> TransferRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": "trf_1",
+        "shard": 3,
+        "offset": 1,
+        "rail": "ach",
+        "direction": "outgoing",
+        "type": "CREDIT",
+        "amount_cents": 125_00,
+        "currency": "USD",
+        "status": "posted",
+        "entity_id": "ent_1",
+        "account_id": "acc_1",
+        "counterparty_id": "cpt_1",
+        "counterparty_country": "US",
+        "sec_code": "PPD",
+        "return_code": None,
+        "returned_at": None,
+        "effective_at": None,
+        "bank_created_at": AT,
+        "card_decision_reason": None,
+        "score": 12,
+        "score_band": "clear",
+        "score_version": "trs-v1",
+        "score_n": 40,
+        "score_confidence": 0.5,
+        "scored_at": AT,
+        "scored_offset": 1,
+        "updated_at": AT,
+    }
+    return TransferRow(**usual | over)
+
+
+def a_preflight(**over: Any) -> PreflightRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": "pre_1",
+        "shard": 3,
+        "offset": 1,
+        "decision": "clear",
+        "score": 3,
+        "band": "clear",
+        "degraded": False,
+        "latency_ms": 1,
+        "idempotency_key": None,
+        "body": "{}",
+        "created_at": AT,
+    }
+    return PreflightRow(**usual | over)
+
+
+def a_match(**over: Any) -> PreflightMatchRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "preflight_id": "pre_1",
+        "shard": 3,
+        "offset": 2,
+        "transfer_id": "trf_1",
+        "matched_at": AT,
+    }
+    return PreflightMatchRow(**usual | over)
+
+
+def a_quarantined_entry(**over: Any) -> QuarantineRow:
+    usual: dict[str, Any] = {
+        "program_id": PROGRAM,
+        "shard": 3,
+        "offset": 9,
+        "kind": "bank",
+        "appended_at": AT,
+        "error": "KeyError",
+    }
+    return QuarantineRow(**usual | over)
