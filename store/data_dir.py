@@ -1,0 +1,147 @@
+"""The data directory: where each thing lies in it, and the lock that gives it to one process.
+
+Errors  ``DataDirInUseError`` while another process holds it; ``StartupError`` when it cannot be used at all
+"""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from store.secrets import MASTER_KEY_BYTES, new_master_key
+from store.startup import StartupError
+
+DEFAULT_SHARDS: Final = 16
+MAX_SHARDS: Final = 1_024
+LAYOUT_VERSION: Final = 1
+_DIR_MODE: Final = 0o700
+_FILE_MODE: Final = 0o600
+
+
+class DataDirInUseError(StartupError):
+    """Another process owns this data directory."""
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is fixed when a data directory is made: where a program lives depends on the number of shards."""
+
+    version: int = LAYOUT_VERSION
+    shards: int
+
+
+class DataDir:
+    """An open data directory. The lock goes with this process, however it ends."""
+
+    def __init__(self, path: Path, *, layout: Layout, lock: int) -> None:
+        self.path = path
+        self.shards = layout.shards
+        self.redis_dir = path / "redis"
+        self.redis_socket = path / "redis.sock"
+        self.duckdb_path = path / "clearhold.duckdb"
+        self.checkpoints_dir = path / "checkpoints"
+        self.lake_dir = path / "lake"
+        self.admin_token_path = path / "admin.token"
+        self.master_key_path = path / "master.key"
+        self._lock: int | None = lock
+        for folder in (self.redis_dir, self.checkpoints_dir, self.lake_dir):
+            folder.mkdir(mode=_DIR_MODE, exist_ok=True)
+
+    @classmethod
+    def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS) -> Self:
+        """Take the directory, making it if need be; ``shards`` counts only when it is made."""
+        path = path.expanduser().absolute()
+        try:
+            path.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
+            path.chmod(_DIR_MODE)
+            lock = _take_lock(path)
+        except OSError as error:
+            raise StartupError(f"{path} cannot be used as a data directory: {error.strerror}.") from error
+        try:
+            return cls(path, layout=_read_or_make_layout(path / "layout.json", shards), lock=lock)
+        except BaseException:
+            os.close(lock)
+            raise
+
+    def close(self) -> None:
+        """Let another process have it."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def master_key(self) -> bytes:
+        """The key that seals secrets, made at first use."""
+        key = _read_or_make(self.master_key_path, new_master_key)
+        if len(key) != MASTER_KEY_BYTES:
+            raise StartupError(f"{self.master_key_path} is damaged: it must hold {MASTER_KEY_BYTES} bytes.")
+        return key
+
+    def admin_token(self, mint: Callable[[], str]) -> str:
+        """The platform's admin token, minted at first use."""
+
+        def minted() -> bytes:
+            return f"{mint()}\n".encode()
+
+        token = _read_or_make(self.admin_token_path, minted).decode().strip()
+        if not token:
+            raise StartupError(f"{self.admin_token_path} is empty; delete it and a new token is minted.")
+        return token
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _take_lock(path: Path) -> int:
+    """Lock ``path/lock`` and write our pid into it; the kernel drops the lock when we end, so the file may stay."""
+    lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    except BlockingIOError as error:
+        owner = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+        os.close(lock)
+        raise DataDirInUseError(f"{path} is in use by another clearhold serve (pid {owner}).") from error
+    return lock
+
+
+def _read_or_make_layout(path: Path, shards: int) -> Layout:
+    if not 1 <= shards <= MAX_SHARDS:
+        raise StartupError(f"A data directory has 1 to {MAX_SHARDS} shards, not {shards}.")
+    wanted = Layout(shards=shards)
+    try:
+        layout = msgspec.json.decode(_read_or_make(path, lambda: msgspec.json.encode(wanted) + b"\n"), type=Layout)
+    except msgspec.DecodeError as error:
+        raise StartupError(f"{path} is not readable: {error}.") from error
+    if layout.version != LAYOUT_VERSION or not 1 <= layout.shards <= MAX_SHARDS:
+        raise StartupError(f"{path} was made by another version of Clearhold.")
+    return layout
+
+
+def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
+    """The file's bytes; a missing file is made whole or not at all, and is on the disk before anyone relies on it."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        content = make()
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+    try:
+        os.write(file, content)
+        os.fsync(file)
+    finally:
+        os.close(file)
+    draft.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return content

@@ -1,0 +1,227 @@
+"""The way in to the log: a call returns when its entry is fsynced, and not before.
+
+Group commit: while one write is on its way to Redis the next one fills, so that any number of callers share an fsync.
+
+Errors  ``UnavailableError`` when Redis did not confirm the entry. It may be in the log nevertheless, if the answer was
+        what got lost, so whoever reads the log skips what it has seen
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final
+
+import redis.asyncio
+from hiredis import pack_command
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import RedisError, ResponseError
+
+from features.errors import UnavailableError
+from features.log_entry import EntryKind
+from store.redis_log.keys import (
+    FIELD_APPENDED_AT,
+    FIELD_BODY,
+    FIELD_KIND,
+    FIELD_PROGRAM,
+    TENANTS,
+    control_key,
+    shard_key,
+)
+from store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
+
+WRITE_WITHIN_S: Final = 1.5
+"""Connecting, sending and all confirmations of one write. Callers hear of a Redis that is gone no later than this."""
+
+MAX_WRITE_ENTRIES: Final = 512
+MAX_WRITE_BYTES: Final = 4 * 1024 * 1024
+MAX_WAITING_ENTRIES: Final = 20_000
+MAX_WAITING_BYTES: Final = 256 * 1024 * 1024
+_RECONNECT_EVERY_S: Final = 0.02
+
+UNAVAILABLE: Final = "The log did not confirm this in time. Try again."
+OVERLOADED: Final = "The log cannot keep up right now. Try again."
+
+
+class _Append:
+    """One caller's commands, answered by as many replies, of which the last one counts."""
+
+    __slots__ = ("done", "packed", "replies")
+
+    def __init__(self, packed: bytes, *, replies: int, done: "asyncio.Future[Any]") -> None:
+        self.packed = packed
+        self.replies = replies
+        self.done = done
+
+
+class LogAppender:
+    """Belongs to one event loop. Other connections of the same client are free for other use."""
+
+    def __init__(self, client: redis.asyncio.Redis, *, shards: int) -> None:
+        self._pool = client.connection_pool
+        self._last = [0] * shards
+        self._moved_on_from = [0] * shards
+        self._keys = [shard_key(shard) for shard in range(shards)]
+        self._waiting: deque[_Append] = deque()
+        self._waiting_bytes = 0
+        self._writer: asyncio.Task[None] | None = None
+
+    async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
+        """Append one entry to a shard's stream and return its offset."""
+        packed = _xadd(self._keys[shard], self._next_id(shard), kind, program_id, appended_at, body)
+        offset = offset_of(await self._written(packed, replies=1))
+        self._note(shard, offset)
+        return offset
+
+    async def append_control(
+        self,
+        tenant_id: str,
+        kind: str,
+        appended_at: int,
+        body: bytes,
+        *,
+        program_entry: tuple[int, str, bytes] | None = None,
+    ) -> int:
+        """Append to the tenant's control stream and return the offset there. ``program_entry`` is (shard, program id,
+        body) of an entry that goes to the program's shard in the same transaction: both are in the log, or neither is.
+        """
+        commands = [
+            _packed("MULTI"),
+            _packed("SADD", TENANTS, tenant_id),
+            _xadd(control_key(tenant_id), "*", kind, "", appended_at, body),
+        ]
+        if program_entry is not None:
+            shard, program_id, program_body = program_entry
+            stream_id = self._next_id(shard)
+            commands.append(
+                _xadd(self._keys[shard], stream_id, EntryKind.PROGRAM, program_id, appended_at, program_body)
+            )
+        commands.append(_packed("EXEC"))
+        _, stream_id, *rest = await self._written(b"".join(commands), replies=len(commands))
+        if program_entry is not None:
+            self._note(program_entry[0], offset_of(rest[0]))
+        return offset_of(stream_id)
+
+    def last_appended(self, shard: int) -> int:
+        """The highest offset that this process appended to the shard, 0 if none."""
+        return self._last[shard]
+
+    def _note(self, shard: int, offset: int) -> None:
+        self._last[shard] = max(self._last[shard], offset)
+
+    def _next_id(self, shard: int) -> str:
+        """``*``, Redis's own choice; but while the clock stands behind the stream, Redis counts up within one
+        millisecond, and before that count outgrows an offset we move on to the next millisecond ourselves.
+        """
+        last = self._last[shard]
+        if last & (SEQ_LIMIT - 1) < SEQ_LIMIT // 2 or self._moved_on_from[shard] == last:
+            return "*"
+        self._moved_on_from[shard] = last  # Once: those who append meanwhile come behind it, by Redis's own choice.
+        return f"{(last >> SEQ_BITS) + 1}-0"
+
+    async def _written(self, packed: bytes, *, replies: int) -> Any:
+        if len(self._waiting) >= MAX_WAITING_ENTRIES or self._waiting_bytes >= MAX_WAITING_BYTES:
+            raise UnavailableError(OVERLOADED)
+        append = _Append(packed, replies=replies, done=asyncio.get_running_loop().create_future())
+        self._waiting.append(append)
+        self._waiting_bytes += len(packed)
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write_until_empty())
+        return await append.done
+
+    async def _write_until_empty(self) -> None:
+        try:
+            while self._waiting:
+                await self._write(self._take())
+        finally:
+            self._writer = None
+
+    def _take(self) -> list[_Append]:
+        """What goes out in one write: as many as wait, within the limits, and at least one."""
+        batch: list[_Append] = []
+        size = 0
+        while self._waiting and len(batch) < MAX_WRITE_ENTRIES:
+            size += len(self._waiting[0].packed)
+            if batch and size > MAX_WRITE_BYTES:
+                break
+            batch.append(self._waiting.popleft())
+            self._waiting_bytes -= len(batch[-1].packed)
+        return batch
+
+    async def _write(self, batch: Sequence[_Append]) -> None:
+        try:
+            async with asyncio.timeout(WRITE_WITHIN_S):
+                connection = await self._connected()
+                try:
+                    await connection.send_packed_command(b"".join([append.packed for append in batch]))
+                    for append in batch:
+                        _settle(append, await _replies(connection, append.replies))
+                except BaseException:
+                    await connection.disconnect(nowait=True)  # Replies that were not read must not meet the next write.
+                    raise
+                finally:
+                    await self._pool.release(connection)
+        except (RedisError, OSError) as error:  # TimeoutError is an OSError
+            self._fail_all(batch, error)
+        except BaseException as error:
+            self._fail_all(batch, error)  # Nobody may be left waiting when the loop is closed over us.
+            raise
+
+    def _fail_all(self, batch: Sequence[_Append], cause: BaseException) -> None:
+        """Who queued behind a write has waited as long for the same Redis, and hears the same."""
+        for append in (*batch, *self._waiting):
+            _fail(append, cause)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    async def _connected(self) -> AbstractConnection:
+        """A live connection. Nothing has been sent yet, so a Redis that is being restarted is waited for."""
+        while True:
+            try:
+                connection: AbstractConnection = await self._pool.get_connection()
+            except (RedisError, OSError):
+                await asyncio.sleep(_RECONNECT_EVERY_S)
+            else:
+                return connection
+
+
+def _packed(*words: str | int | bytes) -> bytes:
+    packed: bytes = pack_command(words)  # type: ignore[arg-type]  # Its stub allows one word only
+    return packed
+
+
+def _xadd(key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
+    about = (FIELD_KIND, str(kind), FIELD_PROGRAM, program_id, FIELD_APPENDED_AT, appended_at)
+    return _packed("XADD", key, stream_id, *about, FIELD_BODY, body)
+
+
+async def _replies(connection: AbstractConnection, count: int) -> Any:
+    """Read ``count`` replies; the last one, or the first error among them."""
+    reply: Any = None
+    refusal: ResponseError | None = None
+    for _ in range(count):
+        try:
+            reply = await connection.read_response(disable_decoding=True)
+        except ResponseError as error:
+            refusal = refusal or error
+    return refusal or reply
+
+
+def _settle(append: _Append, reply: Any) -> None:
+    refusal = reply if isinstance(reply, ResponseError) else _first_error(reply)
+    if refusal is not None:
+        _fail(append, refusal)
+    elif not append.done.done():  # A caller that went away is not waiting any more.
+        append.done.set_result(reply)
+
+
+def _first_error(reply: Any) -> ResponseError | None:
+    """An EXEC answers with a list, in which a command that failed stands as an error."""
+    found = reply if isinstance(reply, list) else []
+    return next((part for part in found if isinstance(part, ResponseError)), None)
+
+
+def _fail(append: _Append, cause: BaseException) -> None:
+    if not append.done.done():
+        refusal = UnavailableError(UNAVAILABLE)
+        refusal.__cause__ = cause
+        append.done.set_exception(refusal)

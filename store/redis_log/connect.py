@@ -1,0 +1,81 @@
+"""Connections to the log's Redis, and the settings a Redis must have before it may hold the log.
+
+Errors  ``RedisSettingsError`` for a Redis that could forget an entry it has confirmed, or that cannot be reached
+
+A command is never repeated behind the caller's back: an append that was sent twice would stand in the log twice.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from store.startup import StartupError
+
+CONNECT_TIMEOUT_S: Final = 1.0
+COMMAND_TIMEOUT_S: Final = 5.0
+REQUIRED_SETTINGS: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+
+_USUAL: Final[dict[str, Any]] = {
+    "decode_responses": False,
+    "protocol": 2,
+    "socket_connect_timeout": CONNECT_TIMEOUT_S,
+    "socket_timeout": COMMAND_TIMEOUT_S,
+}
+
+
+class RedisSettingsError(StartupError):
+    """This Redis must not hold the log as it is set up."""
+
+
+def connect_sync(target: str | Path) -> redis.Redis:
+    """A client for threads. ``target`` is a URL (``redis://``, ``rediss://``, ``unix://``) or the path of a socket."""
+    retry = Retry(NoBackoff(), 0)
+    if _is_url(target):
+        return redis.Redis.from_url(str(target), retry=retry, **_USUAL)
+    return redis.Redis(unix_socket_path=str(target), retry=retry, **_USUAL)
+
+
+def connect_async(target: str | Path) -> redis.asyncio.Redis:
+    """As ``connect_sync``, for the event loop that uses it first."""
+    retry = AsyncRetry(NoBackoff(), 0)
+    if _is_url(target):
+        return redis.asyncio.Redis.from_url(str(target), retry=retry, **_USUAL)
+    return redis.asyncio.Redis(unix_socket_path=str(target), retry=retry, **_USUAL)
+
+
+def check_external(client: redis.Redis) -> None:
+    """Refuse a Redis that may lose a confirmed entry; the sentence says which settings to change, and how."""
+    try:
+        found = {name: _setting(client, name) for name in REQUIRED_SETTINGS}
+    except RedisError as error:
+        raise RedisSettingsError(
+            f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."
+        ) from error
+    wrong = {name: value for name, value in REQUIRED_SETTINGS.items() if found[name] != value}
+    if wrong:
+        states = ", ".join(f"{name} is {found[name] or 'unknown'}" for name in wrong)
+        commands = "; ".join(f"CONFIG SET {name} {value}" for name, value in wrong.items())
+        raise RedisSettingsError(
+            f"The Redis at CLEARHOLD_REDIS_URL could lose what it has confirmed: {states}. "
+            f"Run {commands}; then CONFIG REWRITE, or set the same in its redis.conf."
+        )
+
+
+def _is_url(target: str | Path) -> bool:
+    return isinstance(target, str) and "://" in target
+
+
+def _setting(client: redis.Redis, name: str) -> str:
+    found: dict[Any, Any] = client.config_get(name)
+    values = {_text(key): _text(value) for key, value in found.items()}
+    return values.get(name, "")
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

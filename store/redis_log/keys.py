@@ -1,0 +1,18 @@
+"""The names the log has in Redis, and the fields of an entry. A body is stored as it came, byte for byte."""
+
+from typing import Final
+
+TENANTS: Final = "log:tenants"
+
+FIELD_KIND: Final = b"k"
+FIELD_PROGRAM: Final = b"p"
+FIELD_APPENDED_AT: Final = b"t"
+FIELD_BODY: Final = b"b"
+
+
+def shard_key(shard: int) -> str:
+    return f"log:{shard}"
+
+
+def control_key(tenant_id: str) -> str:
+    return f"log:tenant:{tenant_id}"

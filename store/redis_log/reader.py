@@ -1,0 +1,105 @@
+"""The way out of the log: entries of the shards in order, from any offset on.
+
+Errors  the built-in ``ConnectionError`` while Redis is gone or still starting; reading again later goes on as before
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from features.log_entry import LogEntry
+from store.redis_log.keys import (
+    FIELD_APPENDED_AT,
+    FIELD_BODY,
+    FIELD_KIND,
+    FIELD_PROGRAM,
+    TENANTS,
+    control_key,
+    shard_key,
+)
+from store.redis_log.offsets import offset_of, stream_id_of
+
+MAX_BLOCK_MS: Final = 2_000
+"""Well below the socket's timeout, so that an idle log is not taken for a dead one."""
+
+_CONTROL_PAGE: Final = 500
+
+
+class LogReader:
+    """For one thread at a time. ``shards`` are those this process owns."""
+
+    def __init__(self, client: redis.Redis, shards: Sequence[int]) -> None:
+        self._redis = client
+        self._shard_of_key = {shard_key(shard).encode(): shard for shard in shards}
+
+    def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]:
+        """Entries after the given offsets (0 where none is given), at most ``count`` a shard; waits up to ``block_ms``
+        (0: not at all, at most MAX_BLOCK_MS) for the first one, and answers ``[]`` when none came.
+        """
+        if not self._shard_of_key:
+            return []
+        offsets = [stream_id_of(after.get(shard, 0)) for shard in self._shard_of_key.values()]
+        block = ("BLOCK", min(block_ms, MAX_BLOCK_MS)) if block_ms > 0 else ()
+        answer = self._ask("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
+        return [
+            (self._shard_of_key[key], [_entry(self._shard_of_key[key], *found) for found in entries])
+            for key, entries in answer
+        ]
+
+    def range(self, shard: int, after: int, upto: int, *, count: int) -> list[LogEntry]:
+        """The first ``count`` entries with ``after`` < offset <= ``upto``."""
+        if upto <= after:
+            return []
+        found = self._ask("XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count)
+        return [_entry(shard, *each) for each in found]
+
+    def tail(self, shard: int) -> int:
+        """The offset of the newest entry ever appended, also when it was trimmed since; 0 if there never was one."""
+        try:
+            about = self._ask("XINFO STREAM", shard_key(shard))
+        except redis.ResponseError as error:
+            if "no such key" in str(error):
+                return 0
+            raise
+        return offset_of(about["last-generated-id"])
+
+    def trim(self, shard: int, upto: int) -> int:
+        """Drop the entries with offset <= ``upto``; returns how many went."""
+        return int(self._ask("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
+
+    def control(self) -> Iterator[tuple[str, int, str, int, bytes]]:
+        """(tenant id, offset, kind, appended at, body) of all control streams, tenant by tenant, each in order."""
+        for tenant_id in sorted(tenant.decode() for tenant in self._ask("SMEMBERS", TENANTS)):
+            yield from self._control_of(tenant_id)
+
+    def _control_of(self, tenant_id: str) -> Iterator[tuple[str, int, str, int, bytes]]:
+        after = "-"
+        while True:
+            page = self._ask("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
+            for stream_id, fields in page:
+                appended_at = int(fields[FIELD_APPENDED_AT])
+                yield tenant_id, offset_of(stream_id), fields[FIELD_KIND].decode(), appended_at, fields[FIELD_BODY]
+            if len(page) < _CONTROL_PAGE:
+                return
+            after = f"({page[-1][0].decode()}"
+
+    def _ask(self, *command: str | int | bytes) -> Any:
+        """One command. A Redis that cannot be reached surfaces as what Python calls it; other errors are ours."""
+        try:
+            return self._redis.execute_command(*command)
+        except (RedisConnectionError, RedisTimeoutError) as error:
+            raise ConnectionError(f"The log cannot be read: {error}") from error
+
+
+def _entry(shard: int, stream_id: bytes, fields: dict[bytes, bytes]) -> LogEntry:
+    return LogEntry(
+        shard=shard,
+        offset=offset_of(stream_id),
+        kind=fields[FIELD_KIND].decode(),
+        program_id=fields[FIELD_PROGRAM].decode(),
+        appended_at=int(fields[FIELD_APPENDED_AT]),
+        body=fields[FIELD_BODY],
+    )

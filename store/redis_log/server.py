@@ -1,0 +1,133 @@
+"""The embedded Redis: a server process beside us on a unix socket in the data directory, kept alive while we run.
+
+Errors  ``StartupError`` when it cannot be started at all; later failures are logged, and tried again for good
+"""
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Final
+
+import redis
+import structlog
+
+from store.redis_log.child import end, last_words, spawn
+from store.redis_log.connect import connect_sync
+from store.startup import StartupError
+
+READY_WITHIN_S: Final = 120.0
+"""Reading back a log of some gigabytes takes about this long."""
+
+_WATCH_EVERY_S: Final = 0.05
+_POLL_S: Final = 0.01
+_RETRY_AFTER_S: Final = 0.5
+_SOCKET_PATH_BYTES: Final = 107
+
+log = structlog.get_logger(__name__)
+
+
+class EmbeddedRedis:
+    """Owns the server. One thread starts, watches and ends it, since the server ends with the thread that forked it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / "redis"
+        self._socket = data_dir / "redis.sock"
+        self._reach = _short_enough(self._socket)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._keeper: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    @property
+    def socket_path(self) -> Path:
+        """Where clients connect; relative to the working directory if the whole path is too long for a socket."""
+        return self._reach
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process, None while there is none."""
+        process = self._process
+        return process.pid if process is not None and process.returncode is None else None
+
+    def start(self) -> None:
+        """Return once the server answers and has read back its log."""
+        if self._keeper is not None:
+            raise RuntimeError("This Redis was started already.")
+        self._stopping.clear()
+        started: Future[None] = Future()
+        self._keeper = threading.Thread(target=self._keep, args=(started,), name="redis-keeper", daemon=True)
+        self._keeper.start()
+        try:
+            started.result()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End the server, and wait for it."""
+        if self._keeper is None:
+            return
+        self._stopping.set()
+        self._keeper.join()
+        self._keeper = None
+
+    def _keep(self, started: Future[None]) -> None:
+        try:
+            self._launch()
+        except BaseException as error:  # noqa: BLE001  # Nothing is swallowed: start() raises it
+            started.set_exception(error)
+            return
+        started.set_result(None)
+        while not self._stopping.wait(_WATCH_EVERY_S):
+            self._revive_if_dead()
+        self._end()
+
+    def _revive_if_dead(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        log.error("redis_ended", status=self._process and self._process.returncode)
+        try:
+            self._launch()
+        except StartupError as error:
+            log.exception("redis_restart_failed", error=str(error))
+            self._stopping.wait(_RETRY_AFTER_S)
+        else:
+            log.info("redis_restarted", pid=self.pid)
+
+    def _launch(self) -> None:
+        """Start a server and wait for it; a server that does not become ready is ended, and the reason raised."""
+        try:
+            self._process = spawn(self._folder, self._socket)
+        except OSError as error:
+            raise StartupError(f"Redis cannot be started in {self._folder}: {error}.") from error
+        if not self._ready_in_time(self._process):
+            self._end()
+            raise StartupError(f"Redis did not start in {self._folder}. Its last words: {last_words(self._folder)}")
+
+    def _ready_in_time(self, process: subprocess.Popen[bytes]) -> bool:
+        deadline = time.monotonic() + READY_WITHIN_S
+        with contextlib.closing(connect_sync(self._reach)) as client:
+            while time.monotonic() < deadline and process.poll() is None and not self._stopping.is_set():
+                # Not listening yet, or still reading its log (-LOADING): both are what we wait out.
+                with contextlib.suppress(redis.RedisError):
+                    if client.ping() and not client.info("persistence")["loading"]:
+                        return True
+                time.sleep(_POLL_S)
+        return False
+
+    def _end(self) -> None:
+        if self._process is not None:
+            end(self._process)
+
+
+def _short_enough(socket: Path) -> Path:
+    for path in (socket, Path(os.path.relpath(socket))):
+        if len(os.fsencode(path)) <= _SOCKET_PATH_BYTES:
+            return path
+    raise StartupError(
+        f"The path {socket} is too long for a unix socket ({_SOCKET_PATH_BYTES} bytes); "
+        "use a shorter data directory, or start from within it."
+    )

@@ -1,0 +1,53 @@
+"""What is kept of tokens and secrets: a digest of a token, and a secret only sealed under the master key.
+
+Errors  ``UnsealError`` when a sealed text was made under another key, or was changed since
+"""
+
+import base64
+import binascii
+import hashlib
+import os
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+MASTER_KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_VERSION: Final = "v1."
+
+
+class UnsealError(Exception):
+    """A sealed secret cannot be opened with this master key."""
+
+
+def token_digest(token: str) -> str:
+    """SHA-256 in hex. Tokens carry 256 random bits, so a slow hash would add nothing."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def new_master_key() -> bytes:
+    return os.urandom(MASTER_KEY_BYTES)
+
+
+class SecretBox:
+    """Seals texts with AES-256-GCM. Nonces are random, which is safe up to 2**32 seals: far more than needed."""
+
+    def __init__(self, master_key: bytes) -> None:
+        if len(master_key) != MASTER_KEY_BYTES:
+            raise ValueError(f"A master key has {MASTER_KEY_BYTES} bytes, this one has {len(master_key)}.")
+        self._cipher = AESGCM(master_key)
+
+    def seal(self, secret: str) -> str:
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = nonce + self._cipher.encrypt(nonce, secret.encode(), _VERSION.encode())
+        return _VERSION + base64.urlsafe_b64encode(sealed).decode()
+
+    def open(self, sealed: str) -> str:
+        if not sealed.startswith(_VERSION):
+            raise UnsealError("This text was not sealed here.")
+        try:
+            raw = base64.b64decode(sealed.removeprefix(_VERSION), altchars=b"-_", validate=True)
+            return self._cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _VERSION.encode()).decode()
+        except (InvalidTag, binascii.Error, ValueError) as error:
+            raise UnsealError("This secret was sealed under another master key, or was changed since.") from error
