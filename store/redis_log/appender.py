@@ -14,6 +14,7 @@ from typing import Any, Final
 import redis.asyncio
 from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
 from features.errors import UnavailableError
@@ -54,7 +55,7 @@ class _Append:
 
 
 class LogAppender:
-    """Belongs to one event loop. Other connections of the same client are free for other use."""
+    """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client."""
 
     def __init__(self, client: redis.asyncio.Redis, *, shards: int) -> None:
         self._pool = client.connection_pool
@@ -63,6 +64,7 @@ class LogAppender:
         self._keys = [shard_key(shard) for shard in range(shards)]
         self._waiting: deque[_Append] = deque()
         self._waiting_bytes = 0
+        self._connection: AbstractConnection | None = None
         self._writer: asyncio.Task[None] | None = None
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
@@ -151,19 +153,15 @@ class LogAppender:
         try:
             async with asyncio.timeout(WRITE_WITHIN_S):
                 connection = await self._connected()
-                try:
-                    await connection.send_packed_command(b"".join([append.packed for append in batch]))
-                    for append in batch:
-                        _settle(append, await _replies(connection, append.replies))
-                except BaseException:
-                    await connection.disconnect(nowait=True)  # Replies that were not read must not meet the next write.
-                    raise
-                finally:
-                    await self._pool.release(connection)
+                await connection.send_packed_command(b"".join([append.packed for append in batch]))
+                for append in batch:
+                    _settle(append, await _replies(connection, append.replies))
         except (RedisError, OSError) as error:  # TimeoutError is an OSError
             self._fail_all(batch, error)
+            await self._drop_connection()  # Replies that were not read must not meet the next write.
         except BaseException as error:
             self._fail_all(batch, error)  # Nobody may be left waiting when the loop is closed over us.
+            await self._drop_connection()
             raise
 
     def _fail_all(self, batch: Sequence[_Append], cause: BaseException) -> None:
@@ -174,14 +172,28 @@ class LogAppender:
         self._waiting_bytes = 0
 
     async def _connected(self) -> AbstractConnection:
-        """A live connection. Nothing has been sent yet, so a Redis that is being restarted is waited for."""
+        """Our connection, or a new one to a Redis that has read back its log. Nothing of the write has been sent yet,
+        so a Redis that is being restarted can be waited for.
+        """
         while True:
             try:
-                connection: AbstractConnection = await self._pool.get_connection()
+                if self._connection is None:
+                    self._connection = await self._pool.get_connection()
+                    await self._connection.send_command("PING")
+                    await self._connection.read_response()
+                elif await self._connection.can_read():  # Nothing was asked, so this is its end.
+                    raise RedisConnectionError("Redis closed the connection.")
             except (RedisError, OSError):
+                await self._drop_connection()
                 await asyncio.sleep(_RECONNECT_EVERY_S)
             else:
-                return connection
+                return self._connection
+
+    async def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.disconnect(nowait=True)
+            await self._pool.release(connection)
 
 
 def _packed(*words: str | int | bytes) -> bytes:
