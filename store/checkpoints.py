@@ -1,0 +1,78 @@
+"""Checkpoints: a shard's state as of one log offset, so that a restart replays minutes of log and not years.
+
+A checkpoint is a cache. It may be lost, or damaged, or of a format that this version does not read: then an older one,
+or none, is used, and more of the log is replayed to the same state.
+
+File    ``shard-07.v3.00000000000000001234.checkpoint``: one header line, the state, SHA-256 of all before it
+Errors  ``OSError`` when the disk refuses; damage is no error, the file is set aside under ``.damaged``
+"""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from store.durable_files import durable_file, make_durable_folder, remove_unfinished
+
+KEPT_PER_SHARD: Final = 2
+_DIGEST_BYTES: Final = hashlib.sha256().digest_size
+_OFFSET_DIGITS: Final = 20
+
+log = structlog.get_logger()
+
+
+class Checkpoints:
+    """The newest few checkpoints of each shard. ``format_version`` is the caller's; files of others are not touched."""
+
+    def __init__(self, root: Path, *, format_version: int, keep: int = KEPT_PER_SHARD) -> None:
+        make_durable_folder(root)
+        remove_unfinished(root)
+        self._root, self._format_version, self._keep = root, format_version, keep
+
+    def write(self, shard: int, offset: int, chunks: Iterable[bytes]) -> Path:
+        """Stream a state to disk; only when it is there for good are older ones removed."""
+        path = self._root / f"{self._stem(shard)}{offset:0{_OFFSET_DIGITS}d}.checkpoint"
+        header = _header(shard, offset, self._format_version)
+        digest = hashlib.sha256(header)
+        with durable_file(path) as file:
+            file.write(header)
+            for chunk in chunks:
+                digest.update(chunk)
+                file.write(chunk)
+            file.write(digest.digest())
+        for superseded in self._newest_first(shard)[self._keep :]:
+            superseded.unlink()
+        return path
+
+    def newest(self, shard: int) -> tuple[int, bytes] | None:
+        """The newest undamaged checkpoint as (offset, state)."""
+        for path in self._newest_first(shard):
+            offset = int(path.name.split(".")[2])
+            state = _intact_state(path.read_bytes(), _header(shard, offset, self._format_version))
+            if state is not None:
+                return offset, state
+            aside = path.with_name(path.name + ".damaged")
+            log.warning("checkpoint_damaged", shard=shard, offset=offset, set_aside=aside.name)
+            path.replace(aside)
+        return None
+
+    def _newest_first(self, shard: int) -> list[Path]:
+        return sorted(self._root.glob(f"{self._stem(shard)}*.checkpoint"), reverse=True)
+
+    def _stem(self, shard: int) -> str:
+        return f"shard-{shard:02d}.v{self._format_version}."
+
+
+def _header(shard: int, offset: int, format_version: int) -> bytes:
+    return f"clearhold checkpoint, format {format_version}, shard {shard}, offset {offset}\n".encode()
+
+
+def _intact_state(content: bytes, header: bytes) -> bytes | None:
+    if len(content) < len(header) + _DIGEST_BYTES or not content.startswith(header):
+        return None
+    whole = memoryview(content)
+    if hashlib.sha256(whole[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
+        return None
+    return bytes(whole[len(header) : -_DIGEST_BYTES])

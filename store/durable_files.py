@@ -1,0 +1,49 @@
+"""Files that are either whole on disk or not there: written under another name, fsynced, renamed, folder fsynced."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+_UNFINISHED: Final = ".unfinished"
+
+
+@contextmanager
+def durable_file(path: Path) -> Iterator[BinaryIO]:
+    """Open ``path`` for writing; it appears, whole, when the block ends without an error."""
+    make_durable_folder(path.parent)
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    unfinished.replace(path)
+    _fsync_folder(path.parent)
+
+
+def make_durable_folder(folder: Path) -> None:
+    """Make a folder and those above it so that their names, too, survive a power cut."""
+    if folder.is_dir():
+        return
+    make_durable_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    _fsync_folder(folder.parent)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a crash left half-written anywhere below ``folder``."""
+    for path in folder.rglob(f"*{_UNFINISHED}"):
+        path.unlink()
+
+
+def _fsync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,106 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.checkpoints import Checkpoints
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Checkpoints:
+    return Checkpoints(tmp_path / "checkpoints", format_version=3)
+
+
+def test_given_no_checkpoint_then_there_is_no_newest(checkpoints: Checkpoints) -> None:
+    assert checkpoints.newest(0) is None
+
+
+@given(chunks=st.lists(st.binary(max_size=50), max_size=5), offset=st.integers(min_value=0, max_value=2**63 - 1))
+def test_given_any_state_when_written_then_it_reads_back(
+    chunks: list[bytes], offset: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    checkpoints = Checkpoints(tmp_path_factory.mktemp("any"), format_version=1)
+
+    checkpoints.write(7, offset, iter(chunks))
+
+    assert checkpoints.newest(7) == (offset, b"".join(chunks))
+
+
+def test_given_more_than_are_kept_then_the_oldest_go_and_other_shards_stay(checkpoints: Checkpoints) -> None:
+    checkpoints.write(1, 5, [b"other shard"])
+
+    paths = [checkpoints.write(0, offset, [b"%d" % offset]) for offset in (9, 10, 100)]
+
+    assert [path.exists() for path in paths] == [False, True, True]
+    assert checkpoints.newest(0) == (100, b"100")
+    assert checkpoints.newest(1) == (5, b"other shard")
+
+
+@pytest.mark.parametrize("at", [0, 40, 70, -40, -1])
+def test_given_a_flipped_byte_then_the_older_one_is_used_and_the_damaged_one_set_aside(
+    checkpoints: Checkpoints, at: int
+) -> None:
+    checkpoints.write(0, 1, [b"older"])
+    newest = checkpoints.write(0, 2, [b"newer" * 20])
+    content = bytearray(newest.read_bytes())
+    content[at] ^= 1
+    newest.write_bytes(content)
+
+    assert checkpoints.newest(0) == (1, b"older")
+    assert not newest.exists()
+    assert newest.with_name(newest.name + ".damaged").exists()
+
+
+def test_given_a_file_cut_anywhere_then_the_older_one_is_used(checkpoints: Checkpoints) -> None:
+    checkpoints.write(0, 1, [b"older"])
+    path = checkpoints.write(0, 2, [b"newer"])
+    whole = path.read_bytes()
+
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+
+        assert checkpoints.newest(0) == (1, b"older")
+
+
+def test_given_a_checkpoint_under_the_name_of_another_shard_then_it_is_not_used(checkpoints: Checkpoints) -> None:
+    path = checkpoints.write(0, 2, [b"shard 0"])
+
+    path.rename(path.with_name(path.name.replace("shard-00", "shard-01")))
+
+    assert checkpoints.newest(1) is None
+
+
+def test_given_another_format_then_its_files_are_ignored_and_left_alone(tmp_path: Path) -> None:
+    older = Checkpoints(tmp_path, format_version=1).write(0, 2, [b"format 1"])
+    checkpoints = Checkpoints(tmp_path, format_version=2)
+
+    assert checkpoints.newest(0) is None
+    for offset in range(3, 8):
+        checkpoints.write(0, offset, [b"format 2"])
+    assert older.exists()
+
+
+def test_given_a_state_that_fails_midway_then_the_last_checkpoint_stands_and_nothing_else_is_left(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    kept = checkpoints.write(0, 1, [b"good"])
+
+    def failing() -> Iterator[bytes]:
+        yield b"half"
+        raise RuntimeError("the state would not say")
+
+    with pytest.raises(RuntimeError, match="would not say"):
+        checkpoints.write(0, 2, failing())
+
+    assert checkpoints.newest(0) == (1, b"good")
+    assert list((tmp_path / "checkpoints").iterdir()) == [kept]
+
+
+def test_given_a_crash_while_writing_then_the_half_is_removed_at_the_next_start(tmp_path: Path) -> None:
+    half = tmp_path / "shard-00.v1.00000000000000000002.checkpoint.unfinished"
+    half.write_bytes(b"half")
+
+    assert Checkpoints(tmp_path, format_version=1).newest(0) is None
+    assert not half.exists()
