@@ -1,0 +1,44 @@
+"""What every test may ask for: a real Redis, started once, and the event loop that the service runs on."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from redis import Redis
+
+from store.redis_log.connect import connect_sync
+from store.redis_log.server import EmbeddedRedis
+from tests.support.clock import FrozenClock, SequentialIds
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    """One server for all tests that do not harm it; those that do start their own."""
+    server = EmbeddedRedis(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def log_redis(redis_server: EmbeddedRedis) -> Iterator[Redis]:
+    """A client of the shared server, empty at the start of each test."""
+    with closing(connect_sync(redis_server.socket_path)) as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def new_id() -> SequentialIds:
+    return SequentialIds()
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """Tests marked ``anyio`` run on uvloop, as the service does."""
+    return "asyncio", {"use_uvloop": True}

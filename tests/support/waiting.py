@@ -1,0 +1,14 @@
+"""Waiting for what another thread or process does: look again until a deadline, never sleep for luck."""
+
+import time
+from collections.abc import Callable
+
+LOOK_EVERY_S = 0.005
+
+
+def eventually(holds: Callable[[], object], *, within_s: float = 5.0) -> None:
+    """Return once ``holds()`` is true; fail the test when it is not in time."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, f"{holds!r} did not come true within {within_s} s"
+        time.sleep(LOOK_EVERY_S)
