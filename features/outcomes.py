@@ -8,7 +8,11 @@ import msgspec
 
 
 class EventRow(msgspec.Struct, frozen=True, gc=False):
-    """One bank event taken in. ``result`` is applied, stale, duplicate, stored, unusable or unknown."""
+    """One bank event taken in.
+
+    ``result`` is applied; stale (an older snapshot); duplicate or conflicting (the id came before, with the same or
+    another body); stored (a known family without a transfer); unusable (odd data); or unknown (an unknown family).
+    """
 
     tenant_id: str
     program_id: str
@@ -20,7 +24,7 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
     appended_at: int
     result: str
-    body_digest: str
+    body_crc32: int
 
 
 class TransferRow(msgspec.Struct, frozen=True, gc=False):
@@ -93,7 +97,7 @@ class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
     routing_number: str | None
     account_last4: str | None
     country_code: str | None
-    raw: str
+    raw: str | None  # None when this version came from a transfer, not from a counterparty object
     first_seen_at: int | None
     updated_at: int
 

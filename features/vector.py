@@ -57,7 +57,7 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
 
 
 class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
-    """The fields that stand before the vector's own in the table ``transfer_features``."""
+    """One scoring of one transfer. In the table the vector's fields follow the others, each as a column of its own."""
 
     tenant_id: str
     program_id: str

@@ -10,8 +10,8 @@ _ALPHA_2: Final = 2
 
 
 def text(value: object) -> str | None:
-    """A non-empty string within the limit; longer ones are cut only where they are names (see ``name``)."""
-    return value if isinstance(value, str) and 0 < len(value) <= TEXT_LIMIT else None
+    """A non-empty string within the limit and without NUL."""
+    return value if isinstance(value, str) and 0 < len(value) <= TEXT_LIMIT and "\x00" not in value else None
 
 
 def name(value: object) -> str | None:
@@ -48,7 +48,11 @@ def texts(value: object) -> tuple[str, ...] | None:
     """A list of words; a single string is split on commas, as some fields are documented."""
     if isinstance(value, str):
         value = value.split(",")
-    return tuple(item.strip() for item in value if isinstance(item, str) and item.strip()) if isinstance(value, list) else None
+    return (
+        tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
+        if isinstance(value, list)
+        else None
+    )
 
 
 def country(value: object) -> str | None:

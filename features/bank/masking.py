@@ -10,8 +10,20 @@ import msgspec
 LAST: Final = 4
 _DEPTH_LIMIT: Final = 32
 _MASKED_KEYS: Final = frozenset({"iban", "ssn", "ein", "micr_line", "passport", "drivers_license", "national_id"})
-_IMAGE_KEYS: Final = frozenset({"image", "images", "image_front", "image_back", "front_image", "back_image", "check_image"})
-_SENSITIVE: Final = (b"account_number", b"image", b"iban", b"ssn", b"ein", b"micr", b"passport", b"license", b"national_id")
+_IMAGE_KEYS: Final = frozenset(
+    {"image", "images", "image_front", "image_back", "front_image", "back_image", "check_image"}
+)
+_SENSITIVE: Final = (
+    b"account_number",
+    b"image",
+    b"iban",
+    b"ssn",
+    b"ein",
+    b"micr",
+    b"passport",
+    b"license",
+    b"national_id",
+)
 
 
 def masked_raw(data: bytes | None) -> dict[str, Any]:

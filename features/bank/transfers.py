@@ -46,7 +46,9 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
     if isinstance(data.is_incoming, bool) and rail is not Rail.CHECK:
         direction = Direction.INCOMING if data.is_incoming else Direction.OUTGOING
     status = _status(kind, data)
-    return_code, undone, detail_at = _returns(data.return_details, status) if data.return_details else (None, False, None)
+    return_code, undone, detail_at = (
+        _returns(data.return_details, status) if data.return_details else (None, False, None)
+    )
     counterparty_id, party_name, routing, last4, party_country = _other_side(rail, direction, data)
     return TransferSnapshot(
         id=transfer_id,

@@ -17,7 +17,20 @@ RAIL_OF_FAMILY: Final = {
     "card": Rail.CARD,
 }
 KNOWN_FAMILIES: Final = frozenset(
-    {"ach", "wire", "swift", "realtime", "book", "check", "identity", "account", "loan", "reporting", "card", "counterparty"}
+    {
+        "ach",
+        "wire",
+        "swift",
+        "realtime",
+        "book",
+        "check",
+        "identity",
+        "account",
+        "loan",
+        "reporting",
+        "card",
+        "counterparty",
+    }
 )
 
 # The middle part of an event type whose object is a transfer; every other middle part (return requests, drawdowns,

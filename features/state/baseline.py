@@ -161,7 +161,14 @@ class Baseline:
         return None
 
     def dump(self) -> tuple[Any, ...]:
-        return (self.amounts.dump(), self._buckets.tobytes(), self._classes.tobytes(), self._first, self._at, self._revised)
+        return (
+            self.amounts.dump(),
+            self._buckets.tobytes(),
+            self._classes.tobytes(),
+            self._first,
+            self._at,
+            self._revised,
+        )
 
     def load(self, dumped: Any) -> None:
         amounts, buckets, classes, self._first, self._at, revised = dumped
@@ -169,7 +176,10 @@ class Baseline:
         self._buckets.frombytes(buckets)
         self._classes.frombytes(classes)
         self._revised = [tuple(item) for item in revised]
-        inside, of_class = np.frombuffer(self._buckets, np.uint16)[self._first :], np.frombuffer(self._classes, np.uint8)
+        inside, of_class = (
+            np.frombuffer(self._buckets, np.uint16)[self._first :],
+            np.frombuffer(self._classes, np.uint8),
+        )
         for class_id in np.unique(of_class[self._first :]):
             for bucket, count in enumerate(np.bincount(inside[of_class[self._first :] == class_id])):
                 if count:

@@ -31,7 +31,9 @@ class _Run:
 
     __slots__ = ("_directory", "_shift", "high", "low", "values")
 
-    def __init__(self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], values: npt.NDArray[np.uint32]) -> None:
+    def __init__(
+        self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], values: npt.NDArray[np.uint32]
+    ) -> None:
         slots_log2 = max(1, (len(high) // _KEYS_PER_SLOT).bit_length())
         self._shift = _LOW_BITS - slots_log2
         edges = np.arange((1 << slots_log2) + 1, dtype=np.uint64)

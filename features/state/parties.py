@@ -27,6 +27,7 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
 
 
 UNKNOWN_PROFILE: Final = EntityProfile()
+UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
 class Actor:
@@ -103,6 +104,7 @@ class Counterparty:
         "routing",
         "times",
         "unauthorized",
+        "unlisted",
         "updated_at",
         "zones",
     )
@@ -110,6 +112,7 @@ class Counterparty:
     def __init__(self, counterparty_id: str, index: int) -> None:
         self.id = counterparty_id
         self.index = index
+        self.unlisted = counterparty_id.startswith(UNLISTED)
         self.name: str | None = None
         self.routing: str | None = None
         self.last4: str | None = None
@@ -160,6 +163,10 @@ class CounterpartyBook:
             self._by_id[counterparty_id] = party
         return party
 
+    def unlisted(self, name: str, routing: str | None, last4: str | None) -> Counterparty:
+        """The counterparty that is known by this name and account only."""
+        return self.get_or_add("\x00".join((UNLISTED, folded(name), routing or "", last4 or "")))
+
     def learn(
         self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
@@ -186,7 +193,7 @@ class CounterpartyBook:
         if name is None:
             return False
         return any(
-            _differs(party, routing, last4) and party.times.count(-(2**63), at) > 0
+            _differs(party, routing, last4) and party.times.count_upto(at) > 0
             for party in self._by_name.get(folded(name), ())
         )
 

@@ -55,6 +55,10 @@ class EventTimes:
         found = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
         return found + self._unrevised(after, upto)[0] if self._revised_at > upto else found
 
+    def count_upto(self, upto: int) -> int:
+        """Facts up to ``upto``, as known then."""
+        return self.count(ALWAYS, upto)
+
     def previous(self, upto: int, *, skip: int) -> int | None:
         """The instant of the newest fact at or before ``upto``, passing over ``skip`` of them."""
         index = bisect_right(self.times, upto) - 1 - skip

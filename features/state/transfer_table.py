@@ -37,6 +37,15 @@ class TransferRecord(NamedTuple):
     moved: bool  # counts toward sums, baselines and first times
 
 
+class ReturnState(NamedTuple):
+    """``at`` is when the return was delivered, not before the transfer's own time."""
+
+    code: str | None
+    returned_at: int | None
+    at: int
+    undone: bool
+
+
 _RECORD: Final = struct.Struct("<6q5i2H5H2BbB?")
 
 

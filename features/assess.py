@@ -1,0 +1,32 @@
+"""The one assessment that the stream, pre-flight, backfill and backtest share: measure, then score."""
+
+import msgspec
+
+from features.reason import Score
+from features.scorers import trs_v1
+from features.state.baseline import BaselineValues
+from features.state.measure import Declared, ProgramSeries, Subject, measure
+from features.vector import FeatureVector
+
+
+class Assessment(msgspec.Struct, frozen=True, gc=False):
+    """A vector with the score it gives. ``degraded`` halves the confidence and changes no points."""
+
+    vector: FeatureVector
+    score: Score
+    degraded: bool
+
+
+def assess(
+    subject: Subject,
+    program: ProgramSeries,
+    declared: Declared,
+    baseline: BaselineValues,
+    *,
+    at: int,
+    stale: bool = False,
+) -> Assessment:
+    """Score the subject with the facts of its own time; ``stale`` says that newer facts are known to be missing."""
+    vector = measure(subject, program, declared, baseline, at)
+    degraded = stale or subject.degraded
+    return Assessment(vector, trs_v1.score(vector, degraded=degraded), degraded)

@@ -1,0 +1,104 @@
+"""Pre-flight's side of the assessment: the same features, scorer and bands, read without changing anything.
+
+Window  all windows end at the instant of the question
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.assess import Assessment, assess
+from features.preflight import PreflightRecord, ProposedTransfer, Resolved
+from features.reason import Score
+from features.state.measure import Subject, class_of
+from features.state.open_preflights import Key, key_of_counterparty
+from features.state.parties import Counterparty
+from features.state.program import ProgramState
+
+COUNTRY_MISSING: Final = "counterparty_country_missing"
+STATE_BEHIND: Final = "state_behind"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The assessment of a proposed transfer, whom it is about, and what was missing for it."""
+
+    assessment: Assessment
+    resolved: Resolved
+    degraded_reasons: tuple[str, ...]
+
+    @property
+    def score(self) -> Score:
+        return self.assessment.score
+
+
+def ask(program: ProgramState, transfer: ProposedTransfer, *, at: int, stale: bool = False) -> Asked:
+    """Assess a proposed transfer as of ``at``; ``stale`` says that the state lags behind what was delivered."""
+    actor = program.entity(transfer.entity_id) if transfer.entity_id else None
+    counterparty = _counterparty(program, transfer)
+    proposed = transfer.counterparty
+    country = proposed.country_code if proposed is not None else None
+    if country is None and counterparty is not None:
+        country = counterparty.country
+    subject = Subject(
+        transfer.rail.value,
+        transfer.direction.value,
+        transfer.type.value if transfer.type is not None else None,
+        int(transfer.amount_cents),
+        None,
+        country,
+        None,
+        None,
+        actor,
+        counterparty,
+        transfer.counterparty_id is not None or proposed is not None,
+        _account_changed(program, transfer, counterparty, at),
+    )
+    baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
+    assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at, stale=stale)
+    missing = ((COUNTRY_MISSING, subject.degraded), (STATE_BEHIND, stale))
+    listed = counterparty is not None and not counterparty.unlisted
+    return Asked(
+        assessment,
+        Resolved(
+            entity_id=transfer.entity_id,
+            counterparty_id=counterparty.id if counterparty is not None and listed else transfer.counterparty_id,
+            counterparty_country=country,
+        ),
+        tuple(reason for reason, is_so in missing if is_so),
+    )
+
+
+def waiting_key(record: PreflightRecord) -> Key:
+    """What a landed transfer must show for this pre-flight to be its own."""
+    proposed = record.transfer.counterparty
+    return key_of_counterparty(
+        record.resolved.counterparty_id,
+        proposed.routing_number if proposed is not None else None,
+        proposed.account_last4 if proposed is not None else None,
+        proposed.name if proposed is not None else None,
+        int(record.transfer.amount_cents),
+    )
+
+
+def _counterparty(program: ProgramState, transfer: ProposedTransfer) -> Counterparty | None:
+    if transfer.counterparty_id is not None:
+        return program.counterparties.get(transfer.counterparty_id)
+    proposed = transfer.counterparty
+    if proposed is None:
+        return None
+    return program.counterparties.match(proposed.name, proposed.routing_number, proposed.account_last4)
+
+
+def _account_changed(
+    program: ProgramState, transfer: ProposedTransfer, counterparty: Counterparty | None, at: int
+) -> bool:
+    if counterparty is not None:
+        if counterparty.times.count_upto(at) > 0:
+            return False
+        name, routing, last4 = counterparty.name, counterparty.routing, counterparty.last4
+    elif transfer.counterparty is not None:
+        proposed = transfer.counterparty
+        name, routing, last4 = proposed.name, proposed.routing_number, proposed.account_last4
+    else:
+        return False
+    return program.counterparties.account_changed(name, routing, last4, at=at)

@@ -1,0 +1,256 @@
+"""A transfer event applied to its program: newest snapshot wins, windows follow, and the score is given or kept.
+
+A transfer is scored when first seen, and again when an event changes its amount, counterparty, entity, country or
+return. Its own time stays the one it was first seen with. A change counts for others from the event's time on.
+"""
+
+from typing import NamedTuple
+
+from features.assess import Assessment, assess
+from features.bank.events import TransferSnapshot
+from features.bank.words import UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
+from features.outcomes import TransferRow
+from features.state.measure import NOT_YET, Own, Subject, class_of
+from features.state.movement import move
+from features.state.parties import Actor, Counterparty
+from features.state.program import ProgramState
+from features.state.records import (
+    CLASSES,
+    TYPES,
+    UNMEASURED,
+    When,
+    baseline_of,
+    is_ach_debit,
+    is_originated,
+    movement_of,
+    parties_of,
+    pinned,
+    returner_of,
+    scored,
+    version_row,
+)
+from features.state.returns import first_return, lift_return, merged_return, settle_return
+from features.state.transfer_table import TransferRecord
+
+
+class Landed(NamedTuple):
+    """What one event led to; ``result`` says why there may be no row."""
+
+    result: str
+    row: TransferRow | None = None
+    assessment: Assessment | None = None
+    taken_at: int = 0
+    is_new: bool = False
+    learnt: Counterparty | None = None  # the counterparty, when something new was said of it
+
+
+def land(program: ProgramState, said: TransferSnapshot, when: When) -> Landed:
+    """Apply one snapshot."""
+    row = program.transfers.row_of(said.id)
+    if row is not None:
+        return _revisit(program, row, said, when)
+    if said.amount_cents is None:
+        return Landed("unusable")
+    return _first_sight(program, said, when, said.amount_cents)
+
+
+def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cents: int) -> Landed:
+    at = min(said.created_at if said.created_at is not None else when.event_at, when.appended_at)
+    actor = program.actor_of(said.entity_id, said.account_id)
+    counterparty, learnt = _counterparty(program, said)
+    if counterparty is not None and counterparty.first_seen_at is None:
+        counterparty.first_seen_at, learnt = at, True
+    country = said.country or (counterparty.country if counterparty is not None else None)
+    subject = Subject(
+        said.rail,
+        said.direction,
+        said.type,
+        cents,
+        said.status,
+        country,
+        said.card_decision_reason,
+        said.sec_code,
+        actor,
+        counterparty,
+        counterparty is not None,
+        _account_changed(program, counterparty, at, own=0),
+        NOT_YET,
+    )
+    class_id = class_of(said.rail, said.direction)
+    program.baseline.advance(at)
+    baseline = program.baseline.measure(at, class_id)
+    assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at)
+    number = program.words.number
+    score = assessment.score
+    record = TransferRecord(
+        cents,
+        at,
+        said.updated_at if said.updated_at is not None else when.event_at,
+        when.event_at,
+        when.appended_at,
+        when.offset,
+        actor.index if actor is not None else -1,
+        counterparty.index if counterparty is not None else -1,
+        program.account_number(said.account_id),
+        score.n,
+        *pinned(baseline),
+        number(said.status or "UNKNOWN"),
+        number(country),
+        number(said.sec_code),
+        number(said.currency),
+        number(said.card_decision_reason),
+        class_id,
+        TYPES.index(said.type),
+        UNMEASURED if score.value is None else score.value,
+        0 if score.confidence is None else round(score.confidence * 100),
+        said.status not in UNMOVED_STATUSES,
+    )
+    row = program.transfers.add(said.id, record)
+    move(program, None, movement_of(record, actor, counterparty), known_at=None)
+    state = first_return(said, own_at=at, event_at=when.event_at)
+    if state is not None:
+        program.returned[row] = state
+        settle_return(program, returner_of(record, actor, counterparty), state, known_at=None)
+    version = version_row(program, row, record, said, when)
+    return Landed("applied", version, assessment, at, True, counterparty if learnt else None)
+
+
+def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When) -> Landed:
+    held = program.transfers.read(row)
+    updated_at = said.updated_at if said.updated_at is not None else when.event_at
+    if (updated_at, when.event_at) < (held.updated_at, held.event_at):
+        return _older(program, row, held, said, when)
+    actor, counterparty, learnt = _parties_said(program, held, said)
+    number = program.words.number
+    record = held._replace(
+        cents=held.cents if said.amount_cents is None else said.amount_cents,
+        updated_at=updated_at,
+        event_at=when.event_at,
+        actor=actor.index if actor is not None else -1,
+        counterparty=counterparty.index if counterparty is not None else -1,
+        account=held.account if said.account_id is None else program.account_number(said.account_id),
+        status=held.status if said.status is None else number(said.status),
+        country=held.country if said.country is None else number(said.country),
+        sec_code=held.sec_code if said.sec_code is None else number(said.sec_code),
+        currency=number(said.currency),
+        card_reason=held.card_reason if said.card_decision_reason is None else number(said.card_decision_reason),
+        ach_type=held.ach_type if said.type is None else TYPES.index(said.type),
+        moved=held.moved if said.status is None else said.status not in UNMOVED_STATUSES,
+    )
+    old_actor, old_counterparty = parties_of(program, held)
+    before = movement_of(held, old_actor, old_counterparty)
+    after = movement_of(record, actor, counterparty)
+    if before != after:
+        move(program, before, after, known_at=when.event_at)
+    old_return = program.returned.get(row)
+    new_return = merged_return(old_return, said, own_at=held.at, event_at=when.event_at)
+    old_returner, returner = returner_of(held, old_actor, old_counterparty), returner_of(record, actor, counterparty)
+    if (old_return, old_returner) != (new_return, returner):
+        if old_return is not None:
+            lift_return(program, old_returner, old_return, known_at=when.event_at)
+        if new_return is not None:
+            program.returned[row] = new_return
+            settle_return(program, returner, new_return, known_at=when.event_at)
+    assessment = None
+    if old_return != new_return or _scored_on(held) != _scored_on(record):
+        assessment = _again(program, row, record)
+        record = scored(record, assessment, when)
+    program.transfers.write(row, record)
+    version = version_row(program, row, record, said, when)
+    return Landed("applied", version, assessment, record.at, False, counterparty if learnt else None)
+
+
+def _older(program: ProgramState, row: int, held: TransferRecord, said: TransferSnapshot, when: When) -> Landed:
+    """An older snapshot overwrites nothing; a return that the newer one does not mention is carried forward."""
+    state = first_return(said, own_at=held.at, event_at=when.event_at)
+    if state is None or row in program.returned:
+        return Landed("stale")
+    program.returned[row] = state
+    settle_return(program, returner_of(held, *parties_of(program, held)), state, known_at=when.event_at)
+    assessment = _again(program, row, held)
+    record = scored(held, assessment, when)
+    program.transfers.write(row, record)
+    return Landed("stale", version_row(program, row, record, said, when), assessment, record.at)
+
+
+def _again(program: ProgramState, row: int, record: TransferRecord) -> Assessment:
+    """Score a known transfer at its own time, without counting what it put into the windows itself.
+
+    The program's baseline is the one of the first sight; the entity's and the counterparty's windows are taken again.
+    """
+    actor, counterparty = parties_of(program, record)
+    rail, direction = CLASSES[record.class_id]
+    returned = program.returned.get(row)
+    own = Own(
+        actor=actor,
+        counterparty=counterparty,
+        cents=record.cents,
+        moved=record.moved,
+        ach_debit=is_ach_debit(record),
+        originated=is_originated(record),
+        returned_at=None if returned is None or returned.undone or returned.code is None else returned.at,
+        unauthorized=returned is not None and returned.code in UNAUTHORIZED_RETURN_CODES,
+    )
+    word = program.words.word
+    subject = Subject(
+        rail,
+        direction,
+        TYPES[record.ach_type],
+        record.cents,
+        word(record.status),
+        word(record.country),
+        word(record.card_reason),
+        word(record.sec_code),
+        actor,
+        counterparty,
+        counterparty is not None,
+        _account_changed(program, counterparty, record.at, own=1 if record.moved else 0),
+        own,
+    )
+    declared = program.declared_at(record.at)
+    return assess(subject, program.series, declared, baseline_of(record), at=record.at)
+
+
+def _scored_on(record: TransferRecord) -> tuple[int, ...]:
+    """What a transfer is scored again for, beside its return."""
+    return (record.cents, record.actor, record.counterparty, record.country)
+
+
+def _parties_said(
+    program: ProgramState, held: TransferRecord, said: TransferSnapshot
+) -> tuple[Actor | None, Counterparty | None, bool]:
+    """The parties a newer snapshot names, else the ones held; True when the counterparty's details changed."""
+    actor, counterparty = parties_of(program, held)
+    if said.entity_id is not None or (actor is None and said.account_id is not None):
+        actor = program.actor_of(said.entity_id, said.account_id)
+    named, learnt = _counterparty(program, said)
+    if named is None or (named.unlisted and counterparty is not None):
+        return actor, counterparty, False
+    return actor, named, learnt
+
+
+def _counterparty(program: ProgramState, said: TransferSnapshot) -> tuple[Counterparty | None, bool]:
+    """The other side with what the snapshot says of it; True when that was new."""
+    if said.counterparty_id is not None:
+        party = program.counterparties.get_or_add(said.counterparty_id)
+    elif said.counterparty_name is not None:
+        party = program.counterparties.unlisted(
+            said.counterparty_name, said.counterparty_routing, said.counterparty_last4
+        )
+    else:
+        return None, False
+    learnt = program.counterparties.learn(
+        party,
+        name=said.counterparty_name,
+        routing=said.counterparty_routing,
+        last4=said.counterparty_last4,
+        country=said.country,
+    )
+    return party, learnt
+
+
+def _account_changed(program: ProgramState, counterparty: Counterparty | None, at: int, *, own: int) -> bool:
+    """True for a first transfer to a name that was dealt with before under another account."""
+    if counterparty is None or counterparty.times.count_upto(at) > own:
+        return False
+    return program.counterparties.account_changed(counterparty.name, counterparty.routing, counterparty.last4, at=at)

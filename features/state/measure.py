@@ -1,0 +1,199 @@
+"""Taking the feature vector of one transfer, landed or proposed, at one instant.
+
+Window  each feature's own, half-open (t - w, t]; the transfer itself counts only where the name says so
+Errors  none: what cannot be measured is None
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from features.instants import DAY_US
+from features.state.baseline import BaselineValues
+from features.state.parties import Actor, Counterparty
+from features.state.series import ALWAYS, AmountSeries, EventTimes
+from features.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
+from features.vector import FeatureVector
+from features.vocabulary import Direction, Rail
+
+DAYS_7: Final = 7 * DAY_US
+DAYS_30: Final = 30 * DAY_US
+DAYS_60: Final = 60 * DAY_US
+DAYS_90: Final = 90 * DAY_US
+_CLASSES: Final = {(rail.value, way.value): 2 * i + j for i, rail in enumerate(Rail) for j, way in enumerate(Direction)}
+_NOTHING: Final = EventTimes()
+_NO_AMOUNTS: Final = AmountSeries()
+
+
+def class_of(rail: str, direction: str) -> int:
+    """The number of a rail and direction, 0 to 13."""
+    return _CLASSES[rail, direction]
+
+
+class Declared(msgspec.Struct, frozen=True, gc=False):
+    """What the program declared, in the form the vector carries it."""
+
+    monthly_volume_cents: int | None
+    rails: str
+    countries: str
+
+
+class Own(msgspec.Struct, frozen=True, gc=False):
+    """What a transfer that is measured again has already put into the windows, and must not count."""
+
+    actor: Actor | None = None
+    counterparty: Counterparty | None = None
+    cents: int = 0
+    moved: bool = False
+    ach_debit: bool = False
+    originated: bool = False
+    returned_at: int | None = None
+    unauthorized: bool = False
+
+
+NOT_YET: Final = Own()
+
+
+class Subject(msgspec.Struct, frozen=True, gc=False):
+    """The transfer to be measured. ``counterparty`` is None for a stranger and when none was named."""
+
+    rail: str
+    direction: str
+    type: str | None
+    cents: int
+    status: str | None
+    country: str | None
+    card_reason: str | None
+    sec_code: str | None
+    actor: Actor | None
+    counterparty: Counterparty | None
+    counterparty_named: bool
+    account_changed: bool
+    own: Own = NOT_YET
+
+    @property
+    def degraded(self) -> bool:
+        """A missing country matters only where money crosses borders: international wires and IAT entries."""
+        return self.country is None and (self.rail == Rail.INTL_WIRE or self.sec_code == "IAT")
+
+
+class ProgramSeries(msgspec.Struct, gc=False):
+    """The program-wide series that the vector reads, beside the baseline."""
+
+    amounts: AmountSeries
+    originated: EventTimes
+    unauthorized: EventTimes
+
+
+def measure(
+    subject: Subject, program: ProgramSeries, declared: Declared, baseline: BaselineValues, at: int
+) -> FeatureVector:
+    """All features of the subject at ``at``."""
+    own, actor, counterparty = subject.own, subject.actor, subject.counterparty
+    same_actor = actor is not None and own.actor is actor
+    own_count = 1 if same_actor and own.moved else 0
+    own_cents = own.cents if own_count else 0
+    own_return = 1 if own.returned_at is not None and own.returned_at <= at else 0
+    profile = None if actor is None or actor.is_account else actor.profile_at(at)
+    amounts = actor.amounts if actor is not None else _NO_AMOUNTS
+    count_24h, cents_24h = amounts.measure(at - DAY_US, at)
+    count_30d, cents_30d = amounts.measure(at - DAYS_30, at)
+    count_90d, cents_90d = amounts.measure(at - DAYS_90, at)
+    previous_at = amounts.previous(at, skip=own_count)
+    same_party = counterparty is not None and own.counterparty is counterparty
+    party_n = (
+        0 if counterparty is None else counterparty.times.count(ALWAYS, at) - (1 if same_party and own.moved else 0)
+    )
+    in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=1 if same_party and own.moved else 0)
+    screened_at = profile.last_screened_at if profile is not None else None
+    return FeatureVector(
+        subject.cents,
+        subject.rail,
+        subject.direction,
+        subject.type,
+        subject.status,
+        subject.country,
+        subject.card_reason,
+        profile.verification_status if profile is not None else None,
+        profile.pep_status if profile is not None else None,
+        profile.is_high_risk if profile is not None else None,
+        profile.requires_screening if profile is not None else None,
+        max(0, at - screened_at) // DAY_US if screened_at is not None else None,
+        count_30d - own_count,
+        count_24h - own_count + 1,
+        cents_24h - own_cents + subject.cents,
+        amounts.count(ALWAYS, at) - own_count,
+        _count(actor, "returns", ALWAYS, at) - (own_return if same_actor else 0),
+        _count(actor, "ach_debits", at - DAYS_60, at) - (1 if own_count and own.ach_debit else 0),
+        _count(actor, "unauthorized", at - DAYS_60, at)
+        - (own_return if same_actor and own.unauthorized and own.ach_debit else 0),
+        in_7d,
+        party_n == 0 if counterparty is not None or subject.counterparty_named else None,
+        party_n,
+        _count(counterparty, "returns", ALWAYS, at) - (own_return if same_party else 0),
+        _count(counterparty, "unauthorized", ALWAYS, at) - (own_return if same_party and own.unauthorized else 0),
+        baseline.n,
+        baseline.median_cents,
+        baseline.p95_cents,
+        _daily_average(program.amounts, at, own_cents=own.cents if own.moved else 0),
+        declared.monthly_volume_cents,
+        _unauthorized_rate(program, at, own, own_return),
+        declared.countries,
+        None,
+        None,
+        (at - previous_at) // DAY_US if previous_at is not None else None,
+        is_just_below(subject.cents),
+        declared.rails,
+        cents_30d - own_cents,
+        count_90d - own_count,
+        cents_90d - own_cents,
+        in_24h,
+        subject.account_changed,
+    )
+
+
+def _count(party: Any, kind: str, after: int, upto: int) -> int:
+    series: EventTimes | None = getattr(party, kind, None)
+    return series.count(after, upto) if series is not None else 0
+
+
+def _structuring(subject: Subject, at: int, *, own_actor: int, own_party: int) -> tuple[int, int]:
+    """Most transfers just under one threshold in 7 days and in 24 h, of the actor or to the counterparty.
+
+    When the subject lies under a threshold itself, it counts, and only its own thresholds do.
+    """
+    if subject.rail == Rail.CARD:
+        return 0, 0
+    zones = structuring_zones(subject.cents)
+    most_7d = most_24h = included = 1 if zones else 0
+    own_zones = structuring_zones(subject.own.cents) if own_actor or own_party else ()
+    for party, own in ((subject.actor, own_actor), (subject.counterparty, own_party)):
+        if party is None or not party.zones:
+            continue
+        for threshold in zones or STRUCTURING_THRESHOLDS_CENTS:
+            series = party.zones.get(threshold)
+            if series is not None:
+                but_own = included - (own if threshold in own_zones else 0)
+                most_7d = max(most_7d, series.count(at - DAYS_7, at) + but_own)
+                most_24h = max(most_24h, series.count(at - DAY_US, at) + but_own)
+    return most_7d, most_24h
+
+
+def _daily_average(amounts: AmountSeries, at: int, *, own_cents: int) -> int | None:
+    """Cents of 30 days over the days of them that the program exists; None in its first week."""
+    if not amounts.times:
+        return None
+    age = at - amounts.times[0]
+    if age < DAYS_7:
+        return None
+    cents = amounts.measure(at - DAYS_30, at)[1] - own_cents
+    return cents * DAY_US // min(DAYS_30, age)
+
+
+def _unauthorized_rate(program: ProgramSeries, at: int, own: Own, own_return: int) -> float | None:
+    """Unauthorized returns received over ACH debits originated, both in 60 days; None without a debit."""
+    debits = program.originated.count(at - DAYS_60, at) - (1 if own.moved and own.originated else 0)
+    if debits <= 0:
+        return None
+    returned = program.unauthorized.count(at - DAYS_60, at) - (own_return if own.unauthorized and own.originated else 0)
+    return returned / debits

@@ -1,0 +1,168 @@
+"""Everything one program's transfers are scored with, kept in memory and changed by one thread only.
+
+``ProgramState`` knows the parties, the windows and the newest state of each transfer; ``Landing`` in
+``features/state/landing.py`` applies bank events to it, and ``features/state/ask.py`` reads it for pre-flight.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from features.money import parse_cents
+from features.program import Program
+from features.state.baseline import Baseline
+from features.state.id_index import IdIndex
+from features.state.measure import Declared, ProgramSeries
+from features.state.open_preflights import OpenPreflights
+from features.state.parties import Actor, CounterpartyBook
+from features.state.series import ALWAYS, EventTimes
+from features.state.transfer_table import ReturnState, TransferTable, Words
+
+UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
+
+
+class ProgramState:
+    """One program. Nothing here reads another program's state."""
+
+    def __init__(self, program_id: str) -> None:
+        self.id = program_id
+        self.tenant_id = ""
+        self.declarations: list[tuple[int, Declared]] = []
+        self.events = IdIndex()
+        self.transfers = TransferTable()
+        self.words = Words()
+        self.actors: list[Actor] = []
+        self.counterparties = CounterpartyBook()
+        self.account_ids: list[str] = []
+        self.baseline = Baseline()
+        self.originated = EventTimes()
+        self.unauthorized = EventTimes()
+        self.returned: dict[int, ReturnState] = {}
+        self.preflights = OpenPreflights()
+        self.introduced: list[Actor] = []  # entities first heard of in a transfer since somebody last looked
+        self._entities: dict[str, Actor] = {}
+        self._accounts: dict[str, int] = {}
+        self._account_actors: dict[str, Actor] = {}
+        self._owners: dict[str, str] = {}
+        self.series = ProgramSeries(self.baseline.amounts, self.originated, self.unauthorized)
+
+    def declare(self, program: Program, *, at: int) -> None:
+        """Take over the program's declaration; the first one counts for all earlier time too."""
+        self.tenant_id = program.tenant_id
+        volume = program.declared_monthly_volume_cents
+        declared = Declared(
+            monthly_volume_cents=parse_cents(volume) if volume is not None else None,
+            rails=",".join(sorted(program.declared_rails)),
+            countries=",".join(sorted(program.declared_countries)),
+        )
+        self.declarations.append((max(at, self.declarations[-1][0]) if self.declarations else ALWAYS, declared))
+
+    def declared_at(self, at: int) -> Declared:
+        declarations = self.declarations
+        if not declarations:
+            return UNDECLARED
+        if declarations[-1][0] <= at:
+            return declarations[-1][1]
+        return declarations[bisect_right(declarations, at, key=lambda item: item[0]) - 1][1]
+
+    def entity(self, entity_id: str) -> Actor | None:
+        return self._entities.get(entity_id)
+
+    def entity_or_new(self, entity_id: str) -> Actor:
+        actor = self._entities.get(entity_id)
+        if actor is None:
+            actor = self._entities[entity_id] = self._new_actor(entity_id, is_account=False)
+            self.introduced.append(actor)
+        return actor
+
+    def owner_of(self, account_id: str) -> str | None:
+        return self._owners.get(account_id)
+
+    def own(self, account_id: str, entity_id: str) -> None:
+        self._owners[account_id] = entity_id
+
+    def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
+        """The entity, else the account's known owner, else the account itself; made when it is new."""
+        owner = entity_id or (self._owners.get(account_id) if account_id else None)
+        if owner:
+            return self.entity_or_new(owner)
+        if account_id is None:
+            return None
+        actor = self._account_actors.get(account_id)
+        if actor is None:
+            actor = self._account_actors[account_id] = self._new_actor(account_id, is_account=True)
+        return actor
+
+    def account_number(self, account_id: str | None) -> int:
+        """The account's index in ``account_ids``, -1 for none."""
+        if account_id is None:
+            return -1
+        number = self._accounts.get(account_id)
+        if number is None:
+            number = self._accounts[account_id] = len(self.account_ids)
+            self.account_ids.append(account_id)
+        return number
+
+    def _new_actor(self, actor_id: str, *, is_account: bool) -> Actor:
+        actor = Actor(actor_id, len(self.actors), is_account=is_account)
+        self.actors.append(actor)
+        return actor
+
+    def dump(self) -> Iterator[tuple[str, Any]]:
+        """The state in parts small enough to be encoded one by one."""
+        declarations = [(at, msgspec.structs.astuple(declared)) for at, declared in self.declarations]
+        yield "program", (self.id, self.tenant_id, declarations)
+        yield "baseline", self.baseline.dump()
+        yield "originated", self.originated.dump()
+        yield "unauthorized", self.unauthorized.dump()
+        yield "events", self.events.dump()
+        yield "transfers", self.transfers.dump()
+        yield "words", self.words.dump()
+        yield "returned", [(row, *state) for row, state in self.returned.items()]
+        yield "accounts", (self.account_ids, self._owners)
+        yield "preflights", self.preflights.dump()
+        for actor in self.actors:
+            yield "actor", actor.dump()
+        for party in self.counterparties.all:
+            yield "counterparty", party.dump()
+        yield "lookups", self.counterparties.dump_lookups()
+
+    def load_part(self, part: str, dumped: Any) -> None:
+        """Take back one part of a dump, in the order in which ``dump`` gave them."""
+        match part:
+            case "program":
+                self.tenant_id = dumped[1]
+                self.declarations = [(at, Declared(*fields)) for at, fields in dumped[2]]
+            case "baseline":
+                self.baseline.load(dumped)
+            case "originated":
+                self.originated.load(dumped)
+            case "unauthorized":
+                self.unauthorized.load(dumped)
+            case "events":
+                self.events.load(dumped)
+            case "transfers":
+                self.transfers.load(dumped)
+            case "words":
+                self.words.load(dumped)
+            case "returned":
+                self.returned = {row: ReturnState(*state) for row, *state in dumped}
+            case "accounts":
+                self.account_ids, self._owners = dumped
+                self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
+            case "preflights":
+                self.preflights.load(dumped)
+            case "actor":
+                self._load_actor(Actor.loaded(dumped, len(self.actors)))
+            case "counterparty":
+                self.counterparties.load_party(dumped)
+            case "lookups":
+                self.counterparties.load_lookups(dumped)
+            case _:
+                raise ValueError(part)
+
+    def _load_actor(self, actor: Actor) -> None:
+        self.actors.append(actor)
+        (self._account_actors if actor.is_account else self._entities)[actor.id] = actor

@@ -1,0 +1,74 @@
+"""Returned transfers: what is remembered, and how a return enters and leaves the windows.
+
+A return counts from the moment it was delivered; a dishonoured one stops counting from the dishonour on.
+Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
+"""
+
+from typing import NamedTuple
+
+from features.bank.events import TransferSnapshot
+from features.bank.words import RETURN_UNDONE_STATUSES, UNAUTHORIZED_RETURN_CODES
+from features.state.parties import Actor, Counterparty, times_of
+from features.state.program import ProgramState
+from features.state.series import EventTimes
+from features.state.transfer_table import ReturnState
+
+
+class Returner(NamedTuple):
+    """The transfer whose return it is, as far as the windows care."""
+
+    actor: Actor | None
+    counterparty: Counterparty | None
+    ach_debit: bool
+    originated: bool
+
+
+def first_return(said: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:
+    """The return that a first or an older snapshot tells of, if any."""
+    if said.return_code is None and said.returned_at is None:
+        return None
+    return ReturnState(said.return_code, said.returned_at, max(own_at, event_at), said.return_undone)
+
+
+def merged_return(
+    held: ReturnState | None, said: TransferSnapshot, *, own_at: int, event_at: int
+) -> ReturnState | None:
+    """What is known after a newer snapshot; a return it does not mention stays."""
+    if held is None:
+        return first_return(said, own_at=own_at, event_at=event_at)
+    code = said.return_code or held.code
+    argued = said.return_code is not None or said.status in RETURN_UNDONE_STATUSES or said.status == "RETURN_CONTESTED"
+    undone = said.return_undone if argued else held.undone
+    same = code == held.code and undone == held.undone
+    delivered_at = held.at if same else max(own_at, event_at)
+    return ReturnState(code, said.returned_at or held.returned_at, delivered_at, undone)
+
+
+def settle_return(program: ProgramState, returner: Returner, state: ReturnState, *, known_at: int | None) -> None:
+    """Put a return into the windows."""
+    for series in _series_of(program, returner, state):
+        series.add(state.at, known_at=known_at)
+
+
+def lift_return(program: ProgramState, returner: Returner, state: ReturnState, *, known_at: int) -> None:
+    """Take a return out of the windows, from ``known_at`` on."""
+    for series in _series_of(program, returner, state):
+        series.remove(state.at, known_at=known_at)
+
+
+def _series_of(program: ProgramState, returner: Returner, state: ReturnState) -> list[EventTimes]:
+    if state.code is None or state.undone:
+        return []
+    unauthorized = state.code in UNAUTHORIZED_RETURN_CODES
+    found: list[EventTimes] = []
+    if returner.actor is not None:
+        found.append(times_of(returner.actor, "returns"))
+        if unauthorized and returner.ach_debit:
+            found.append(times_of(returner.actor, "unauthorized"))
+    if returner.counterparty is not None:
+        found.append(times_of(returner.counterparty, "returns"))
+        if unauthorized:
+            found.append(times_of(returner.counterparty, "unauthorized"))
+    if unauthorized and returner.originated:
+        found.append(program.unauthorized)
+    return found

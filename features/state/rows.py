@@ -1,0 +1,143 @@
+"""Parties learnt and transfers scored, as the rows that the store keeps of them."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from features.assess import Assessment
+from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
+from features.bank.masking import masked_text
+from features.outcomes import AccountRow, CounterpartyRow, EntityRow
+from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
+from features.state.program import ProgramState
+from features.state.records import When
+from features.vector import FEATURE_VERSION, TransferFeaturesRow
+from features.vocabulary import EntityType, PepStatus, VerificationStatus
+
+Emit = Callable[[msgspec.Struct], None]
+
+
+def learn_entity(program: ProgramState, said: EntitySnapshot | None, raw: bytes, when: When, emit: Emit) -> str:
+    if said is None:
+        return "unusable"
+    actor = program.entity_or_new(said.id)
+    program.introduced.clear()  # this row introduces it
+    if actor.learn(said, known_at=when.event_at) is None:
+        return "stale"
+    emit(entity_row(program, actor, masked_text(bytes(raw)), when))
+    return "applied"
+
+
+def learn_counterparty(
+    program: ProgramState, said: CounterpartySnapshot | None, raw: bytes, when: When, emit: Emit
+) -> str:
+    if said is None:
+        return "unusable"
+    party = program.counterparties.get_or_add(said.id)
+    order = said.updated_at if said.updated_at is not None else when.event_at
+    if party.updated_at is not None and order < party.updated_at:
+        return "stale"
+    party.updated_at = order
+    program.counterparties.learn(party, name=said.name, routing=said.routing, last4=said.last4, country=said.country)
+    emit(counterparty_row(program, party, masked_text(bytes(raw)), when))
+    return "applied"
+
+
+def learn_account(program: ProgramState, said: AccountSnapshot | None, raw: bytes, when: When, emit: Emit) -> str:
+    if said is None:
+        return "unusable"
+    if said.owner_id is not None:
+        program.own(said.id, said.owner_id)
+    emit(
+        AccountRow(
+            program.tenant_id,
+            program.id,
+            said.id,
+            when.shard,
+            when.offset,
+            program.owner_of(said.id),
+            said.type,
+            said.status,
+            masked_text(bytes(raw)),
+            when.appended_at,
+        )
+    )
+    return "applied"
+
+
+def emit_introduced(program: ProgramState, when: When, emit: Emit) -> None:
+    """Rows of the entities that a transfer named and the bank has said nothing of."""
+    for actor in program.introduced:
+        emit(entity_row(program, actor, "{}", when))
+    program.introduced.clear()
+
+
+def entity_row(program: ProgramState, actor: Actor, raw: str, when: When) -> EntityRow:
+    profile = actor.profiles[-1][2] if actor.profiles else UNKNOWN_PROFILE
+    return EntityRow(
+        program.tenant_id,
+        program.id,
+        actor.id,
+        when.shard,
+        when.offset,
+        profile.type or EntityType.PERSON.value,
+        profile.name or "",
+        profile.verification_status or VerificationStatus.UNVERIFIED.value,
+        profile.is_high_risk or False,
+        profile.pep_status or PepStatus.NOT_CHECKED.value,
+        profile.requires_screening or False,
+        _json(profile.review_reasons),
+        profile.last_screened_at,
+        profile.country,
+        profile.legal_type,
+        _json(profile.expected_rails),
+        raw,
+        profile.created_at if profile.created_at is not None else when.event_at,
+        when.appended_at,
+    )
+
+
+def counterparty_row(program: ProgramState, party: Counterparty, raw: str | None, when: When) -> CounterpartyRow:
+    return CounterpartyRow(
+        program.tenant_id,
+        program.id,
+        party.id,
+        when.shard,
+        when.offset,
+        party.name,
+        party.routing,
+        party.last4,
+        party.country,
+        raw,
+        party.first_seen_at,
+        when.appended_at,
+    )
+
+
+def features_row(
+    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, when: When
+) -> TransferFeaturesRow:
+    score = assessment.score
+    return TransferFeaturesRow(
+        program.tenant_id,
+        program.id,
+        transfer_id,
+        when.shard,
+        when.offset,
+        taken_at,
+        when.appended_at,
+        FEATURE_VERSION,
+        score.version,
+        score.value,
+        score.band.value,
+        score.n,
+        score.confidence,
+        score.hard,
+        assessment.degraded,
+        _json(score.reasons),
+        assessment.vector,
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,250 @@
+"""One shard: the state of its programs, changed by one log entry after the other.
+
+Applying an entry is a function of the entry and the state: no clock, no chance, no I/O. The same entries in the same
+order end in the same state and the same rows.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from features.bank.events import ANY_DECODER, EVENT_DECODER, OBJECT_DECODER, BankEvent, TransferSnapshot
+from features.bank.fields import cents, text
+from features.bank.parties import read_account, read_counterparty, read_entity
+from features.bank.transfers import EventKind, read_transfer
+from features.bank.words import KNOWN_FAMILIES, RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
+from features.instants import parse_instant
+from features.log_entry import EntryKind, LogEntry
+from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, ProgramRow, QuarantineRow
+from features.preflight import PreflightRecord
+from features.program import Program
+from features.state import rows
+from features.state.ask import waiting_key
+from features.state.id_index import key_of
+from features.state.landing import land
+from features.state.open_preflights import keys_of_landing
+from features.state.program import ProgramState
+from features.state.records import When
+
+Emit = Callable[[msgspec.Struct], None]
+
+_PREFLIGHT_DECODER: Final = msgspec.json.Decoder(PreflightRecord)
+_PROGRAM_DECODER: Final = msgspec.json.Decoder(Program)
+_TYPES_REMEMBERED: Final = 4_096
+
+
+class EventType(NamedTuple):
+    """An event type taken apart; ``kind`` is set when its family is a rail's."""
+
+    family: str
+    suffix: str
+    kind: EventKind | None
+    is_transfer: bool
+
+
+@lru_cache(maxsize=_TYPES_REMEMBERED)
+def event_type(text: str) -> EventType:
+    """``check.incoming_debit.delivery.mailed`` is family check, a transfer, suffix ``delivery.mailed``."""
+    family, _, rest = text.partition(".")
+    middle, _, suffix = rest.partition(".")
+    rail = RAIL_OF_FAMILY.get(family)
+    if rail is None:
+        return EventType(family, rest, None, is_transfer=False)
+    kind = EventKind(rail, middle, suffix)
+    return EventType(family, rest, kind, is_transfer=f"{family}.{middle}" in TRANSFER_RESOURCES)
+
+
+class ShardState:
+    """The programs of one shard and the offset of the last entry applied to them."""
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard
+        self.applied_offset = 0
+        self.programs: dict[str, ProgramState] = {}
+
+    def program(self, program_id: str) -> ProgramState:
+        program = self.programs.get(program_id)
+        if program is None:
+            program = self.programs[program_id] = ProgramState(program_id)
+        return program
+
+    def apply(self, entry: LogEntry, emit: Emit) -> None:
+        """Change the state by one entry and emit the rows it leads to."""
+        try:
+            if entry.kind == EntryKind.BANK:
+                self._bank(entry, emit)
+            elif entry.kind == EntryKind.PREFLIGHT:
+                self._preflight(entry, emit)
+            elif entry.kind == EntryKind.PROGRAM:
+                self._program(entry, emit)
+            elif entry.kind == EntryKind.TICK:
+                self._tick(entry)
+            else:
+                emit(_quarantined(entry, f"unknown kind {entry.kind!r}"))
+        except Exception as error:  # noqa: BLE001 - any failure of one entry: it is set aside, the others go on
+            emit(_quarantined(entry, f"{type(error).__name__}: {error}"))
+        self.applied_offset = entry.offset
+
+    def _bank(self, entry: LogEntry, emit: Emit) -> None:
+        event = EVENT_DECODER.decode(entry.body)
+        program = self.program(entry.program_id)
+        created_at = parse_instant(event.created_at)
+        if created_at is None:
+            emit(_quarantined(entry, "created_at is not a date-time"))
+            return
+        checksum = crc32(entry.body)
+        key = key_of(event.id)
+        held = program.events.get(key)
+        if held is not None:
+            result = "duplicate" if held == checksum else "conflicting"
+        else:
+            program.events.put(key, checksum)
+            when = When(entry.shard, entry.offset, min(created_at, entry.appended_at), entry.appended_at)
+            result = _apply_event(program, event, when, emit)
+        family = event_type(event.type).family
+        emit(
+            EventRow(
+                program.tenant_id,
+                program.id,
+                entry.shard,
+                entry.offset,
+                event.id,
+                event.type,
+                family,
+                created_at,
+                entry.appended_at,
+                result,
+                checksum,
+            )
+        )
+
+    def _preflight(self, entry: LogEntry, emit: Emit) -> None:
+        record = _PREFLIGHT_DECODER.decode(entry.body)
+        program = self.program(entry.program_id)
+        program.preflights.forget(entry.appended_at)
+        program.preflights.add(record.answer.preflight_id, waiting_key(record), record.asked_at)
+        answer = record.answer
+        emit(
+            PreflightRow(
+                record.tenant_id,
+                entry.program_id,
+                answer.preflight_id,
+                entry.shard,
+                entry.offset,
+                answer.decision.value,
+                answer.score,
+                answer.band.value,
+                answer.degraded,
+                answer.latency_ms,
+                record.idempotency_key,
+                entry.body.decode(),
+                record.asked_at,
+            )
+        )
+
+    def _program(self, entry: LogEntry, emit: Emit) -> None:
+        said = _PROGRAM_DECODER.decode(entry.body)
+        self.program(entry.program_id).declare(said, at=entry.appended_at)
+        emit(
+            ProgramRow(
+                said.tenant_id, said.id, entry.shard, entry.offset, said.slug, entry.body.decode(), entry.appended_at
+            )
+        )
+
+    def _tick(self, entry: LogEntry) -> None:
+        for program in self.programs.values():
+            program.preflights.forget(entry.appended_at)
+
+    def dump(self) -> Iterator[bytes]:
+        """The state as a sequence of encoded parts, each small enough not to hold others up."""
+        encode = msgspec.msgpack.encode
+        yield encode(("shard", self.shard, self.applied_offset))
+        for program in self.programs.values():
+            for part, dumped in program.dump():
+                yield encode((part, program.id, dumped))
+
+    @classmethod
+    def loaded(cls, parts: Iterator[bytes]) -> "ShardState":
+        """The state that ``dump`` was taken of."""
+        decode = msgspec.msgpack.decode
+        _, shard, applied_offset = decode(next(parts))
+        state = cls(shard)
+        state.applied_offset = applied_offset
+        for encoded in parts:
+            part, program_id, dumped = decode(encoded)
+            state.program(program_id).load_part(part, dumped)
+        return state
+
+
+def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit) -> str:
+    """Apply the event's object; the word for ``EventRow.result``."""
+    kind = event_type(event.type)
+    if kind.kind is not None:
+        return _apply_transfer(program, kind, event, when, emit)
+    if kind.family not in KNOWN_FAMILIES:
+        return "unknown"
+    try:
+        data: Any = ANY_DECODER.decode(event.data)
+    except (msgspec.DecodeError, RecursionError):
+        return "unusable"
+    if not isinstance(data, dict):
+        return "unusable"
+    if kind.family == "identity":
+        return rows.learn_entity(program, read_entity(kind.suffix, data), event.data, when, emit)
+    if kind.family == "counterparty":
+        return rows.learn_counterparty(program, read_counterparty(data), event.data, when, emit)
+    if kind.family == "account":
+        return rows.learn_account(program, read_account(kind.suffix, data), event.data, when, emit)
+    return "stored"
+
+
+def _apply_transfer(program: ProgramState, kind: EventType, event: BankEvent, when: When, emit: Emit) -> str:
+    if kind.kind is None:
+        return "stored"
+    try:
+        data = OBJECT_DECODER.decode(event.data)
+    except (msgspec.DecodeError, RecursionError):
+        return "unusable"
+    if not kind.is_transfer:
+        named = text(data.id)
+        if named is None or not named.startswith(TRANSFER_ID_PREFIXES) or cents(data.amount) is None:
+            return "stored"
+    said = read_transfer(kind.kind, data, event_at=when.event_at)
+    if said is None:
+        return "unusable"
+    landed = land(program, said, when)
+    if program.introduced:
+        rows.emit_introduced(program, when, emit)
+    if landed.learnt is not None and not landed.learnt.unlisted:
+        emit(rows.counterparty_row(program, landed.learnt, None, when))
+    if landed.row is not None:
+        emit(landed.row)
+    if landed.assessment is not None:
+        emit(rows.features_row(program, said.id, landed.assessment, landed.taken_at, when))
+    if landed.is_new:
+        _match_preflight(program, said, landed.taken_at, when, emit)
+    return landed.result
+
+
+def _match_preflight(program: ProgramState, said: TransferSnapshot, landed_at: int, when: When, emit: Emit) -> None:
+    keys = keys_of_landing(
+        said.counterparty_id,
+        said.counterparty_routing,
+        said.counterparty_last4,
+        said.counterparty_name,
+        said.amount_cents or 0,
+    )
+    preflight_id = program.preflights.match(keys, landed_at)
+    if preflight_id is not None:
+        emit(
+            PreflightMatchRow(
+                program.tenant_id, program.id, preflight_id, when.shard, when.offset, said.id, when.appended_at
+            )
+        )
+
+
+def _quarantined(entry: LogEntry, error: str) -> QuarantineRow:
+    return QuarantineRow(entry.program_id, entry.shard, entry.offset, entry.kind, entry.appended_at, error)

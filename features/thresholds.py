@@ -1,0 +1,37 @@
+"""Dated lists and thresholds that the features and scorers read, with their public sources.
+
+Amounts are cents. These are defaults: policy data may replace them, a code change is not needed for that to be right.
+"""
+
+from typing import Final
+
+AS_OF: Final = "2026-06-19"
+
+# 31 CFR 1010.410 and 1020.410 (funds transfer record and travel rule) and 31 CFR 1010.311 (currency reports).
+STRUCTURING_THRESHOLDS_CENTS: Final = (300_000, 1_000_000)
+STRUCTURING_ZONE_FROM_PERCENT: Final = 80
+JUST_BELOW_FROM_PERCENT: Final = 90
+
+# FATF, High-Risk Jurisdictions subject to a Call for Action, 13 February and 19 June 2026.
+CALL_FOR_ACTION_COUNTRIES: Final = frozenset({"IR", "KP", "MM"})
+# FATF, Jurisdictions under Increased Monitoring, 19 June 2026.
+INCREASED_MONITORING_COUNTRIES: Final = frozenset(
+    "AO BA BG BO CD CI CM HT IQ KE KW LA LB MC NP PG SS SY VE VG VN YE".split()
+)
+
+
+def structuring_zones(amount_cents: int) -> tuple[int, ...]:
+    """The thresholds that an amount stays just under, in [0.80, 1.00) of each."""
+    return tuple(
+        threshold
+        for threshold in STRUCTURING_THRESHOLDS_CENTS
+        if threshold * STRUCTURING_ZONE_FROM_PERCENT <= amount_cents * 100 < threshold * 100
+    )
+
+
+def is_just_below(amount_cents: int) -> bool:
+    """True in [0.90, 1.00) of any threshold."""
+    return any(
+        threshold * JUST_BELOW_FROM_PERCENT <= amount_cents * 100 < threshold * 100
+        for threshold in STRUCTURING_THRESHOLDS_CENTS
+    )
