@@ -1,0 +1,30 @@
+"""The pre-flight question about a move that is about to happen."""
+
+from typing import Any, Final
+
+from demo.moves import Family, Move
+
+RAIL_OF: Final = {Family.SWIFT: "intl_wire"}
+
+
+def preflight_request(program_id: str, move: Move, *, on_file: bool) -> dict[str, Any]:
+    """A PreflightRequest; a counterparty that is not on file is described instead of named."""
+    proposed: dict[str, Any] = {
+        "rail": RAIL_OF.get(move.family, move.family.value),
+        "direction": "incoming" if move.incoming else "outgoing",
+        "amountCents": str(move.cents),
+        "entityId": move.party.id,
+        "description": move.note,
+    }
+    if move.family is Family.ACH:
+        proposed["type"] = "DEBIT" if move.debit else "CREDIT"
+    if on_file:
+        proposed["counterpartyId"] = move.other.id
+    else:
+        proposed["counterparty"] = {
+            "name": move.other.name,
+            "routingNumber": move.other.routing,
+            "accountLast4": move.other.account_number[-4:],
+            "countryCode": move.other.country,
+        }
+    return {"programId": program_id, "transfer": proposed}

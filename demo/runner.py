@@ -1,0 +1,137 @@
+"""Moves the money: the months of history as fast as the service takes them, then one transfer after another."""
+
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from api.client import ClearholdClient, Posted
+from api.event_pipe import EventPipe, Target
+from demo.asking import preflight_request
+from demo.bank import SimulatedBank
+from demo.board import Board
+from demo.clock import now_us
+from demo.lives import Delivery
+from demo.moves import Move
+from demo.service import DemoError
+from demo.stage import Stage
+from demo.watcher import Watcher
+
+IN_FLIGHT: Final = 64
+PROBED_IN: Final = 5
+
+
+class Runner:
+    """One bank against one service."""
+
+    def __init__(
+        self, bank: SimulatedBank, stage: Stage, client: ClearholdClient, board: Board, watcher: Watcher, *, url: str
+    ) -> None:
+        self._bank, self._stage, self._client, self._board = bank, stage, client, board
+        self._watcher, self._url = watcher, url
+        self._coming: list[tuple[int, int, Delivery]] = []
+        self._count = 0
+        self._landed = 0
+        self.example_id: str | None = None  # a transfer of the first program, to show how one is read
+        self._to_probe: set[str] = set()
+
+    def load_history(self, until: int, on_progress: Callable[[int, int], None]) -> int:
+        """Deliver the months before ``until``; answers the number of events."""
+        deliveries = self._bank.history(until)
+        first = next(iter(self._stage.programs))
+        self.example_id = next(
+            (found.transfer_id for found in deliveries if found.program == first and found.transfer_id), None
+        )
+        done = 0
+        for program, access in self._stage.programs.items():
+            target = Target(url=self._url, program_id=access.program_id, secret=access.secret)
+            mine = (delivery.body for delivery in deliveries if delivery.program == program)
+            for taken in _posted(target, mine, self._board):
+                done += taken
+                on_progress(done, len(deliveries))
+        return len(deliveries)
+
+    def live(self, *, transfers_per_second: float, until: float | None, between: Callable[[], None]) -> None:
+        """Move money at a steady pace until ``until`` (``time.monotonic``), or for ever."""
+        due = time.monotonic()
+        while until is None or due < until:
+            due += 1 / transfers_per_second
+            move = self._bank.next_move(now_us())
+            if self._bank.asks_first(move):
+                self._ask(move)
+            self._land(move)
+            while True:
+                self._deliver_due()
+                between()
+                left = due - time.monotonic()
+                if left <= 0:
+                    break
+                time.sleep(min(left, 0.05))
+
+    def finish(self) -> None:
+        """Deliver what is still on its way, as if its time had come."""
+        while self._coming:
+            self._deliver(heapq.heappop(self._coming)[2])
+
+    def _ask(self, move: Move) -> None:
+        program_id = self._stage.programs[move.program].program_id
+        request = preflight_request(program_id, move, on_file=self._bank.knows(move))
+        started = time.perf_counter()
+        answer = self._client.preflight(request)
+        self._board.asked(answer["decision"], 1_000 * (time.perf_counter() - started))
+
+    def _land(self, move: Move) -> None:
+        at = now_us()
+        self._landed += 1
+        transfer_id: str | None = None
+        for delivery in self._bank.report(move, at):
+            self._count += 1
+            heapq.heappush(self._coming, (delivery.due_at, self._count, delivery))
+            if delivery.transfer_id is not None:
+                transfer_id = delivery.transfer_id
+        if transfer_id is not None and move.story:
+            self._board.story(transfer_id, move.story)
+        if transfer_id is not None and self._landed % PROBED_IN == 0:
+            self._to_probe.add(transfer_id)
+        self._deliver_due()
+
+    def _deliver_due(self) -> None:
+        while self._coming and self._coming[0][0] <= now_us():
+            self._deliver(heapq.heappop(self._coming)[2])
+
+    def _deliver(self, delivery: Delivery) -> None:
+        access = self._stage.programs[delivery.program]
+        started = time.perf_counter()
+        posted = self._client.post_event(access.program_id, access.secret, delivery.body)
+        self._board.posted(duplicate=posted.duplicate)
+        if delivery.transfer_id is not None and delivery.transfer_id in self._to_probe:
+            self._to_probe.discard(delivery.transfer_id)
+            self._watcher.probe(delivery.program, delivery.transfer_id, started)
+
+
+def _posted(target: Target, bodies: Iterator[bytes], board: Board) -> Iterator[int]:
+    """Post events in order, several under way at a time; yields how many were answered."""
+    under_way: deque[bytes] = deque()
+    pipe = EventPipe(target)
+    try:
+        while True:
+            fresh = list(islice(bodies, IN_FLIGHT - len(under_way)))
+            under_way.extend(fresh)
+            if not under_way:
+                return
+            pipe.send(fresh)
+            answers = pipe.answers()
+            for answer in answers:
+                under_way.popleft()
+                if answer.status != 200:
+                    raise DemoError(f"The service refused an event of the history ({answer.status}).")
+                board.posted(duplicate=msgspec.json.decode(answer.body, type=Posted).duplicate)
+            yield len(answers)
+    except OSError as error:
+        raise DemoError(f"The connection was lost while the history was loaded: {error}.") from error
+    finally:
+        pipe.close()

@@ -1,0 +1,99 @@
+"""The service under the demo: ``clearhold serve`` as a child process.
+
+Errors  ``DemoError`` with one sentence, and the end of the service's own log where that says why
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from api.client import ClearholdClient
+
+HOST: Final = "127.0.0.1"
+READY_WITHIN_S: Final = 60.0
+STOPPED_WITHIN_S: Final = 20.0
+POLL_S: Final = 0.05
+LOG_LINES: Final = 15
+
+
+class DemoError(Exception):
+    """Why the demo cannot go on."""
+
+
+def serve_command(data_dir: Path, port: int) -> list[str]:
+    """``clearhold serve`` of the same installation as this interpreter, else the one on the path."""
+    beside = Path(sys.executable).with_name("clearhold")
+    found = str(beside) if beside.exists() else shutil.which("clearhold")
+    if found is None:
+        raise DemoError("The clearhold command is not installed; run make setup first.")
+    return [found, "serve", "--data", str(data_dir), "--host", HOST, "--port", str(port)]
+
+
+def require_free(port: int) -> None:
+    """Say so now, rather than talk to somebody else's service later."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise DemoError(
+                f"Port {port} is taken on {HOST}; name another with --port, or stop what listens there."
+            ) from error
+
+
+class Service:
+    """Started on entering, stopped on leaving."""
+
+    def __init__(self, command: list[str], *, url: str, log_path: Path) -> None:
+        self._command = command
+        self._url = url
+        self._log_path = log_path
+
+    def __enter__(self) -> Self:
+        with self._log_path.open("wb") as log:
+            # A session of its own: Ctrl-C is for the demo, which then stops the service in its own time.
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=os.environ
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stop()
+
+    def require_running(self) -> None:
+        code = self._process.poll()
+        if code is not None:
+            raise DemoError(f"The service ended with code {code}.\n{self._last_words()}")
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + READY_WITHIN_S
+        with ClearholdClient(self._url) as client:
+            while not client.ready():
+                self.require_running()
+                if time.monotonic() > deadline:
+                    raise DemoError(f"The service was not ready within {READY_WITHIN_S:.0f} s.\n{self._last_words()}")
+                time.sleep(POLL_S)
+
+    def _stop(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOPPED_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._process.wait()
+
+    def _last_words(self) -> str:
+        lines = self._log_path.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        return "\n".join([f"Its log ({self._log_path}) ends with:", *lines])

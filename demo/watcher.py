@@ -1,0 +1,108 @@
+"""Reads back what the service makes of the transfers: bands, hold-band reasons, and how soon a score can be seen."""
+
+import time
+from collections import deque
+from datetime import datetime
+from threading import Event, Thread
+from typing import Any, Final
+
+from api.client import ClearholdClient, RefusedError, UnreachableError
+from demo.board import Board
+from demo.objects import stamp
+from demo.service import DemoError
+from demo.stage import Access
+
+POLL_S: Final = 1.0
+PAGE: Final = "100"
+MAX_PAGES: Final = 200
+OVERLAP_US: Final = 120_000_000
+PROBE_POLL_S: Final = 0.004
+PROBE_FOR_S: Final = 5.0
+MAX_PROBES: Final = 64
+
+
+class Watcher:
+    """A thread of its own, so that reading does not slow the bank down."""
+
+    def __init__(self, client: ClearholdClient, board: Board, programs: dict[str, Access]) -> None:
+        self._client, self._board, self._programs = client, board, programs
+        self._probes: deque[tuple[str, str, float]] = deque(maxlen=MAX_PROBES)
+        self._seen_to: dict[str, str | None] = dict.fromkeys(programs)
+        self._done = Event()
+        self._thread = Thread(target=self._run, name="watcher")
+        self._trouble: str | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after one last look."""
+        self._done.set()
+        self._thread.join()
+
+    def require_well(self) -> None:
+        if self._trouble is not None:
+            raise DemoError(self._trouble)
+
+    def probe(self, program: str, transfer_id: str, posted_at: float) -> None:
+        """Measure how long after ``posted_at`` (``time.perf_counter``) this transfer's score can be read."""
+        self._probes.append((program, transfer_id, posted_at))
+
+    def _run(self) -> None:
+        try:
+            while True:
+                last = self._done.is_set()
+                until = time.monotonic() + POLL_S
+                self._look()
+                while self._probes:
+                    self._measure(*self._probes.popleft())
+                if last:
+                    return
+                while time.monotonic() < until and not self._probes:
+                    if self._done.wait(PROBE_POLL_S):
+                        break
+        except (RefusedError, UnreachableError) as error:
+            self._trouble = f"Scores could not be read back: {error}"
+
+    def _look(self) -> None:
+        for program, access in self._programs.items():
+            query = {"programId": access.program_id, "limit": PAGE}
+            since = self._seen_to[program]
+            if since is not None:
+                query["from"] = since
+            newest = None
+            for _ in range(MAX_PAGES):
+                page = self._client.transfers(**query)
+                for transfer in page["data"]:
+                    newest = max(newest or "", transfer["bankCreatedAt"])
+                    self._book(program, access, transfer)
+                if not page["hasMore"]:
+                    break
+                query["cursor"] = page["nextCursor"]
+            if newest is not None:
+                self._seen_to[program] = _a_little_before(newest)
+
+    def _book(self, program: str, access: Access, transfer: dict[str, Any]) -> None:
+        self._board.saw(program, transfer)
+        if self._board.is_new_hold(transfer):
+            self._board.hold(program, self._client.transfer(transfer["id"], program_id=access.program_id))
+
+    def _measure(self, program: str, transfer_id: str, posted_at: float) -> None:
+        program_id = self._programs[program].program_id
+        while time.perf_counter() - posted_at < PROBE_FOR_S:
+            try:
+                found = self._client.transfer(transfer_id, program_id=program_id)
+            except RefusedError as error:
+                if error.status != 404:
+                    raise
+            else:
+                if found.get("scoreBand") is not None:
+                    self._board.scored_after(1_000 * (time.perf_counter() - posted_at))
+                    return
+            time.sleep(PROBE_POLL_S)
+
+
+def _a_little_before(text: str) -> str:
+    """Late and rescored transfers are read again, too."""
+    at = datetime.fromisoformat(text)
+    return stamp(int(at.timestamp() * 1_000_000) - OVERLAP_US)
