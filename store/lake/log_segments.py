@@ -1,0 +1,73 @@
+"""The log for good: every entry, with its bytes as they came, in Parquet segments by shard and day.
+
+Redis keeps only the tail that is not here yet. Control streams, one a tenant, are kept in the same form beside the
+shards. The only place where the bodies of bank events are kept; ``store/redis_log`` has those younger than that.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from urllib.parse import quote, unquote
+
+from features.log_entry import LogEntry
+from store.control_entries import ControlEntry
+from store.durable_files import make_durable_folder, remove_unfinished
+from store.lake.segment_files import SegmentFiles
+
+_NO_SHARD: Final = -1  # what the shard column says in a control stream's segments
+
+
+class LogSegments:
+    """All segments under ``root``/log. One thread writes; any may read."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / "log"
+        make_durable_folder(self._folder)
+        remove_unfinished(self._folder)
+        self._opening = Lock()
+        self._streams: dict[str, SegmentFiles] = {}
+
+    def write(self, shard: int, entries: Sequence[LogEntry]) -> None:
+        """Append a shard's entries, all that follow ``last_offset``; what is already held is passed over."""
+        self._stream(_shard_name(shard)).write(entries)
+
+    def last_offset(self, shard: int) -> int:
+        """The highest offset held of a shard, 0 when there is none."""
+        return self._stream(_shard_name(shard)).last_offset
+
+    def read(self, shard: int, after: int, upto: int | None = None) -> Iterator[LogEntry]:
+        """A shard's entries with ``after`` < offset <= ``upto``, in order, in bounded memory."""
+        return self._stream(_shard_name(shard)).read(after, upto)
+
+    def find(self, shard: int, offset: int) -> LogEntry | None:
+        return self._stream(_shard_name(shard)).find(offset)
+
+    def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
+        """Append a tenant's control entries; what is already held is passed over, so the whole stream may be given."""
+        rows = [
+            LogEntry(shard=_NO_SHARD, offset=offset, kind=kind, program_id="", appended_at=appended_at, body=body)
+            for _, offset, kind, appended_at, body in entries
+        ]
+        self._stream(_tenant_name(tenant_id)).write(rows)
+
+    def read_control(self) -> Iterator[ControlEntry]:
+        """All control entries, tenant by tenant, each tenant's in order."""
+        for folder in sorted(self._folder.glob("tenant=*")):
+            tenant_id = unquote(folder.name.removeprefix("tenant="))
+            for entry in self._stream(folder.name).read(-1, None):
+                yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
+
+    def _stream(self, name: str) -> SegmentFiles:
+        with self._opening:
+            if name not in self._streams:
+                self._streams[name] = SegmentFiles(self._folder / name)
+            return self._streams[name]
+
+
+def _shard_name(shard: int) -> str:
+    return f"shard={shard:02d}"
+
+
+def _tenant_name(tenant_id: str) -> str:
+    return f"tenant={quote(tenant_id, safe='')}"

@@ -1,0 +1,141 @@
+"""The Parquet segments of one stream of the log: immutable files that never overlap, named by the offsets they hold.
+
+File    ``day=2026-03-02/{first offset}-{last offset}.parquet``, zstd, checksummed pages; the day is the UTC day
+        on which its entries were appended
+Errors  ``DamagedSegmentError`` for a file whose bytes are no longer those that were written
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from features.instants import DAY_US, datetime_of
+from features.log_entry import LogEntry
+from store.durable_files import durable_file
+
+ENTRIES_PER_ROW_GROUP: Final = 1_000  # what a search for one entry, or one step of a reader, has to decompress
+_OFFSET_DIGITS: Final = 20
+_COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
+    ("shard", pa.int32()),
+    ("offset", pa.int64()),
+    ("kind", pa.string()),
+    ("program_id", pa.string()),
+    ("appended_at", pa.timestamp("us", tz="UTC")),
+    ("body", pa.binary()),
+)
+_SCHEMA: Final = pa.schema(_COLUMNS)
+# Not the body: the least and greatest of it would be written whole, four times over, and outside the checksums.
+_WITH_STATISTICS: Final = ["shard", "offset", "kind", "program_id", "appended_at"]
+_OFFSET_COLUMN: Final = _SCHEMA.get_field_index("offset")
+
+
+class DamagedSegmentError(Exception):
+    """A segment cannot be read as it was written."""
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    first: int
+    last: int
+    path: Path
+
+
+class SegmentFiles:
+    """One stream's segments. One thread writes; any may read beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._segments = sorted(map(_segment, folder.glob("day=*/*.parquet")), key=_last)
+
+    @property
+    def last_offset(self) -> int:
+        """The highest offset held, 0 when there is none."""
+        return self._segments[-1].last if self._segments else 0
+
+    def write(self, entries: Sequence[LogEntry]) -> None:
+        """Append entries, given in order; those already held are passed over. A file a day, one after the other, so
+        that a crash in between leaves the earlier ones, and ``last_offset`` says where to go on.
+        """
+        held = self.last_offset
+        missing = [entry for entry in entries if entry.offset > held]
+        if any(later.offset <= earlier.offset for earlier, later in pairwise(missing)):
+            raise ValueError(f"The entries for {self._folder.name} are not in the order of their offsets.")
+        for day, of_day in groupby(missing, key=_day):
+            self._write_segment(day, list(of_day))
+
+    def read(self, after: int, upto: int | None) -> Iterator[LogEntry]:
+        """Entries with ``after`` < offset <= ``upto``, in order, holding one row group at a time."""
+        segments = self._segments
+        for at in range(bisect_left(segments, after + 1, key=_last), len(segments)):
+            if upto is not None and segments[at].first > upto:
+                return
+            for entry in _entries(segments[at], after):
+                if upto is not None and entry.offset > upto:
+                    return
+                yield entry
+
+    def find(self, offset: int) -> LogEntry | None:
+        """The entry at exactly this offset."""
+        return next((entry for entry in self.read(offset - 1, offset)), None)
+
+    def _write_segment(self, day: int, entries: list[LogEntry]) -> None:
+        first, last = entries[0].offset, entries[-1].offset
+        name = f"{first:0{_OFFSET_DIGITS}d}-{last:0{_OFFSET_DIGITS}d}.parquet"
+        path = self._folder / f"day={datetime_of(day * DAY_US).date().isoformat()}" / name
+        columns: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, entries), strict=True))
+        arrays = [pa.array(values, type=field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
+        with durable_file(path) as file:
+            pq.write_table(
+                pa.Table.from_arrays(arrays, schema=_SCHEMA),
+                file,
+                row_group_size=ENTRIES_PER_ROW_GROUP,
+                compression="zstd",
+                use_dictionary=False,  # bodies do not repeat, and zstd sees what does
+                write_statistics=_WITH_STATISTICS,
+                write_page_checksum=True,
+            )
+        self._segments.append(Segment(first=first, last=last, path=path))
+
+
+def _segment(path: Path) -> Segment:
+    first, last = path.stem.split("-")
+    return Segment(first=int(first), last=int(last), path=path)
+
+
+def _last(segment: Segment) -> int:
+    return segment.last
+
+
+def _day(entry: LogEntry) -> int:
+    return entry.appended_at // DAY_US
+
+
+def _entries(segment: Segment, after: int) -> Iterator[LogEntry]:
+    """The entries of one file behind ``after``; row groups that end before it are not decompressed."""
+    with _damage_named(segment), pq.ParquetFile(segment.path, page_checksum_verification=True) as file:
+        for group in range(file.num_row_groups):
+            offsets = file.metadata.row_group(group).column(_OFFSET_COLUMN).statistics
+            if offsets is not None and offsets.max is not None and offsets.max <= after:
+                continue
+            table = file.read_row_group(group)
+            values = [
+                column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in table.columns
+            ]
+            for row in zip(*(column.to_pylist() for column in values), strict=True):
+                entry = LogEntry(*row)
+                if entry.offset > after:
+                    yield entry
+
+
+@contextmanager
+def _damage_named(segment: Segment) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedSegmentError(f"The log segment {segment.path} cannot be read: {error}") from error

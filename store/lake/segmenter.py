@@ -1,0 +1,58 @@
+"""Moves the log from Redis into its segments, and only then lets Redis forget it.
+
+Each step may be the last before a crash: a page that was read is read again, a segment that was written is found and
+passed over, and what was not trimmed is trimmed by the next run.
+"""
+
+from typing import Final
+
+from store.lake.log_segments import LogSegments
+from store.redis_log.offsets import SEQ_BITS
+from store.redis_log.reader import LogReader
+
+PAGE_ENTRIES: Final = 5_000
+LINGER_MS: Final = 15 * 60 * 1_000
+
+
+class Segmenter:
+    """Writes full pages at once and a part of a page only when its oldest entry has waited for ``linger_ms``.
+
+    Without that wait a quiet shard, whose only entries are ticks, would make half a million files a year.
+    The waiting is measured in the log's own time, the milliseconds in its offsets.
+    """
+
+    def __init__(
+        self,
+        reader: LogReader,
+        segments: LogSegments,
+        *,
+        page_entries: int = PAGE_ENTRIES,
+        linger_ms: int = LINGER_MS,
+    ) -> None:
+        self._reader, self._segments = reader, segments
+        self._page_entries, self._linger_ms = page_entries, linger_ms
+
+    def run_once(self, shard: int, committed_offset: int, trim_upto: int) -> int:
+        """Segment what is committed, then trim Redis up to ``trim_upto`` but never past the segments.
+
+        Returns how many entries were written. Only what a shard has committed is taken, because an entry that is
+        in a segment and not in the tables would have no one to apply it after Redis is trimmed.
+        """
+        written = 0
+        while True:
+            page = self._reader.range(
+                shard, self._segments.last_offset(shard), committed_offset, count=self._page_entries
+            )
+            partial = len(page) < self._page_entries
+            if not page or (partial and _age_ms(page[0].offset, committed_offset) < self._linger_ms):
+                break
+            self._segments.write(shard, page)
+            written += len(page)
+            if partial:
+                break
+        self._reader.trim(shard, min(trim_upto, self._segments.last_offset(shard)))
+        return written
+
+
+def _age_ms(offset: int, newest: int) -> int:
+    return (newest >> SEQ_BITS) - (offset >> SEQ_BITS)
