@@ -21,7 +21,7 @@ def an_event(**over: Any) -> EventRow:
         "created_at": AT,
         "appended_at": AT,
         "result": "applied",
-        "body_digest": "0" * 64,
+        "body_crc32": 0,
     }
     return EventRow(**usual | over)
 
