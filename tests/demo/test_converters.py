@@ -1,0 +1,123 @@
+"""The converters of transfers CSVs: every row once on each side that sees it, in order, with ids that repeat."""
+
+import gzip
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bench import convert_amlsim, convert_berka
+from bench.bank_rows import COLUMNS, EventFiles
+
+AMLSIM = [
+    "t1,2020-01-01T00:00:00Z,A4,A8,1000,USD,ach,,,",
+    "t2,2020-01-01T00:00:00Z,A4,A5,2000,USD,wire,,,",
+    "t3,2020-01-02T00:00:00Z,A5,A4,3000,USD,book,,,",
+    "t4,2020-01-02T00:00:00Z,A4,A6,0,USD,ach,,R10,2020-01-09T00:00:00Z",
+    "t5,2020-01-03T00:00:00Z,A7,A4,5000,USD,realtime,,,",
+]
+BERKA = [
+    "b1,1995-04-19T00:00:00Z,CASH,C1,20000,CZK,book,credit in cash,,",
+    "b2,1995-04-19T00:00:00Z,C1,B:YZ:77,30000,CZK,ach,household,,",
+    "b3,1995-04-20T00:00:00Z,C2,CARD,400,CZK,card,credit card withdrawal,,",
+]
+
+
+def converted(
+    convert: Callable[[Path, Path], EventFiles], folder: Path, rows: list[str]
+) -> dict[str, list[dict[str, Any]]]:
+    source = folder / "rows.csv.gz"
+    source.write_bytes(gzip.compress("\n".join([",".join(COLUMNS), *rows, ""]).encode()))
+    convert(source, folder / "out")
+    return {
+        path.stem: [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+        for path in sorted((folder / "out").glob("*.ndjson"))
+    }
+
+
+def transfers(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(e["type"], e["data"]["id"]) for e in events if not e["type"].startswith(("identity.", "account."))]
+
+
+def test_given_amlsim_rows_when_converted_then_both_banks_see_a_transfer_between_them(tmp_path: Path) -> None:
+    programs = converted(convert_amlsim.convert, tmp_path, AMLSIM)
+
+    assert list(programs) == ["amlsim-0", "amlsim-1", "amlsim-2", "amlsim-3"]
+    assert transfers(programs["amlsim-0"]) == [
+        ("ach.outgoing_transfer.initiated", "acht_t1"),
+        ("wire.outgoing_transfer.initiated", "wire_t2"),
+        ("wire.outgoing_transfer.completed", "wire_t2"),
+        ("ach.outgoing_transfer.settled", "acht_t1"),
+        ("ach.outgoing_transfer.initiated", "acht_t4"),
+        ("ach.outgoing_transfer.settled", "acht_t4"),
+        ("realtime.incoming_transfer.completed", "rttr_t5-in"),
+        ("ach.outgoing_transfer.returned", "acht_t4"),
+    ]
+    assert transfers(programs["amlsim-1"]) == [
+        ("wire.incoming_transfer.completed", "wire_t2-in"),
+        ("book.transfer.hold_created", "book_t3"),
+        ("book.transfer.completed", "book_t3"),
+    ]
+
+
+def test_given_amlsim_rows_when_converted_then_a_return_carries_its_code_and_time(tmp_path: Path) -> None:
+    programs = converted(convert_amlsim.convert, tmp_path, AMLSIM)
+
+    returned = programs["amlsim-0"][-1]
+    assert returned["created_at"] == "2020-01-09T00:00:00Z"
+    assert returned["data"]["return_details"][0]["return_code"] == "R10"
+
+
+@pytest.mark.parametrize(("convert", "rows"), [(convert_amlsim.convert, AMLSIM), (convert_berka.convert, BERKA)])
+def test_given_rows_when_converted_then_owners_come_first_times_never_go_back_and_ids_never_repeat(
+    tmp_path: Path, convert: Callable[[Path, Path], EventFiles], rows: list[str]
+) -> None:
+    for events in converted(convert, tmp_path, rows).values():
+        times = [event["created_at"] for event in events]
+        owned = {event["data"]["id"] for event in events if event["type"] == "account.created"}
+        used = {
+            data.get("sender_bank_account_id") or data.get("bank_account_id")
+            for data in (event["data"] for event in events)
+        }
+        kinds = [event["type"].startswith(("identity.", "account.")) for event in events]
+        assert times == sorted(times)
+        assert len({event["id"] for event in events}) == len(events)
+        assert used - {None} <= owned
+        assert [known for known, _ in itertools.groupby(kinds)] in ([True, False], [True])
+
+
+def test_given_rows_when_converted_twice_then_the_bytes_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "once").mkdir()
+    (tmp_path / "again").mkdir()
+
+    once = converted(convert_amlsim.convert, tmp_path / "once", AMLSIM)
+    again = converted(convert_amlsim.convert, tmp_path / "again", AMLSIM)
+
+    assert once == again
+
+
+def test_given_berka_rows_when_converted_then_the_customer_is_the_account_and_the_way_is_seen_from_there(
+    tmp_path: Path,
+) -> None:
+    events = converted(convert_berka.convert, tmp_path, BERKA)["berka"]
+
+    by_id = {event["data"]["id"]: event["data"] for event in events}
+    assert by_id["book_b1"]["sender_bank_account_id"] == "bacc_C1"
+    assert by_id["book_b1"]["receiver_bank_account_id"] == "bacc_CASH"
+    assert by_id["book_b1"]["is_incoming"] is True
+    assert by_id["acht_b2"]["counterparty_id"] == "cpty_B:YZ:77"
+    assert by_id["acht_b2"]["currency_code"] == "CZK"
+    assert by_id["ctxn_b3"]["merchant"]["id"] == "mrch_CARD"
+
+
+@pytest.mark.parametrize(
+    "rows", [[*AMLSIM, AMLSIM[0]], ["t1,2020-01-01T00:00:00Z,A1,A2,5,USD,pigeon,,,"], ["t1,2020-01-01T00:00:00Z"]]
+)
+def test_given_rows_that_are_none_or_out_of_order_when_converted_then_the_line_is_named(
+    tmp_path: Path, rows: list[str]
+) -> None:
+    with pytest.raises(SystemExit, match="line"):
+        converted(convert_amlsim.convert, tmp_path, rows)
