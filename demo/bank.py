@@ -18,6 +18,7 @@ from demo.moves import DAY_US, HOUR_US, MINUTE_US, Family, Move
 
 HISTORY_DAYS: Final = 97
 DENIED_ON_DAY: Final = 60
+BUSY_TIMES: Final = 6
 MISCHIEF_IN: Final = 14
 ASKED_IN: Final = 9  # of those that can be asked about, which is about one in ten of all
 LIVE_HASTE: Final = 21_600  # A day of the bank's waiting passes in four seconds.
@@ -102,9 +103,10 @@ class SimulatedBank:
         """What the crew did in the months before: honest beginnings, then a first try of some stories."""
         for program in self.cast.values():
             for role, party in program.crew.items():
-                months = DAY_US if role.startswith("dormant") else 80 * DAY_US
+                months = DAY_US if role.startswith("dormant") else 95 * DAY_US
+                times = BUSY_TIMES if role == "burst" else 1  # A burst is one against a usual pace that is known.
                 yield from everyday.history_of(
-                    msgspec.structs.replace(program, everyday=(party,), crew={}),
+                    msgspec.structs.replace(program, everyday=(party,) * times, crew={}),
                     self._rng,
                     first=first + DAY_US,
                     last=first + DAY_US + months,

@@ -3,6 +3,7 @@
 Everything here follows from the seed; names are invented from short lists.
 """
 
+from collections.abc import Callable
 from random import Random
 from typing import Final
 
@@ -28,6 +29,8 @@ LAST_NAMES: Final = (
     "Lund",
 )
 TRADES: Final = ("Bakery", "Carpentry", "Clinic", "Dairy", "Foundry", "Garden", "Labs", "Logistics", "Media", "Tiles")
+INITIALS: Final = tuple(f"{letter}." for letter in "ABCDEFGHJKLMNPRSTW")
+FORMS: Final = ("LLC", "Inc", "Co", "Partners", "Group")
 PLACES: Final = (("Boise", "ID"), ("Miami", "FL"), ("Austin", "TX"), ("Tucson", "AZ"), ("Salem", "OR"), ("Akron", "OH"))
 CITY_OF_COUNTRY: Final = {
     "MX": "Puebla",
@@ -87,12 +90,13 @@ class Registrar:
         self.rng = rng
         self._tag = tag
         self._count = 0
+        self._taken: set[str] = set()
 
     def person_name(self) -> str:
-        return f"{self.rng.choice(FIRST_NAMES)} {self.rng.choice(LAST_NAMES)}"
+        return self._unlike_any(lambda: " ".join(map(self.rng.choice, (FIRST_NAMES, INITIALS, LAST_NAMES))))
 
     def business_name(self) -> str:
-        return f"{self.rng.choice(LAST_NAMES)} {self.rng.choice(TRADES)} LLC"
+        return self._unlike_any(lambda: " ".join(map(self.rng.choice, (LAST_NAMES, TRADES, FORMS))))
 
     def other(self, name: str, *, business: bool = False, country: str = "US", pay_cents: int = 0) -> Other:
         number = self._next()
@@ -122,6 +126,14 @@ class Registrar:
             others=others,
             own_bank=self.other(name, business=business),
         )
+
+    def _unlike_any(self, draw: Callable[[], str]) -> str:
+        """A name nobody else has: one name over two accounts is what the invoice fraud is about."""
+        name = draw()
+        while name in self._taken:
+            name = draw()
+        self._taken.add(name)
+        return name
 
     def _next(self) -> int:
         self._count += 1
