@@ -14,5 +14,5 @@ _DIGITS: Final = re.compile(r"(0|[1-9][0-9]{0,17})", re.ASCII)
 
 
 def parse_cents(text: str) -> Cents | None:
-    """Read a canonical string of digits; ``int()`` alone would take "１２", "1_000", " 12 " and "+5"."""
+    """Read a canonical string of digits; ``int()`` alone takes other scripts' digits, "1_000", " 12 " and "+5"."""
     return Cents(int(text)) if _DIGITS.fullmatch(text) else None

@@ -89,7 +89,7 @@ class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 def decide(band: Band, *, hard: bool, limits_hit: tuple[LimitHit, ...] = ()) -> Decision:
-    """hold on the hold band, a hard signal or a hard limit; review on review, unscored or a soft limit; else clear."""
+    """Hold on the hold band, a hard signal or a hard limit; review on review, unscored or a soft limit; else clear."""
     if band is Band.HOLD or hard or any(hit.severity == "hard" for hit in limits_hit):
         return Decision.HOLD
     if band in (Band.REVIEW, Band.UNSCORED) or limits_hit:

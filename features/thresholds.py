@@ -16,7 +16,30 @@ JUST_BELOW_FROM_PERCENT: Final = 90
 CALL_FOR_ACTION_COUNTRIES: Final = frozenset({"IR", "KP", "MM"})
 # FATF, Jurisdictions under Increased Monitoring, 19 June 2026.
 INCREASED_MONITORING_COUNTRIES: Final = frozenset(
-    "AO BA BG BO CD CI CM HT IQ KE KW LA LB MC NP PG SS SY VE VG VN YE".split()
+    (
+        "AO",
+        "BA",
+        "BG",
+        "BO",
+        "CD",
+        "CI",
+        "CM",
+        "HT",
+        "IQ",
+        "KE",
+        "KW",
+        "LA",
+        "LB",
+        "MC",
+        "NP",
+        "PG",
+        "SS",
+        "SY",
+        "VE",
+        "VG",
+        "VN",
+        "YE",
+    )
 )
 
 

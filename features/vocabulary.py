@@ -67,7 +67,7 @@ HOLD_FROM: Final = 70
 
 
 def band_of(score: int | None) -> Band:
-    """clear 0-29, review 30-69, hold 70-100; a score that was not measured is unscored, never clear."""
+    """Clear 0-29, review 30-69, hold 70-100; a score that was not measured is unscored, never clear."""
     if score is None:
         return Band.UNSCORED
     if score >= HOLD_FROM:

@@ -11,6 +11,9 @@ from features.bank.masking import last_four
 from features.bank.transfers import country_of_counterparty
 from features.vocabulary import EntityType, PepStatus, VerificationStatus
 
+_ENTITY_TYPES: Final = frozenset(EntityType)
+_VERIFICATION_STATUSES: Final = frozenset(VerificationStatus)
+_PEP_STATUSES: Final = frozenset(PepStatus)
 _STATUS_OF_SUFFIX: Final = {
     "verification.pending": VerificationStatus.PENDING.value,
     "verification.manual_review": VerificationStatus.MANUAL_REVIEW.value,
@@ -30,13 +33,13 @@ def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
     pep = text(data.get("pep_status")) or text(person.get("pep_status"))
     return EntitySnapshot(
         id=entity_id,
-        type=kind if kind in EntityType else (EntityType.BUSINESS.value if business else None),
+        type=kind if kind in _ENTITY_TYPES else (EntityType.BUSINESS.value if business else None),
         name=name(business.get("business_name"))
         or name(f"{person.get('first_name') or ''} {person.get('last_name') or ''}")
         or name(data.get("name")),
-        verification_status=status if status in VerificationStatus else _STATUS_OF_SUFFIX.get(suffix),
+        verification_status=status if status in _VERIFICATION_STATUSES else _STATUS_OF_SUFFIX.get(suffix),
         is_high_risk=flag(data.get("is_high_risk")),
-        pep_status=pep.lower() if pep and pep.lower() in PepStatus else None,
+        pep_status=pep.lower() if pep and pep.lower() in _PEP_STATUSES else None,
         requires_screening=flag(data.get("requires_screening")),
         review_reasons=texts(data.get("review_reasons")),
         last_screened_at=instant(data.get("last_screened_at")),

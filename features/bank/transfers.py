@@ -4,7 +4,7 @@ Errors  none: an object without a usable id is not a transfer (None); any other 
 Source  the bank's public object pages; checks are inverted, because "incoming debit" there means money leaving
 """
 
-from typing import Any
+from typing import Any, Final
 
 from features.bank.card_reasons import normalised_reason
 from features.bank.events import BankObject, TransferSnapshot
@@ -18,6 +18,8 @@ from features.bank.words import (
     is_interbank_step,
 )
 from features.vocabulary import AchType, Direction, Rail
+
+_ACH_TYPES: Final = frozenset(AchType)
 
 
 class EventKind:
@@ -86,7 +88,7 @@ def _first_instant(*values: object) -> int | None:
 
 def _ach_type(value: object) -> str | None:
     found = word(value)
-    return found if found in AchType else None
+    return found if found in _ACH_TYPES else None
 
 
 def _status(kind: EventKind, data: BankObject) -> str | None:

@@ -87,7 +87,8 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
     tenths = v.entity_count_30d * 10 // _DAYS_30
     sentence = (
         f"{v.velocity_24h_count} transfers and {_money(v.velocity_24h_sum_cents)} in 24 h against a usual "
-        f"{tenths // 10}.{tenths % 10} and {_money(v.entity_sum_cents_30d // _DAYS_30)} a day (n = {v.entity_count_30d})."
+        f"{tenths // 10}.{tenths % 10} and {_money(v.entity_sum_cents_30d // _DAYS_30)} a day "
+        f"(n = {v.entity_count_30d})."
     )
     return _reason("TRS-VEL-01", "velocity_spike", 15, sentence)
 
@@ -123,7 +124,7 @@ def changed_account_details(v: FeatureVector) -> Reason | None:
 
 
 def unauthorized_return(v: FeatureVector) -> Reason | None:
-    """Returns R05, R07, R10, R11, R29 or R51 (Nacha: unauthorized) of the entity in 60 days or of the counterparty."""
+    """Unauthorized returns (Nacha: R05, R07, R10, R11, R29, R51) of the entity in 60 days or of the counterparty."""
     count = max(v.entity_unauthorized_returns_60d, v.counterparty_prior_unauthorized_returns)
     if count == 0:
         return None
@@ -215,7 +216,8 @@ def clean_history(v: FeatureVector) -> Reason | None:
     returns = v.entity_prior_returns + v.counterparty_prior_returns
     if v.entity_prior_transfers < CLEAN_HISTORY_TRANSFERS or v.counterparty_n < WELL_KNOWN_COUNTERPARTY or returns:
         return None
-    sentence = f"{v.entity_prior_transfers} earlier transfers of the entity, {v.counterparty_n} with this counterparty, none returned."
+    counts = f"{v.entity_prior_transfers} earlier transfers of the entity, {v.counterparty_n} with this counterparty"
+    sentence = f"{counts}, none returned."
     return _reason("TRS-HIS-01", "clean_history", -5, sentence)
 
 

@@ -63,20 +63,10 @@ class Histogram:
 
     def bucket_at(self, rank: int) -> int:
         """The bucket that holds the observation of that rank; 1 <= rank <= n."""
-        for top, count in enumerate(self._tops):
-            if rank <= count:
-                break
-            rank -= count
-        for middle, count in enumerate(self._middles[top]):
-            if rank <= count:
-                break
-            rank -= count
+        top, rank = _descend(self._tops, rank)
+        middle, rank = _descend(self._middles[top], rank)
         middle += top << 4
-        for leaf, count in enumerate(self._leaves[middle]):
-            if rank <= count:
-                break
-            rank -= count
-        return (middle << 4) + leaf
+        return (middle << 4) + _descend(self._leaves[middle], rank)[0]
 
     def counts(self) -> dict[int, int]:
         """Bucket to count, for the buckets that are not empty."""
@@ -86,3 +76,12 @@ class Histogram:
             for leaf, count in enumerate(leaves)
             if count
         }
+
+
+def _descend(counts: list[int], rank: int) -> tuple[int, int]:
+    """The position whose count holds the rank, and the rank within it."""
+    position = 0
+    while rank > (count := counts[position]):
+        rank -= count
+        position += 1
+    return position, rank

@@ -112,7 +112,7 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         program.returned[row] = state
         settle_return(program, returner_of(record, actor, counterparty), state, known_at=None)
     version = version_row(program, row, record, said, when)
-    return Landed("applied", version, assessment, at, True, counterparty if learnt else None)
+    return Landed("applied", version, assessment, at, is_new=True, learnt=counterparty if learnt else None)
 
 
 def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When) -> Landed:
@@ -157,7 +157,7 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
         record = scored(record, assessment, when)
     program.transfers.write(row, record)
     version = version_row(program, row, record, said, when)
-    return Landed("applied", version, assessment, record.at, False, counterparty if learnt else None)
+    return Landed("applied", version, assessment, record.at, learnt=counterparty if learnt else None)
 
 
 def _older(program: ProgramState, row: int, held: TransferRecord, said: TransferSnapshot, when: When) -> Landed:

@@ -27,6 +27,7 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
 
 
 UNKNOWN_PROFILE: Final = EntityProfile()
+_SAID: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
@@ -65,12 +66,8 @@ class Actor:
         if self.profiles and order < self.profiles[-1][1]:
             return None
         known = self.profiles[-1][2] if self.profiles else UNKNOWN_PROFILE
-        profile = EntityProfile(
-            *[
-                getattr(known, field) if (value := getattr(said, field)) is None else value
-                for field in EntityProfile.__struct_fields__
-            ]
-        )
+        news = {field: value for field in _SAID if (value := getattr(said, field)) is not None}
+        profile: EntityProfile = msgspec.structs.replace(known, **news)
         at = max(known_at, self.profiles[-1][0]) if self.profiles else known_at
         self.profiles.append((at, order, profile))
         return profile
@@ -85,8 +82,8 @@ class Actor:
         actor.amounts.load(dumped[2])
         load_times(actor, dumped[3])
         for at, order, fields in dumped[4]:
-            values = [tuple(value) if isinstance(value, list) else value for value in fields]
-            actor.profiles.append((at, order, EntityProfile(*values)))
+            profile = msgspec.convert(dict(zip(_SAID, fields, strict=True)), EntityProfile)
+            actor.profiles.append((at, order, profile))
         return actor
 
 

@@ -5,7 +5,7 @@
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -131,38 +131,35 @@ class ProgramState:
 
     def load_part(self, part: str, dumped: Any) -> None:
         """Take back one part of a dump, in the order in which ``dump`` gave them."""
-        match part:
-            case "program":
-                self.tenant_id = dumped[1]
-                self.declarations = [(at, Declared(*fields)) for at, fields in dumped[2]]
-            case "baseline":
-                self.baseline.load(dumped)
-            case "originated":
-                self.originated.load(dumped)
-            case "unauthorized":
-                self.unauthorized.load(dumped)
-            case "events":
-                self.events.load(dumped)
-            case "transfers":
-                self.transfers.load(dumped)
-            case "words":
-                self.words.load(dumped)
-            case "returned":
-                self.returned = {row: ReturnState(*state) for row, *state in dumped}
-            case "accounts":
-                self.account_ids, self._owners = dumped
-                self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
-            case "preflights":
-                self.preflights.load(dumped)
-            case "actor":
-                self._load_actor(Actor.loaded(dumped, len(self.actors)))
-            case "counterparty":
-                self.counterparties.load_party(dumped)
-            case "lookups":
-                self.counterparties.load_lookups(dumped)
-            case _:
-                raise ValueError(part)
+        loaders: dict[str, Callable[[Any], None]] = {
+            "program": self._load_program,
+            "baseline": self.baseline.load,
+            "originated": self.originated.load,
+            "unauthorized": self.unauthorized.load,
+            "events": self.events.load,
+            "transfers": self.transfers.load,
+            "words": self.words.load,
+            "returned": self._load_returned,
+            "accounts": self._load_accounts,
+            "preflights": self.preflights.load,
+            "actor": self._load_actor,
+            "counterparty": self.counterparties.load_party,
+            "lookups": self.counterparties.load_lookups,
+        }
+        loaders[part](dumped)
 
-    def _load_actor(self, actor: Actor) -> None:
+    def _load_program(self, dumped: Any) -> None:
+        _, self.tenant_id, declarations = dumped
+        self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
+
+    def _load_returned(self, dumped: Any) -> None:
+        self.returned = {row: ReturnState(*state) for row, *state in dumped}
+
+    def _load_accounts(self, dumped: Any) -> None:
+        self.account_ids, self._owners = dumped
+        self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
+
+    def _load_actor(self, dumped: Any) -> None:
+        actor = Actor.loaded(dumped, len(self.actors))
         self.actors.append(actor)
         (self._account_actors if actor.is_account else self._entities)[actor.id] = actor

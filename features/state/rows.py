@@ -1,12 +1,13 @@
 """Parties learnt and transfers scored, as the rows that the store keeps of them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from features.assess import Assessment
-from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
 from features.bank.masking import masked_text
+from features.bank.parties import read_account, read_counterparty, read_entity
 from features.outcomes import AccountRow, CounterpartyRow, EntityRow
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
@@ -15,9 +16,11 @@ from features.vector import FEATURE_VERSION, TransferFeaturesRow
 from features.vocabulary import EntityType, PepStatus, VerificationStatus
 
 Emit = Callable[[msgspec.Struct], None]
+Data = dict[str, Any]
 
 
-def learn_entity(program: ProgramState, said: EntitySnapshot | None, raw: bytes, when: When, emit: Emit) -> str:
+def learn_entity(program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit) -> str:
+    said = read_entity(suffix, data)
     if said is None:
         return "unusable"
     actor = program.entity_or_new(said.id)
@@ -29,8 +32,9 @@ def learn_entity(program: ProgramState, said: EntitySnapshot | None, raw: bytes,
 
 
 def learn_counterparty(
-    program: ProgramState, said: CounterpartySnapshot | None, raw: bytes, when: When, emit: Emit
+    program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit
 ) -> str:
+    said = read_counterparty(data)
     if said is None:
         return "unusable"
     party = program.counterparties.get_or_add(said.id)
@@ -43,7 +47,8 @@ def learn_counterparty(
     return "applied"
 
 
-def learn_account(program: ProgramState, said: AccountSnapshot | None, raw: bytes, when: When, emit: Emit) -> str:
+def learn_account(program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit) -> str:
+    said = read_account(suffix, data)
     if said is None:
         return "unusable"
     if said.owner_id is not None:

@@ -11,9 +11,8 @@ from zlib import crc32
 
 import msgspec
 
-from features.bank.events import ANY_DECODER, EVENT_DECODER, OBJECT_DECODER, BankEvent, TransferSnapshot
+from features.bank.events import ANY_DECODER, EVENT_DECODER, OBJECT_DECODER, BankEvent, BankObject, TransferSnapshot
 from features.bank.fields import cents, text
-from features.bank.parties import read_account, read_counterparty, read_entity
 from features.bank.transfers import EventKind, read_transfer
 from features.bank.words import KNOWN_FAMILIES, RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from features.instants import parse_instant
@@ -34,6 +33,13 @@ Emit = Callable[[msgspec.Struct], None]
 _PREFLIGHT_DECODER: Final = msgspec.json.Decoder(PreflightRecord)
 _PROGRAM_DECODER: Final = msgspec.json.Decoder(Program)
 _TYPES_REMEMBERED: Final = 4_096
+
+
+_LEARNERS: Final = {
+    "identity": rows.learn_entity,
+    "counterparty": rows.learn_counterparty,
+    "account": rows.learn_account,
+}
 
 
 class EventType(NamedTuple):
@@ -70,6 +76,11 @@ class ShardState:
         if program is None:
             program = self.programs[program_id] = ProgramState(program_id)
         return program
+
+    @property
+    def transfers(self) -> int:
+        """How many transfers the shard's programs hold."""
+        return sum(len(program.transfers) for program in self.programs.values())
 
     def apply(self, entry: LogEntry, emit: Emit) -> None:
         """Change the state by one entry and emit the rows it leads to."""
@@ -167,7 +178,7 @@ class ShardState:
                 yield encode((part, program.id, dumped))
 
     @classmethod
-    def loaded(cls, parts: Iterator[bytes]) -> "ShardState":
+    def loaded(cls, parts: Iterator[bytes | memoryview]) -> "ShardState":
         """The state that ``dump`` was taken of."""
         decode = msgspec.msgpack.decode
         _, shard, applied_offset = decode(next(parts))
@@ -182,39 +193,31 @@ class ShardState:
 def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit) -> str:
     """Apply the event's object; the word for ``EventRow.result``."""
     kind = event_type(event.type)
-    if kind.kind is not None:
-        return _apply_transfer(program, kind, event, when, emit)
     if kind.family not in KNOWN_FAMILIES:
         return "unknown"
     try:
+        if kind.kind is not None:
+            said = _said_of_transfer(kind, kind.kind, OBJECT_DECODER.decode(event.data), when)
+            return said if isinstance(said, str) else _land(program, said, when, emit)
         data: Any = ANY_DECODER.decode(event.data)
     except (msgspec.DecodeError, RecursionError):
         return "unusable"
+    learn = _LEARNERS.get(kind.family)
     if not isinstance(data, dict):
         return "unusable"
-    if kind.family == "identity":
-        return rows.learn_entity(program, read_entity(kind.suffix, data), event.data, when, emit)
-    if kind.family == "counterparty":
-        return rows.learn_counterparty(program, read_counterparty(data), event.data, when, emit)
-    if kind.family == "account":
-        return rows.learn_account(program, read_account(kind.suffix, data), event.data, when, emit)
-    return "stored"
+    return "stored" if learn is None else learn(program, kind.suffix, data, event.data, when, emit)
 
 
-def _apply_transfer(program: ProgramState, kind: EventType, event: BankEvent, when: When, emit: Emit) -> str:
-    if kind.kind is None:
-        return "stored"
-    try:
-        data = OBJECT_DECODER.decode(event.data)
-    except (msgspec.DecodeError, RecursionError):
-        return "unusable"
+def _said_of_transfer(kind: EventType, rail: EventKind, data: BankObject, when: When) -> TransferSnapshot | str:
+    """The snapshot, or the word for why there is none; an unlisted type is a transfer when its id and amount say so."""
     if not kind.is_transfer:
         named = text(data.id)
         if named is None or not named.startswith(TRANSFER_ID_PREFIXES) or cents(data.amount) is None:
             return "stored"
-    said = read_transfer(kind.kind, data, event_at=when.event_at)
-    if said is None:
-        return "unusable"
+    return read_transfer(rail, data, event_at=when.event_at) or "unusable"
+
+
+def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit) -> str:
     landed = land(program, said, when)
     if program.introduced:
         rows.emit_introduced(program, when, emit)

@@ -32,6 +32,7 @@ class Shards:
     def __init__(self, count: int) -> None:
         self.count = count
         self._guarded = [_Guarded(ShardState(shard)) for shard in range(count)]
+        self._committed = [0] * count
 
     def restore(self, state: ShardState) -> None:
         """Put a loaded state in place, before anything reads or applies."""
@@ -69,3 +70,10 @@ class Shards:
 
     def applied_offset(self, shard: int) -> int:
         return self._guarded[shard].state.applied_offset
+
+    def committed_offset(self, shard: int) -> int:
+        """How far the shard is recorded in the store."""
+        return self._committed[shard]
+
+    def mark_committed(self, shard: int, offset: int) -> None:
+        self._committed[shard] = offset

@@ -1,0 +1,29 @@
+"""What one shard's share of a batch led to, on its way to the store."""
+
+from collections import defaultdict
+
+import msgspec
+
+from features.log_entry import LogEntry
+
+
+class ShardChunk(msgspec.Struct, gc=False):
+    """Entries of one shard, in log order, as the source read them."""
+
+    shard: int
+    entries: list[LogEntry]
+
+
+class ShardResults:
+    """Rows by their type, and the offset they bring the shard to. One a shard and batch."""
+
+    __slots__ = ("entries", "offset", "rows", "shard")
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard
+        self.offset = 0
+        self.entries = 0
+        self.rows: defaultdict[type[msgspec.Struct], list[msgspec.Struct]] = defaultdict(list)
+
+    def emit(self, row: msgspec.Struct) -> None:
+        self.rows[type(row)].append(row)
