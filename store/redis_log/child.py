@@ -20,6 +20,9 @@ from store.startup import StartupError
 
 STOP_WITHIN_S: Final = 2.0
 _LOG_NAME: Final = "redis.log"
+_ORPHAN_GRACE_S: Final = 0.3
+"""Short: what was confirmed is on the disk, and a killed server's fork that rewrites its file may hear no SIGTERM."""
+
 _LOCK_NAME: Final = "server.lock"
 _POLL_S: Final = 0.01
 _LOG_TAIL_BYTES: Final = 2_000
@@ -105,9 +108,9 @@ def _lock_once_free(folder: Path) -> int:
     lock = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if _locked_within(lock, 0.0):
         return lock
-    for asking in (signal.SIGTERM, signal.SIGKILL):
+    for asking, seconds in ((signal.SIGTERM, _ORPHAN_GRACE_S), (signal.SIGKILL, STOP_WITHIN_S)):
         _signal_owner(lock, asking)
-        if _locked_within(lock, STOP_WITHIN_S):
+        if _locked_within(lock, seconds):
             return lock
     os.close(lock)
     raise StartupError(f"Another redis-server holds {folder} and cannot be ended.")

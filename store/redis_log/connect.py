@@ -52,7 +52,7 @@ def connect_async(target: str | Path) -> redis.asyncio.Redis:
 def check_external(client: redis.Redis) -> None:
     """Refuse a Redis that may lose a confirmed entry; the sentence says which settings to change, and how."""
     try:
-        found = {name: _setting(client, name) for name in REQUIRED_SETTINGS}
+        found = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
     except RedisError as error:
         raise RedisSettingsError(
             f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."
@@ -69,13 +69,3 @@ def check_external(client: redis.Redis) -> None:
 
 def _is_url(target: str | Path) -> bool:
     return isinstance(target, str) and "://" in target
-
-
-def _setting(client: redis.Redis, name: str) -> str:
-    found: dict[Any, Any] = client.config_get(name)
-    values = {_text(key): _text(value) for key, value in found.items()}
-    return values.get(name, "")
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)

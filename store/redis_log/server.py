@@ -92,7 +92,7 @@ class EmbeddedRedis:
         try:
             self._launch()
         except StartupError as error:
-            log.exception("redis_restart_failed", error=str(error))
+            log.error("redis_restart_failed", error=str(error))  # noqa: TRY400  # The sentence says it all
             self._stopping.wait(_RETRY_AFTER_S)
         else:
             log.info("redis_restarted", pid=self.pid)

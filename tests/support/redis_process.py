@@ -5,11 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from redis import Redis, RedisError
+
 from store.redis_log.server import EmbeddedRedis
 
 _SERVICE = """
 import sys, time
 from pathlib import Path
+from redis import Redis, RedisError
+
 from store.redis_log.server import EmbeddedRedis
 server = EmbeddedRedis(Path(sys.argv[1]))
 server.start()
@@ -30,6 +34,14 @@ def alive(pid: int) -> bool:
 def pid_of(server: EmbeddedRedis) -> int:
     assert server.pid is not None
     return server.pid
+
+
+def pongs(client: Redis) -> bool:
+    """Whether the server answers, and has read back its log."""
+    try:
+        return bool(client.ping())
+    except RedisError:
+        return False
 
 
 def service_with_redis(data_dir: Path) -> tuple[subprocess.Popen[bytes], int]:

@@ -1,0 +1,169 @@
+"""The reader hands out entries in order, each once, from any offset on."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from features.log_entry import LogEntry
+from store.redis_log import reader as reader_module
+from store.redis_log.connect import connect_sync
+from store.redis_log.offsets import offset_of
+from store.redis_log.reader import LogReader
+from store.redis_log.server import EmbeddedRedis
+from tests.support.clock import T0
+
+
+@pytest.fixture
+def reader(log_redis: Redis) -> LogReader:
+    return LogReader(log_redis, [0, 1, 2])
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[EmbeddedRedis]:
+    server = EmbeddedRedis(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+def add(client: Redis, key: str, body: bytes = b"{}", *, kind: str = "bank") -> int:
+    return offset_of(client.xadd(key, {"k": kind, "p": "prg_1", "t": T0, "b": body}))
+
+
+def bodies(entries: list[LogEntry]) -> list[bytes]:
+    return [entry.body for entry in entries]
+
+
+def test_given_an_entry_when_read_then_it_comes_as_it_was_appended(reader: LogReader, log_redis: Redis) -> None:
+    offset = add(log_redis, "log:1", b"\x00\xff")
+
+    [(shard, entries)] = reader.read({}, count=10, block_ms=0)
+
+    assert shard == 1
+    assert entries == [
+        LogEntry(shard=1, offset=offset, kind="bank", program_id="prg_1", appended_at=T0, body=b"\x00\xff")
+    ]
+
+
+def test_given_offsets_when_read_then_only_what_comes_after_them_in_order(reader: LogReader, log_redis: Redis) -> None:
+    first = add(log_redis, "log:0", b"0")
+    add(log_redis, "log:0", b"1")
+    add(log_redis, "log:0", b"2")
+    add(log_redis, "log:2", b"3")
+    add(log_redis, "log:7", b"not ours")
+
+    found = dict(reader.read({0: first}, count=10, block_ms=0))
+
+    assert {shard: bodies(entries) for shard, entries in found.items()} == {0: [b"1", b"2"], 2: [b"3"]}
+
+
+def test_given_more_than_asked_for_when_read_in_pages_then_nothing_is_missed_or_read_twice(
+    reader: LogReader, log_redis: Redis
+) -> None:
+    for n in range(7):
+        add(log_redis, "log:0", str(n).encode())
+    seen: list[bytes] = []
+    after = {0: 0}
+
+    while page := reader.read(after, count=3, block_ms=0):
+        [(_, entries)] = page
+        assert len(entries) <= 3
+        seen += bodies(entries)
+        after = {0: entries[-1].offset}
+
+    assert seen == [str(n).encode() for n in range(7)]
+
+
+def test_given_nothing_new_when_read_then_it_answers_with_nothing_once_the_wait_is_over(reader: LogReader) -> None:
+    started = time.monotonic()
+
+    assert reader.read({}, count=10, block_ms=60) == []
+
+    assert 0.05 <= time.monotonic() - started < 2
+
+
+def test_given_no_shards_then_there_is_nothing_to_read(log_redis: Redis) -> None:
+    assert LogReader(log_redis, []).read({}, count=10, block_ms=1_000) == []
+
+
+def test_given_a_reader_that_waits_when_an_entry_comes_then_it_wakes_at_once(
+    reader: LogReader, redis_server: EmbeddedRedis
+) -> None:
+    with closing(connect_sync(redis_server.socket_path)) as other:
+        later = threading.Timer(0.05, add, (other, "log:0", b"late"))
+        later.start()
+        started = time.monotonic()
+
+        [(_, entries)] = reader.read({}, count=10, block_ms=2_000)
+
+        later.join()
+        assert bodies(entries) == [b"late"]
+        assert time.monotonic() - started < 1
+
+
+def test_given_a_range_when_read_then_its_start_is_excluded_and_its_end_included(
+    reader: LogReader, log_redis: Redis
+) -> None:
+    offsets = [add(log_redis, "log:0", str(n).encode()) for n in range(5)]
+
+    assert bodies(reader.range(0, offsets[0], offsets[3], count=10)) == [b"1", b"2", b"3"]
+    assert bodies(reader.range(0, offsets[0], offsets[3], count=2)) == [b"1", b"2"]
+    assert bodies(reader.range(0, 0, offsets[0], count=10)) == [b"0"]
+    assert reader.range(0, offsets[3], offsets[3], count=10) == []
+    assert reader.range(0, offsets[3], offsets[1], count=10) == []
+
+
+def test_given_a_trim_then_the_rest_stays_and_the_tail_is_still_known(reader: LogReader, log_redis: Redis) -> None:
+    offsets = [add(log_redis, "log:0", str(n).encode()) for n in range(5)]
+
+    assert reader.trim(0, offsets[2]) == 3
+    assert bodies(reader.range(0, 0, offsets[4], count=10)) == [b"3", b"4"]
+    assert reader.trim(0, offsets[2]) == 0
+
+    assert reader.trim(0, offsets[4]) == 2
+    assert reader.read({}, count=10, block_ms=0) == []
+    assert reader.tail(0) == offsets[4]
+    assert add(log_redis, "log:0") > offsets[4]
+
+
+def test_given_an_untouched_shard_then_its_tail_is_zero_and_a_trim_does_nothing(reader: LogReader) -> None:
+    assert reader.tail(0) == 0
+    assert reader.trim(0, 1 << 40) == 0
+
+
+def test_given_several_tenants_then_control_goes_through_all_of_them_in_order_across_pages(
+    reader: LogReader, log_redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_CONTROL_PAGE", 2)
+    log_redis.sadd("log:tenants", "ten_b", "ten_a")
+    expected = [("ten_a", add(log_redis, "log:tenant:ten_a", b"%d" % n, kind="tenant"), b"%d" % n) for n in range(5)]
+    expected += [("ten_b", add(log_redis, "log:tenant:ten_b", b"%d" % n, kind="program"), b"%d" % n) for n in range(4)]
+
+    found = list(reader.control())
+
+    assert [(tenant_id, offset, body) for tenant_id, offset, _, _, body in found] == expected
+    assert {(kind, appended_at) for _, _, kind, appended_at, _ in found} == {("tenant", T0), ("program", T0)}
+
+
+def test_given_redis_is_gone_when_read_then_it_is_a_connection_error_and_reading_goes_on_later(
+    own_server: EmbeddedRedis,
+) -> None:
+    with closing(connect_sync(own_server.socket_path)) as client:
+        reader = LogReader(client, [0])
+        offset = add(client, "log:0")
+        own_server.stop()
+
+        with pytest.raises(ConnectionError):
+            reader.read({}, count=10, block_ms=0)
+        with pytest.raises(ConnectionError):
+            reader.tail(0)
+        with pytest.raises(ConnectionError):
+            list(reader.control())
+
+        own_server.start()
+        assert reader.tail(0) == offset
