@@ -72,7 +72,9 @@ class Show:
             runner = Runner(bank, stage, client, board, watcher, url=self.url)
             if stage.runs == 1:
                 self._load_history(runner)
-            say(self.console, directions(self.url, stage, transfer_id=runner.example_id or "TRANSFER-ID"))
+                watcher.await_scores(runner.last_ids, check=service.require_running)
+            example = runner.last_ids.get(next(iter(stage.programs)), "TRANSFER-ID")
+            say(self.console, directions(self.url, stage, transfer_id=example))
             watcher.start()
             try:
                 self._live(runner, board, _all(service.require_running, watcher.require_well))

@@ -36,16 +36,13 @@ class Runner:
         self._coming: list[tuple[int, int, Delivery]] = []
         self._count = 0
         self._landed = 0
-        self.example_id: str | None = None  # a transfer of the first program, to show how one is read
+        self.last_ids: dict[str, str] = {}  # by program, a transfer of the last event of its history
         self._to_probe: set[str] = set()
 
     def load_history(self, until: int, on_progress: Callable[[int, int], None]) -> int:
         """Deliver the months before ``until``; answers the number of events."""
         deliveries = self._bank.history(until)
-        first = next(iter(self._stage.programs))
-        self.example_id = next(
-            (found.transfer_id for found in deliveries if found.program == first and found.transfer_id), None
-        )
+        self.last_ids = {found.program: found.transfer_id for found in deliveries if found.transfer_id is not None}
         done = 0
         for program, access in self._stage.programs.items():
             target = Target(url=self._url, program_id=access.program_id, secret=access.secret)

@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from datetime import datetime
 from threading import Event, Thread
 from typing import Any, Final
@@ -19,6 +20,8 @@ OVERLAP_US: Final = 120_000_000
 PROBE_POLL_S: Final = 0.004
 PROBE_FOR_S: Final = 5.0
 MAX_PROBES: Final = 64
+CAUGHT_UP_WITHIN_S: Final = 120.0
+NOT_FOUND: Final = 404
 
 
 class Watcher:
@@ -31,6 +34,16 @@ class Watcher:
         self._done = Event()
         self._thread = Thread(target=self._run, name="watcher")
         self._trouble: str | None = None
+
+    def await_scores(self, transfer_ids: dict[str, str], *, check: Callable[[], None]) -> None:
+        """Wait until these can be read, and with them all that each program was sent before them."""
+        deadline = time.monotonic() + CAUGHT_UP_WITHIN_S
+        for program, transfer_id in transfer_ids.items():
+            while not self._is_scored(program, transfer_id):
+                check()
+                if time.monotonic() > deadline:
+                    raise DemoError(f"The history was not scored within {CAUGHT_UP_WITHIN_S:.0f} s.")
+                time.sleep(PROBE_POLL_S)
 
     def start(self) -> None:
         self._thread.start()
@@ -88,18 +101,20 @@ class Watcher:
             self._board.hold(program, self._client.transfer(transfer["id"], program_id=access.program_id))
 
     def _measure(self, program: str, transfer_id: str, posted_at: float) -> None:
-        program_id = self._programs[program].program_id
         while time.perf_counter() - posted_at < PROBE_FOR_S:
-            try:
-                found = self._client.transfer(transfer_id, program_id=program_id)
-            except RefusedError as error:
-                if error.status != 404:
-                    raise
-            else:
-                if found.get("scoreBand") is not None:
-                    self._board.scored_after(1_000 * (time.perf_counter() - posted_at))
-                    return
+            if self._is_scored(program, transfer_id):
+                self._board.scored_after(1_000 * (time.perf_counter() - posted_at))
+                return
             time.sleep(PROBE_POLL_S)
+
+    def _is_scored(self, program: str, transfer_id: str) -> bool:
+        try:
+            found = self._client.transfer(transfer_id, program_id=self._programs[program].program_id)
+        except RefusedError as error:
+            if error.status == NOT_FOUND:
+                return False
+            raise
+        return found.get("scoreBand") is not None
 
 
 def _a_little_before(text: str) -> str:

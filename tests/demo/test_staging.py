@@ -216,6 +216,21 @@ def test_given_scores_when_read_back_then_bands_and_holds_are_shown() -> None:
     assert "payroll: hold 1, not yet 1" in plain(figures)
 
 
+def test_given_a_history_that_is_being_scored_when_awaited_then_it_asks_until_the_last_one_is_there() -> None:
+    board = Board(("payroll",))
+    path = f"/api/transfers/acht_9?programId={PROGRAM}"
+    with fake_service() as service, ClearholdClient(service.url) as client:
+        watcher = Watcher(client, board, {"payroll": PROGRAMS["payroll"]})
+
+        def score_it() -> None:
+            band = "clear" if path in service.answers else None
+            service.answers[path] = (200, {"id": "acht_9", "scoreBand": band})
+
+        watcher.await_scores({"payroll": "acht_9"}, check=score_it)
+
+    assert [asked[1] for asked in service.asked] == [path] * 3
+
+
 def test_given_a_service_that_refuses_to_be_read_when_watched_then_the_demo_hears_of_it() -> None:
     board = Board(("payroll",))
     with fake_service() as service, ClearholdClient(service.url) as client:
