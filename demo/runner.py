@@ -36,13 +36,13 @@ class Runner:
         self._coming: list[tuple[int, int, Delivery]] = []
         self._count = 0
         self._landed = 0
-        self.last_ids: dict[str, str] = {}  # by program, a transfer of the last event of its history
+        self.last_ids: dict[str, str] = {}  # by program, the transfer that is new last in its history
         self._to_probe: set[str] = set()
 
     def load_history(self, until: int, on_progress: Callable[[int, int], None]) -> int:
         """Deliver the months before ``until``; answers the number of events."""
         deliveries = self._bank.history(until)
-        self.last_ids = {found.program: found.transfer_id for found in deliveries if found.transfer_id is not None}
+        self.last_ids = newest_transfers(deliveries)
         done = 0
         for program, access in self._stage.programs.items():
             target = Target(url=self._url, program_id=access.program_id, secret=access.secret)
@@ -108,6 +108,17 @@ class Runner:
         if delivery.transfer_id is not None and delivery.transfer_id in self._to_probe:
             self._to_probe.discard(delivery.transfer_id)
             self._watcher.probe(delivery.program, delivery.transfer_id, started)
+
+
+def newest_transfers(deliveries: list[Delivery]) -> dict[str, str]:
+    """By program, the transfer whose first event is delivered last."""
+    seen: set[tuple[str, str]] = set()
+    newest: dict[str, str] = {}
+    for found in deliveries:
+        if found.transfer_id is not None and (found.program, found.transfer_id) not in seen:
+            seen.add((found.program, found.transfer_id))
+            newest[found.program] = found.transfer_id
+    return newest
 
 
 def _posted(target: Target, bodies: Iterator[bytes], board: Board) -> Iterator[int]:

@@ -13,7 +13,8 @@ from api.client import ClearholdClient, RefusedError
 from demo.bank import SimulatedBank
 from demo.board import Board, percentile
 from demo.cast import cast_of
-from demo.runner import Runner
+from demo.lives import Delivery
+from demo.runner import Runner, newest_transfers
 from demo.service import DemoError, Service, require_free, serve_command
 from demo.stage import Access, Stage, StageDir, set_up
 from demo.summary import directions, hold_lines, plain
@@ -214,6 +215,12 @@ def test_given_scores_when_read_back_then_bands_and_holds_are_shown() -> None:
         "hold 85 payroll wire_1 $9,850.00 (structuring under $10,000): 5 transfers just under 10,000.00"
     ]
     assert "payroll: hold 1, not yet 1" in plain(figures)
+
+
+def test_given_an_old_transfer_that_settles_last_when_the_newest_is_asked_for_then_it_is_not_that_one() -> None:
+    told = [Delivery(program="p", due_at=at, body=b"", transfer_id=name) for at, name in enumerate(["a", "b", "a"])]
+
+    assert newest_transfers([*told, Delivery(program="p", due_at=9, body=b"")]) == {"p": "b"}
 
 
 def test_given_a_history_that_is_being_scored_when_awaited_then_it_asks_until_the_last_one_is_there() -> None:
