@@ -1,0 +1,76 @@
+"""Requests and answers of the platform's administration. Tokens and secrets are shown once, when made."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from api.countries import COUNTRIES
+from api.fields import LIST_LIMIT, BankId, CentsText, CountryCode, Name, Slug
+from api.validation import Failure
+from features.program import Program
+from features.vocabulary import ProgramSource, Rail
+from store.control_entries import Tenant
+
+Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
+Countries = Annotated[tuple[CountryCode, ...], msgspec.Meta(max_length=LIST_LIMIT)]
+OverlapHours = Annotated[int, msgspec.Meta(ge=0, le=24)]
+
+
+class NewTenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    slug: Slug
+    name: Name
+
+
+class NewProgram(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    tenant_id: UUID
+    slug: Slug
+    name: Name
+    source: ProgramSource = ProgramSource.BANK
+    webhook_endpoint_id: BankId | None = None
+    declared_monthly_volume_cents: CentsText | None = None
+    declared_rails: Rails = ()
+    declared_countries: Countries = ("US",)
+    program_reserve_account_id: BankId | None = None
+
+
+class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What is left out stays as it is; null empties a field that may be empty."""
+
+    name: Name | UnsetType = UNSET
+    webhook_endpoint_id: BankId | UnsetType | None = UNSET
+    declared_monthly_volume_cents: CentsText | UnsetType | None = UNSET
+    declared_rails: Rails | UnsetType = UNSET
+    declared_countries: Countries | UnsetType = UNSET
+    program_reserve_account_id: BankId | UnsetType | None = UNSET
+
+
+class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """For how long what is replaced still holds."""
+
+    overlap_hours: OverlapHours = 0
+
+
+class TenantCreated(Tenant, frozen=True, kw_only=True, rename="camel"):
+    operator_token: str
+
+
+class ProgramCreated(Program, frozen=True, kw_only=True, rename="camel"):
+    ingest_secret: str
+
+
+class NewToken(msgspec.Struct, frozen=True, kw_only=True):
+    token: str
+
+
+class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
+    secret: str
+
+
+def countries_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    items = plain.get("declaredCountries")
+    for index, item in enumerate(items[:LIST_LIMIT] if isinstance(items, list) else ()):
+        if isinstance(item, str) and item not in COUNTRIES:
+            yield Failure(f"declaredCountries[{index}]", "must be an ISO 3166-1 alpha-2 country code")

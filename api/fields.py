@@ -1,0 +1,52 @@
+r"""The kinds of text that requests are made of, with the words that say what each must be.
+
+A pattern ends in ``$(?!\n)``: a bare ``$`` also matches before a trailing newline, and money or ids must not. It reads
+the same in Python, in JSON Schema and in the OpenAPI document.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+TEXT_LIMIT: Final = 8_000
+LIST_LIMIT: Final = 1_000
+ID_LIMIT: Final = 255
+
+CENTS: Final = r"^(0|[1-9][0-9]{0,17})$(?!\n)"
+SLUG: Final = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$(?!\n)"
+CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
+COUNTRY: Final = r"^[A-Z]{2}$(?!\n)"
+KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
+ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
+ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
+BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
+MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
+CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
+
+WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
+    CENTS: "must be a string of digits",
+    SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
+    CURRENCY: "must be an ISO 4217 code of three capital letters",
+    COUNTRY: "must be an ISO 3166-1 alpha-2 country code",
+    KEY: "must be printable ASCII characters",
+    ALPHANUMERIC: "must be letters and digits",
+    ROUTING: "must be letters, digits, spaces and hyphens",
+    BANK_ID: "must not have control characters",
+    MOMENT: "must be a date-time with an offset, or a date",
+    CURSOR: "must be a cursor that this service has given out",
+}
+
+Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Slug = Annotated[str, Meta(pattern=SLUG)]
+CentsText = Annotated[str, Meta(pattern=CENTS)]
+CurrencyCode = Annotated[str, Meta(pattern=CURRENCY)]
+CountryCode = Annotated[str, Meta(pattern=COUNTRY)]
+IdempotencyKeyText = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=KEY)]
+BankId = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=BANK_ID)]
+AccountLast4 = Annotated[str, Meta(min_length=1, max_length=4, pattern=ALPHANUMERIC)]
+RoutingNumber = Annotated[str, Meta(min_length=1, max_length=34, pattern=ROUTING)]
+Moment = Annotated[str, Meta(pattern=MOMENT)]
+CursorText = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=CURSOR)]
+PageLimit = Annotated[int, Meta(ge=1, le=100)]

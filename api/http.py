@@ -1,0 +1,78 @@
+"""The Litestar application: routes, the gate, the one error handler, the headers. It starts nothing."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.types import ControllerRouterHandler
+
+from api.admin.routes import ROUTES as ADMIN_ROUTES
+from api.admin.service import AdminService
+from api.auth import Authenticator
+from api.envelope import stamp_headers
+from api.errors import render_error
+from api.gate import Gate
+from api.ingest.routes import ROUTES as INGEST_ROUTES
+from api.ingest.service import IngestService
+from api.openapi import document_of
+from api.preflight.routes import ROUTES as PREFLIGHT_ROUTES
+from api.preflight.service import PreflightDetails, PreflightService
+from api.programs.routes import ROUTES as PROGRAM_ROUTES
+from api.programs.service import ProgramService
+from api.system.routes import ROUTES as SYSTEM_ROUTES
+from api.system.routes import Readiness
+from api.transfers.routes import ROUTES as TRANSFER_ROUTES
+from api.transfers.service import TransferService
+
+ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
+    *ADMIN_ROUTES,
+    *INGEST_ROUTES,
+    *PREFLIGHT_ROUTES,
+    *PROGRAM_ROUTES,
+    *SYSTEM_ROUTES,
+    *TRANSFER_ROUTES,
+)
+
+
+class Services(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that routes call; a field's name is the name a handler asks for it by."""
+
+    admin: AdminService
+    ingest: IngestService
+    preflights: PreflightService
+    preflight_details: PreflightDetails
+    programs: ProgramService
+    readiness: Readiness
+    transfers: TransferService
+
+
+def http_app(services: Services, *, authenticator: Authenticator, base_url: str) -> Litestar:
+    """The application over its services."""
+    app = Litestar(
+        route_handlers=ROUTES,
+        dependencies=dict(_provided(services)),
+        middleware=[Gate(authenticator)],
+        exception_handlers={Exception: render_error},
+        before_send=[stamp_headers],
+        openapi_config=None,
+        logging_config=None,
+        debug=False,
+        state=State(),
+    )
+    app.state.openapi = document_of(app, base_url=base_url)
+    return app
+
+
+def _provided(services: Services) -> Iterable[tuple[str, Provide]]:
+    for name in services.__struct_fields__:
+        yield name, _constant(getattr(services, name))
+
+
+def _constant(service: Any) -> Provide:
+    def provide() -> Any:
+        return service
+
+    return Provide(provide, sync_to_thread=False)

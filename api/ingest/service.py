@@ -1,0 +1,123 @@
+"""Taking in the bank's events: verify the raw bytes, then look at the envelope, then append, then answer.
+
+Nothing inside ``data`` is looked at here; what is odd in it is stored and settled by the flow.
+
+Errors  UnauthorizedError, one sentence for everything that does not prove the sender; InvalidRequestError for an
+        envelope that cannot be used; UnavailableError when the log could not make the event durable
+"""
+
+import asyncio
+import hmac
+import re
+from typing import Any, Final
+
+import msgspec
+
+from api.envelope import header_values
+from api.unapplied import EventKey, Unapplied
+from features.errors import InvalidRequestError, UnauthorizedError
+from features.instants import parse_instant
+from features.log_entry import EntryKind
+from features.state.shards import Shards
+from store.clock import Clock
+from store.control_entries import IngestTarget
+from store.redis_log.appender import LogAppender
+from store.tenancy import Tenancy
+
+UNVERIFIED: Final = "The event's signature could not be verified."
+MAX_ID_LENGTH: Final = 255
+
+_SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
+_NO_SECRET: Final = b"a key of no program"
+_LABEL: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,255}")
+_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+
+
+class BankEnvelope(msgspec.Struct, frozen=True, gc=False):
+    """The part of a bank event that taking it in needs; ``data`` stays bytes."""
+
+    id: str
+    type: str
+    created_at: str
+    data: msgspec.Raw = msgspec.Raw()
+
+
+_ENVELOPES: Final = msgspec.json.Decoder(BankEnvelope)
+
+
+class IngestService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(
+        self, *, tenancy: Tenancy, log: LogAppender, shards: Shards, unapplied: Unapplied, clock: Clock
+    ) -> None:
+        self._tenancy, self._log, self._shards, self._unapplied, self._clock = tenancy, log, shards, unapplied, clock
+        self._appending: dict[EventKey, asyncio.Future[bool]] = {}
+
+    async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
+        """Make one event durable; True when it already was, and nothing was appended."""
+        target = self._verified(program_id, scope, raw)
+        key = (target.program_id, read_envelope(raw).id)
+        while (other := self._appending.get(key)) is not None:
+            if await asyncio.shield(other):
+                return True
+        if self._unapplied.holds(key) or self._shards.seen_event(*key):
+            return True
+        await self._append(target, key, raw)
+        return False
+
+    def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
+        """The program, once the sender has proved to know its secret. Every path computes an HMAC."""
+        target = self._tenancy.ingest_target(program_id)
+        sent = header_values(scope, b"bank-signature")
+        well_formed = len(sent) == 1 and _SIGNATURE.fullmatch(sent[0]) is not None
+        signature = bytes.fromhex(sent[0].decode("ascii")) if well_formed else b""
+        if target is None:
+            hmac.digest(_NO_SECRET, raw, "sha256")
+            raise UnauthorizedError(UNVERIFIED)
+        now = self._clock.now()
+        proved = [
+            hmac.compare_digest(hmac.digest(secret.value.encode(), raw, "sha256"), signature)
+            for secret in target.secrets
+            if secret.holds(now)
+        ]
+        endpoint = target.webhook_endpoint_id
+        if not any(proved) or (
+            endpoint is not None and header_values(scope, b"webhook-endpoint-id") != [endpoint.encode()]
+        ):
+            raise UnauthorizedError(UNVERIFIED)
+        return target
+
+    async def _append(self, target: IngestTarget, key: EventKey, raw: bytes) -> None:
+        """Append for everyone who waits for this event; when it fails, the next of them tries."""
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._appending[key] = done
+        stored = False
+        try:
+            now = self._clock.now()
+            offset = await self._log.append(target.shard, EntryKind.BANK, target.program_id, now, raw)
+            self._unapplied.add(target.shard, offset, now, key)
+            stored = True
+        finally:
+            del self._appending[key]
+            done.set_result(stored)
+
+
+def read_envelope(raw: bytes) -> BankEnvelope:
+    """The envelope of a verified body, when it can be used."""
+    try:
+        raw.decode()
+        envelope = _ENVELOPES.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InvalidRequestError(
+            "Validation failed: body must be a JSON object with strings id, type and created_at"
+        ) from None
+    for name in ("id", "type"):
+        if not _LABEL.fullmatch(getattr(envelope, name)):
+            raise InvalidRequestError(
+                f"Validation failed: {name} must have 1-{MAX_ID_LENGTH} characters and no control characters"
+            )
+    at = parse_instant(envelope.created_at) if _MOMENT.fullmatch(envelope.created_at) else None
+    if at is None or at < 0:
+        raise InvalidRequestError("Validation failed: created_at must be an RFC 3339 date-time with an offset")
+    return envelope

@@ -1,0 +1,169 @@
+"""The public OpenAPI 3.1 document, built from the same Operations that the gate enforces.
+
+Request schemas are closed, answers are open, every error is the envelope. Routes of the platform's administration are
+not public and left out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from litestar import Litestar
+from litestar.routes import HTTPRoute
+
+from api.envelope import INTERFACE_VERSION, ErrorEnvelope
+from api.gate import TENANT
+from api.operation import OPT, Access, Operation
+
+TITLE: Final = "Clearhold: money-movement risk scoring"
+
+_REFS: Final = "#/components/schemas/{name}"
+_PATH_PARAMETER: Final = re.compile(r"\{([A-Za-z_]+)\}")
+_UNDERSCORED: Final = re.compile(r"_([a-z])")
+_JSON: Final = "application/json"
+_TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
+_SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
+    Access.PUBLIC: [],
+    Access.SIGNATURE: [{"bankSignature": []}],
+    Access.OPERATOR: [{"operatorToken": [], "operatorName": []}],
+    Access.ADMIN: [],
+}
+_SECURITY_SCHEMES: Final = {
+    "operatorToken": {"type": "http", "scheme": "bearer", "description": "The tenant's operator token."},
+    "operatorName": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Operator",
+        "description": "Who is acting. Asserted by the bank, not authenticated here, and written on every decision.",
+    },
+    "bankSignature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Bank-Signature",
+        "description": "HMAC-SHA256 of the raw body with the program's ingest secret, in hex.",
+    },
+}
+_USUAL_HEADERS: Final = {
+    "X-Request-Id": {"description": "The request's id, the caller's own when it was well formed."},
+    "Score-Version": {"description": f"The interface version, {INTERFACE_VERSION}."},
+}
+_HEADERS_OF: Final = {401: {"WWW-Authenticate": {"description": "Bearer"}}, 503: {"Retry-After": {"description": "1"}}}
+
+
+def document_of(app: Litestar, *, base_url: str) -> bytes:
+    """The document of the app's public routes, as JSON."""
+    operations = sorted(_public(app), key=lambda found: (found[0], found[1]))
+    schemas = _schemas_of([operation for _, _, operation in operations])
+    paths: dict[str, dict[str, Any]] = {}
+    for path, method, operation in operations:
+        paths.setdefault(path, {})[method] = _described(path, operation, schemas)
+    components = {
+        "schemas": _in_short(schemas.components),
+        "securitySchemes": _SECURITY_SCHEMES,
+        "headers": {name: header | {"schema": {"type": "string"}} for name, header in _USUAL_HEADERS.items()},
+    }
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": TITLE, "version": INTERFACE_VERSION},
+        "servers": [{"url": base_url}],
+        "paths": _in_short(paths),
+        "components": components,
+    }
+    return msgspec.json.encode(document)
+
+
+def wire_path(path: str) -> str:
+    """``/api/programs/{program_id}`` as the document writes it: ``/api/programs/{programId}``."""
+    return _PATH_PARAMETER.sub(lambda found: "{" + _camel(found[1]) + "}", path)
+
+
+class _Schemas(msgspec.Struct, frozen=True):
+    """The component schemas, and of each type the schema that refers to them."""
+
+    of_type: dict[Any, dict[str, Any]]
+    components: dict[str, Any]
+
+
+def _public(app: Litestar) -> Iterator[tuple[str, str, Operation]]:
+    for route in app.routes:
+        if not isinstance(route, HTTPRoute):
+            continue
+        for handler in route.route_handlers:
+            operation: Operation | None = handler.opt.get(OPT)
+            if operation is not None and operation.access is not Access.ADMIN:
+                for method in handler.http_methods:
+                    yield wire_path(route.path_format), method.lower(), operation
+
+
+def _schemas_of(operations: list[Operation]) -> _Schemas:
+    types: list[Any] = [ErrorEnvelope]
+    for operation in operations:
+        types += [answer for answer in operation.answers.values() if answer is not None]
+        types += [shape.struct for shape in (operation.body,) if shape is not None]
+    known = list(dict.fromkeys(types))
+    schemas, components = msgspec.json.schema_components(known, ref_template=_REFS)
+    return _Schemas(dict(zip(known, schemas, strict=True)), components)
+
+
+def _described(path: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "security": _SECURITY[operation.access],
+        "parameters": list(_parameters(path, operation)),
+        "responses": {
+            str(status): _response(status, answer, operation, schemas)
+            for status, answer in sorted(operation.answers.items())
+        },
+    }
+    if operation.body is not None:
+        content: dict[str, Any] = {"schema": schemas.of_type[operation.body.struct]}
+        if operation.example is not None:
+            content["example"] = operation.example
+        described["requestBody"] = {"required": operation.body_required, "content": {_JSON: content}}
+    elif operation.raw_body:
+        content = {"schema": {"type": "object"}, "example": operation.example}
+        described["requestBody"] = {"required": True, "content": {_JSON: content}}
+    return described
+
+
+def _parameters(path: str, operation: Operation) -> Iterator[dict[str, Any]]:
+    for name in _PATH_PARAMETER.findall(path):
+        yield {"name": name, "in": "path", "required": True, "schema": _TEXT_PARAMETER}
+    if operation.access is Access.OPERATOR:
+        yield {"name": TENANT, "in": "query", "required": False, "schema": _TEXT_PARAMETER}
+    if operation.query is not None:
+        for name, schema in operation.query.properties.items():
+            inline = {key: value for key, value in schema.items() if key != "default"}
+            yield {"name": name, "in": "query", "required": False, "schema": inline}
+
+
+def _response(status: int, answer: Any, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
+    headers: dict[str, Any] = {name: {"$ref": f"#/components/headers/{name}"} for name in _USUAL_HEADERS}
+    further = dict(_HEADERS_OF.get(status, {}))
+    if status < HTTPStatus.MULTIPLE_CHOICES:
+        further |= {name: {"description": "See the interface conventions."} for name in operation.headers}
+    headers |= {name: header | {"required": False, "schema": {"type": "string"}} for name, header in further.items()}
+    schema = schemas.of_type[ErrorEnvelope if answer is None else answer]
+    return {"description": HTTPStatus(status).phrase, "headers": headers, "content": {_JSON: {"schema": schema}}}
+
+
+def _in_short(schema: Any) -> Any:
+    """``anyOf: [{type: T}, {type: null}]`` as ``type: [T, null]``."""
+    if isinstance(schema, list):
+        return [_in_short(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    short = {name: _in_short(item) for name, item in schema.items()}
+    match short.get("anyOf"):
+        case [{"type": str(kind)} as this, {"type": "null"}]:
+            del short["anyOf"]
+            short |= this | {"type": [kind, "null"]}
+    return short
+
+
+def _camel(name: str) -> str:
+    return _UNDERSCORED.sub(lambda found: found[1].upper(), name)

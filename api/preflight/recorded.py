@@ -1,0 +1,64 @@
+"""Finding a recorded pre-flight again: in DuckDB once it is committed, until then in the log.
+
+An entry that is durable but not committed is known by its place in the log, about 150 bytes each, and read back from
+there. When the places run out the flow has stood still for long, and new pre-flights are refused.
+"""
+
+from collections import deque
+from typing import Final
+
+import msgspec
+from anyio import to_thread
+
+from features.errors import UnavailableError
+from features.preflight import PreflightRecord
+from features.state.shards import Shards
+from store.duck.preflights import Preflights
+from store.raw_events import RawEvents
+
+UNCOMMITTED_LIMIT: Final = 65_536
+"""Pre-flights a shard that may be durable and not yet committed."""
+
+
+UNREADABLE: Final = "The record of this pre-flight cannot be read right now. Try again."
+
+
+class RecordedPreflights:
+    """Belongs to the API's event loop; reads go to worker threads."""
+
+    def __init__(self, *, committed: Preflights, events: RawEvents, shards: Shards) -> None:
+        self._committed, self._events, self._shards = committed, events, shards
+        self._places: dict[str, tuple[int, int]] = {}
+        self._order: list[deque[tuple[int, str]]] = [deque() for _ in range(shards.count)]
+
+    def has_room(self, shard: int) -> bool:
+        self._drop_committed(shard)
+        return len(self._order[shard]) < UNCOMMITTED_LIMIT
+
+    def add(self, shard: int, offset: int, preflight_id: str) -> None:
+        """Note a pre-flight that has just become durable."""
+        self._places[preflight_id] = (shard, offset)
+        self._order[shard].append((offset, preflight_id))
+
+    async def find(self, tenant_id: str, preflight_id: str) -> PreflightRecord | None:
+        place = self._places.get(preflight_id)
+        if place is None:
+            return await to_thread.run_sync(self._committed.find, tenant_id, preflight_id)
+        try:
+            body = await to_thread.run_sync(self._events.body, *place)
+        except ConnectionError as error:
+            raise UnavailableError(UNREADABLE) from error
+        if body is None:
+            raise UnavailableError(UNREADABLE)
+        record = msgspec.json.decode(body, type=PreflightRecord)
+        return record if record.tenant_id == tenant_id else None
+
+    async def matched_transfer_id(self, tenant_id: str, preflight_id: str) -> str | None:
+        return await to_thread.run_sync(self._committed.matched_transfer_id, tenant_id, preflight_id)
+
+    def _drop_committed(self, shard: int) -> None:
+        order = self._order[shard]
+        committed = self._shards.committed_offset(shard)
+        while order and order[0][0] <= committed:
+            _, preflight_id = order.popleft()
+            self._places.pop(preflight_id, None)

@@ -1,0 +1,84 @@
+"""The pre-flight request, closed and bounded, and the detail that a recorded pre-flight is read back as."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from api.fields import (
+    AccountLast4,
+    BankId,
+    CentsText,
+    CountryCode,
+    CurrencyCode,
+    IdempotencyKeyText,
+    RoutingNumber,
+    Slug,
+    Text,
+)
+from api.validation import Failure
+from features.preflight import Preflight, ProposedCounterparty, ProposedTransfer
+from features.vocabulary import AchType, Direction, Rail
+
+
+class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    name: Text
+    routing_number: RoutingNumber | None = None
+    account_last4: AccountLast4 | None = None
+    country_code: CountryCode | None = None
+
+
+class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    rail: Rail
+    direction: Direction
+    amount_cents: CentsText
+    type: AchType | None = None
+    currency: CurrencyCode = "USD"
+    entity_id: BankId | None = None
+    counterparty_id: BankId | None = None
+    counterparty: CounterpartyRequest | None = None
+    effective_on: date | None = None
+    description: Text | None = None
+
+
+class PreflightRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    transfer: TransferRequest
+    program_id: UUID | None = None
+    program_slug: Slug | None = None
+    idempotency_key: IdempotencyKeyText | None = None
+
+
+class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
+    """The answer as given, with the question, the match and the time."""
+
+    request: dict[str, Any]
+    matched_transfer_id: str | None
+    created_at: str
+
+
+def names_one_program(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """Exactly one of programId and programSlug."""
+    named = [name for name in ("programId", "programSlug") if plain.get(name) is not None]
+    if not named:
+        yield Failure("programId", "is required, unless programSlug is given")
+    elif len(named) > 1:
+        yield Failure("programSlug", "must not be given together with programId")
+
+
+def proposed(asked: TransferRequest) -> ProposedTransfer:
+    """The transfer in the words of the features."""
+    other = asked.counterparty
+    return ProposedTransfer(
+        rail=asked.rail,
+        direction=asked.direction,
+        amount_cents=asked.amount_cents,
+        type=asked.type,
+        currency=asked.currency,
+        entity_id=asked.entity_id,
+        counterparty_id=asked.counterparty_id,
+        counterparty=None if other is None else ProposedCounterparty(**msgspec.structs.asdict(other)),
+        effective_on=None if asked.effective_on is None else asked.effective_on.isoformat(),
+        description=asked.description,
+    )

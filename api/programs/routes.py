@@ -1,0 +1,53 @@
+"""The tenant's programs, for reading. The platform's administration writes them (``api/admin``)."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar import Request, get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.gate import caller_of, query_of
+from api.operation import Access, Operation
+from api.programs.service import ProgramService
+from api.shapes import Shape
+from features.program import Program
+from features.vocabulary import ProgramSource
+
+
+class ProgramsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    source: ProgramSource | None = None
+
+
+_LIST: Final = Operation(
+    id="listPrograms",
+    tag="programs",
+    summary="The tenant's programs, newest first.",
+    access=Access.OPERATOR,
+    answers={200: tuple[Program, ...], 400: None, 401: None},
+    query=Shape(ProgramsQuery),
+)
+_READ: Final = Operation(
+    id="getProgram",
+    tag="programs",
+    summary="One program of the tenant.",
+    access=Access.OPERATOR,
+    answers={200: Program, 400: None, 401: None, 404: None},
+)
+
+
+@get("/api/programs", opt=_LIST.as_opt)
+async def list_programs(
+    request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
+) -> tuple[Program, ...]:
+    return programs.list(caller_of(request.scope), source=query_of(request.scope, ProgramsQuery).source)
+
+
+@get("/api/programs/{program_id:str}", opt=_READ.as_opt)
+async def get_program(
+    program_id: FromPath[str], request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
+) -> Program:
+    return programs.read(caller_of(request.scope), program_id)
+
+
+ROUTES: Final = (list_programs, get_program)

@@ -1,0 +1,125 @@
+"""Transfers as the interface shows them. Lists leave ``raw`` out."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from api.fields import BankId, CursorText, Moment, PageLimit
+from api.validation import Failure
+from features.instants import format_instant, parse_instant
+from features.outcomes import TransferRow
+from features.reason import Reason
+from features.vocabulary import Band
+
+DEFAULT_LIMIT = 25
+
+
+class TransfersQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: BankId | None = None
+    band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
+    entity_id: BankId | None = None
+    counterparty_id: BankId | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: BankId | None = None
+
+
+class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the score was made from, as it stood at the transfer's own time."""
+
+    feature_version: str
+    features: dict[str, Any]
+    reasons: tuple[Reason, ...]
+
+
+class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A transfer without the bank's own object."""
+
+    id: str
+    tenant_id: str
+    program_id: str
+    rail: str
+    direction: str
+    type: str | None
+    amount_cents: str
+    currency: str
+    status: str
+    entity_id: str | None
+    account_id: str | None
+    counterparty_id: str | None
+    counterparty_country: str | None
+    sec_code: str | None
+    return_code: str | None
+    returned_at: str | None
+    effective_at: str | None
+    bank_created_at: str
+    score: int | None
+    score_band: Band | None
+    score_version: str | None
+    score_n: int | None
+    score_confidence: float | None
+    score_inputs: ScoreInputs | None
+    scored_at: str | None
+    updated_at: str
+
+
+class Transfer(TransferSummary, frozen=True, kw_only=True, rename="camel"):
+    """A transfer with the bank's object as last delivered, masked."""
+
+    raw: dict[str, Any]
+
+
+class TransferPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    data: tuple[TransferSummary, ...]
+    has_more: bool
+    next_cursor: str | None
+
+
+def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """``from`` and ``to`` are real instants, not only shaped like them."""
+    for name in ("from", "to"):
+        text = plain.get(name)
+        if isinstance(text, str) and parse_instant(text.upper()) is None:
+            yield Failure(name, "must be a date-time with an offset, or a date")
+
+
+def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
+    """A row in the interface's words: cents as digits, instants as text."""
+    return TransferSummary(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        program_id=row.program_id,
+        rail=row.rail,
+        direction=row.direction,
+        type=row.type,
+        amount_cents=str(row.amount_cents),
+        currency=row.currency,
+        status=row.status,
+        entity_id=row.entity_id,
+        account_id=row.account_id,
+        counterparty_id=row.counterparty_id,
+        counterparty_country=row.counterparty_country,
+        sec_code=row.sec_code,
+        return_code=row.return_code,
+        returned_at=_instant(row.returned_at),
+        effective_at=_instant(row.effective_at),
+        bank_created_at=format_instant(row.bank_created_at),
+        score=row.score,
+        score_band=None if row.score_band is None else Band(row.score_band),
+        score_version=row.score_version,
+        score_n=row.score_n,
+        score_confidence=row.score_confidence,
+        score_inputs=inputs,
+        scored_at=_instant(row.scored_at),
+        updated_at=format_instant(row.updated_at),
+    )
+
+
+def _instant(at: int | None) -> str | None:
+    return None if at is None else format_instant(at)

@@ -1,0 +1,105 @@
+"""Transfers as they were ingested and scored, for reading.
+
+Errors  NotFoundError for a transfer or program that is not this tenant's; InvalidRequestError for a cursor of another
+        list; UnavailableError while the log that holds the bank's own object cannot be read
+"""
+
+import re
+from typing import Any, Final
+
+import msgspec
+from anyio import to_thread
+
+from api.auth import Caller
+from api.cursors import Place, cursor_for, place_of
+from api.programs.service import ProgramService
+from api.transfers.schemas import ScoreInputs, Transfer, TransferPage, TransfersQuery, TransferSummary, shown
+from features.bank.masking import masked_raw
+from features.errors import NotFoundError, UnavailableError
+from features.instants import parse_instant
+from features.reason import Reason
+from features.vector import FeatureVector, TransferFeaturesRow
+from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
+from store.raw_events import RawEvents
+
+UNKNOWN_TRANSFER: Final = "Unknown transfer on this tenant."
+UNREADABLE: Final = "The bank's object cannot be read right now. Try again."
+
+
+class _Delivered(msgspec.Struct, frozen=True):
+    """The part of a bank event that ``raw`` shows."""
+
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_FEATURE_NAMES: Final = {
+    field: re.sub("_([a-z0-9])", lambda found: found[1].upper(), field) for field in FeatureVector.__struct_fields__
+}
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
+
+
+class TransferService:
+    def __init__(self, *, programs: ProgramService, transfers: Transfers, events: RawEvents) -> None:
+        self._programs, self._transfers, self._events = programs, transfers, events
+
+    async def page(self, caller: Caller, query: TransfersQuery) -> TransferPage:
+        """Newest first by the bank's creation time; a programId of another tenant is a 404."""
+        if query.program_id is not None:
+            self._programs.read(caller, query.program_id)
+        wanted = TransferFilter(
+            program_ids=_one(query.program_id),
+            bands=query.band,
+            entity_ids=_one(query.entity_id),
+            counterparty_ids=_one(query.counterparty_id),
+            created_from=_instant(query.from_),
+            created_to=_instant(query.to),
+        )
+        after = None if query.cursor is None else msgspec.structs.astuple(place_of(query.cursor, wanted))
+        found = await to_thread.run_sync(self._transfers.list_page, caller.tenant_id, wanted, after, query.limit + 1)
+        page, more = found[: query.limit], len(found) > query.limit
+        cursor = None
+        if more:
+            last = page[-1].row
+            cursor = cursor_for(Place(last.bank_created_at, last.id, last.program_id), wanted)
+        return TransferPage(data=tuple(map(_summary, page)), has_more=more, next_cursor=cursor)
+
+    async def read(self, caller: Caller, transfer_id: str, program_id: str | None) -> Transfer:
+        if program_id is not None:
+            self._programs.read(caller, program_id)
+        found = await to_thread.run_sync(self._transfers.find, caller.tenant_id, transfer_id, _one(program_id))
+        if found is None:
+            raise NotFoundError(UNKNOWN_TRANSFER)
+        raw = await to_thread.run_sync(self._raw_of, found)
+        summary = _summary(found)
+        return Transfer(**{name: getattr(summary, name) for name in summary.__struct_fields__}, raw=raw)
+
+    def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
+        """The object of the entry that this version came from, masked."""
+        try:
+            body = self._events.body(transfer.row.shard, transfer.row.offset)
+        except ConnectionError as error:
+            raise UnavailableError(UNREADABLE) from error
+        if body is None:
+            raise UnavailableError(UNREADABLE)
+        return masked_raw(bytes(_DELIVERED.decode(body).data))
+
+
+def _summary(transfer: StoredTransfer) -> TransferSummary:
+    return shown(transfer.row, None if transfer.features is None else _inputs(transfer.features))
+
+
+def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
+    return ScoreInputs(
+        feature_version=features.feature_version,
+        features={name: getattr(features.vector, field) for field, name in _FEATURE_NAMES.items()},
+        reasons=_REASONS.decode(features.reasons),
+    )
+
+
+def _one(value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else (value,)
+
+
+def _instant(text: str | None) -> int | None:
+    return None if text is None else parse_instant(text.upper())
