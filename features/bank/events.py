@@ -1,12 +1,20 @@
 """A bank event as delivered: the envelope, and the object inside it without trusting its types.
 
-Every field of ``BankObject`` is read as whatever JSON it holds: an odd type in one field must not cost the others,
-and never an error to the bank. ``features/bank/transfers.py`` and its neighbours decide what is usable.
+An odd type in one field of an object must not cost the others, and is never an error to the bank: the object is
+decoded with the types it should have, and only when that fails field by field, where an odd one counts as not said.
 """
 
-from typing import Any
+from typing import Annotated, Any, Final
 
 import msgspec
+
+from features.bank import fields
+from features.money import MAX_CENTS
+
+NOT_AN_OBJECT: Final = "the event's data is not an object"
+
+Text = Annotated[str, msgspec.Meta(max_length=fields.TEXT_LIMIT)]
+WholeCents = Annotated[int, msgspec.Meta(ge=0, le=MAX_CENTS)]
 
 
 class BankEvent(msgspec.Struct, frozen=True, gc=False):
@@ -19,47 +27,50 @@ class BankEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class BankObject(msgspec.Struct, frozen=True, gc=False):
-    """All fields that any transfer object may carry, each untrusted."""
+    """All fields that any transfer object may carry, with the types they should have; None where it says nothing.
 
-    id: Any = None
-    type: Any = None
-    amount: Any = None
-    currency_code: Any = None
-    status: Any = None
-    is_incoming: Any = None
-    bank_account_id: Any = None
-    counterparty_id: Any = None
-    entity_id: Any = None
-    entry_class_code: Any = None
-    sec_code: Any = None
-    company_name: Any = None
-    receiver_name: Any = None
-    odfi_routing_number: Any = None
-    effective_on: Any = None
-    settlement_date: Any = None
-    created_at: Any = None
-    initiated_at: Any = None
-    updated_at: Any = None
-    returned_at: Any = None
+    Nested objects stay untrusted until they are read. ``decode_object`` makes one out of any JSON object.
+    """
+
+    id: Text | None = None
+    type: Text | None = None
+    amount: WholeCents | None = None
+    currency_code: Text | None = None
+    status: Text | None = None
+    is_incoming: bool | None = None
+    bank_account_id: Text | None = None
+    counterparty_id: Text | None = None
+    entity_id: Text | None = None
+    entry_class_code: Text | None = None
+    sec_code: Text | None = None
+    company_name: str | None = None
+    receiver_name: str | None = None
+    odfi_routing_number: Text | None = None
+    effective_on: str | None = None
+    settlement_date: str | None = None
+    created_at: str | None = None
+    initiated_at: str | None = None
+    updated_at: str | None = None
+    returned_at: str | None = None
     return_details: Any = None
     counterparty: Any = None
-    originator_name: Any = None
-    originator_account_number: Any = None
+    originator_name: str | None = None
+    originator_account_number: str | None = None
     originator_address: Any = None
-    beneficiary_name: Any = None
-    beneficiary_account_number: Any = None
+    beneficiary_name: str | None = None
+    beneficiary_account_number: str | None = None
     beneficiary_address: Any = None
-    creditor_agent_routing_number: Any = None
+    creditor_agent_routing_number: Text | None = None
     wire: Any = None
-    sender_bank_account_id: Any = None
-    receiver_bank_account_id: Any = None
-    deposited_amount: Any = None
-    positive_pay_amount: Any = None
-    payee_name: Any = None
+    sender_bank_account_id: Text | None = None
+    receiver_bank_account_id: Text | None = None
+    deposited_amount: WholeCents | None = None
+    positive_pay_amount: WholeCents | None = None
+    payee_name: str | None = None
     merchant: Any = None
     category: Any = None
-    decision_reason: Any = None
-    processor_reason: Any = None
+    decision_reason: Text | None = None
+    processor_reason: Text | None = None
 
 
 class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
@@ -131,6 +142,38 @@ class AccountSnapshot(msgspec.Struct, frozen=True, gc=False):
     status: str | None
 
 
-EVENT_DECODER = msgspec.json.Decoder(BankEvent)
-OBJECT_DECODER = msgspec.json.Decoder(BankObject)
-ANY_DECODER = msgspec.json.Decoder()
+EVENT_DECODER: Final = msgspec.json.Decoder(BankEvent)
+ANY_DECODER: Final = msgspec.json.Decoder()
+_OBJECT_DECODER: Final = msgspec.json.Decoder(BankObject)
+_TEXT_FIELDS: Final = frozenset(field.name for field in msgspec.structs.fields(BankObject) if field.type == Text | None)
+_CENTS_FIELDS: Final = frozenset(
+    field.name for field in msgspec.structs.fields(BankObject) if field.type == WholeCents | None
+)
+_PLAIN_FIELDS: Final = frozenset(field.name for field in msgspec.structs.fields(BankObject) if field.type == str | None)
+_ESCAPED_NUL: Final = b"\\u0000"
+
+
+def decode_object(raw: msgspec.Raw) -> BankObject:
+    """A transfer object out of JSON bytes. Raises ``msgspec.DecodeError`` when they are not a JSON object."""
+    data = bytes(raw)
+    if _ESCAPED_NUL not in data:
+        try:
+            return _OBJECT_DECODER.decode(data)
+        except msgspec.ValidationError:
+            pass  # Some field has an odd type: field by field, then.
+    held = ANY_DECODER.decode(data)
+    if not isinstance(held, dict):
+        raise msgspec.DecodeError(NOT_AN_OBJECT)
+    return BankObject(**{name: _cleaned(name, held[name]) for name in BankObject.__struct_fields__ if name in held})
+
+
+def _cleaned(name: str, value: Any) -> Any:
+    if name in _TEXT_FIELDS:
+        return fields.text(value)
+    if name in _CENTS_FIELDS:
+        return fields.cents(value)
+    if name in _PLAIN_FIELDS:
+        return value if isinstance(value, str) and "\x00" not in value else None
+    if name == "is_incoming":
+        return fields.flag(value)
+    return value

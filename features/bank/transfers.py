@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from features.bank.card_reasons import normalised_reason
 from features.bank.events import BankObject, TransferSnapshot
-from features.bank.fields import cents, country, country_in, instant, mapping, name, text, word
+from features.bank.fields import country, country_in, instant, mapping, name, text, word
 from features.bank.masking import last_four
 from features.bank.words import (
     RETURN_UNDONE_STATUSES,
@@ -17,6 +17,7 @@ from features.bank.words import (
     is_dishonour,
     is_interbank_step,
 )
+from features.instants import parse_instant
 from features.vocabulary import AchType, Direction, Rail
 
 _ACH_TYPES: Final = frozenset(AchType)
@@ -40,8 +41,8 @@ class EventKind:
 
 def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> TransferSnapshot | None:
     """What the event says of its transfer, or None when it names none."""
-    transfer_id = text(data.id)
-    if transfer_id is None:
+    transfer_id = data.id
+    if not transfer_id:
         return None
     rail = kind.rail
     direction = kind.direction
@@ -58,43 +59,41 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         direction=direction.value,
         type=_ach_type(data.type) if rail is Rail.ACH else None,
         amount_cents=_amount(rail, data),
-        currency=word(data.currency_code) or "USD",
+        currency=data.currency_code.upper() if data.currency_code else "USD",
         status=status,
-        entity_id=text(data.entity_id),
-        account_id=text(data.sender_bank_account_id if rail is Rail.BOOK else data.bank_account_id),
+        entity_id=data.entity_id or None,
+        account_id=(data.sender_bank_account_id if rail is Rail.BOOK else data.bank_account_id) or None,
         counterparty_id=counterparty_id,
         counterparty_name=party_name,
         counterparty_routing=routing,
         counterparty_last4=last4,
         country=party_country,
-        sec_code=(word(data.entry_class_code) or word(data.sec_code)) if rail is Rail.ACH else None,
+        sec_code=(data.entry_class_code or data.sec_code or "").upper() or None if rail is Rail.ACH else None,
         return_code=return_code if rail is Rail.ACH else None,
         return_undone=undone or status in RETURN_UNDONE_STATUSES,
-        returned_at=instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
-        effective_at=instant(data.effective_on) or instant(data.settlement_date),
+        returned_at=_first_instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
+        effective_at=_first_instant(data.effective_on, data.settlement_date),
         created_at=_first_instant(data.created_at, data.initiated_at),
-        updated_at=instant(data.updated_at),
+        updated_at=_first_instant(data.updated_at),
         card_decision_reason=_card_reason(data) if rail is Rail.CARD else None,
     )
 
 
-def _first_instant(*values: object) -> int | None:
+def _first_instant(*values: str | None) -> int | None:
     for value in values:
-        at = instant(value)
-        if at is not None:
+        if value and (at := parse_instant(value)) is not None:
             return at
     return None
 
 
-def _ach_type(value: object) -> str | None:
-    found = word(value)
+def _ach_type(value: str | None) -> str | None:
+    found = value.upper() if value else None
     return found if found in _ACH_TYPES else None
 
 
 def _status(kind: EventKind, data: BankObject) -> str | None:
-    said = word(data.status)
-    if said is not None:
-        return said
+    if data.status:
+        return data.status.upper()
     if kind.rail is Rail.CARD:
         return STATUS_OF_CARD_SUFFIX.get(kind.suffix)
     if not kind.suffix or "." in kind.suffix or kind.suffix in SUFFIXES_WITHOUT_STATUS:
@@ -104,12 +103,9 @@ def _status(kind: EventKind, data: BankObject) -> str | None:
 
 def _amount(rail: Rail, data: BankObject) -> int | None:
     if rail is Rail.CHECK:
-        for value in (data.deposited_amount, data.positive_pay_amount, data.amount):
-            found = cents(value)
-            if found is not None:
-                return found
-        return None
-    return cents(data.amount)
+        said = (data.deposited_amount, data.positive_pay_amount, data.amount)
+        return next((amount for amount in said if amount is not None), None)
+    return data.amount
 
 
 def _returns(details: object, status: str | None) -> tuple[str | None, bool, int | None]:
@@ -137,8 +133,7 @@ def _other_side(
         merchant = mapping(data.merchant)
         return text(merchant.get("id")), name(merchant.get("name")), None, None, country(merchant.get("country_code"))
     if rail is Rail.BOOK:
-        return text(data.receiver_bank_account_id), None, None, None, None
-    embedded = mapping(data.counterparty)
+        return data.receiver_bank_account_id or None, None, None, None, None
     incoming = direction is Direction.INCOMING
     if rail is Rail.ACH:
         inline_name = data.company_name if incoming else data.receiver_name
@@ -150,22 +145,26 @@ def _other_side(
     else:
         inline_name, routing = data.beneficiary_name, data.creditor_agent_routing_number
         number = data.beneficiary_account_number
-    return (
-        text(data.counterparty_id) or text(embedded.get("id")),
-        name(embedded.get("name")) or name(inline_name),
-        text(embedded.get("routing_number")) or text(routing),
-        last_four(embedded.get("account_number")) or last_four(number),
-        _country(embedded, data, incoming=incoming),
-    )
+    last4 = last_four(number) if number else None
+    if data.counterparty:
+        embedded = mapping(data.counterparty)
+        return (
+            data.counterparty_id or text(embedded.get("id")),
+            name(embedded.get("name")) or name(inline_name),
+            text(embedded.get("routing_number")) or routing or None,
+            last_four(embedded.get("account_number")) or last4,
+            country_of_counterparty(embedded) or _inline_country(data, incoming=incoming),
+        )
+    inline_country = _inline_country(data, incoming=incoming)
+    said_name = name(inline_name) if inline_name else None
+    return data.counterparty_id or None, said_name, routing or None, last4, inline_country
 
 
-def _country(embedded: dict[str, Any], data: BankObject, *, incoming: bool) -> str | None:
-    if embedded:
-        found = country_of_counterparty(embedded)
-        if found is not None:
-            return found
-    inline = data.originator_address if incoming else data.beneficiary_address
-    return country_in(inline) or country_in(mapping(data.wire).get("beneficiary_address"))
+def _inline_country(data: BankObject, *, incoming: bool) -> str | None:
+    address = data.originator_address if incoming else data.beneficiary_address
+    if not address and not data.wire:
+        return None
+    return country_in(address) or country_in(mapping(data.wire).get("beneficiary_address"))
 
 
 def country_of_counterparty(data: dict[str, Any]) -> str | None:
@@ -178,5 +177,5 @@ def country_of_counterparty(data: dict[str, Any]) -> str | None:
 
 
 def _card_reason(data: BankObject) -> str | None:
-    said = text(data.decision_reason) or text(data.processor_reason)
+    said = data.decision_reason or data.processor_reason
     return normalised_reason(said) if said else None

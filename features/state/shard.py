@@ -11,8 +11,7 @@ from zlib import crc32
 
 import msgspec
 
-from features.bank.events import ANY_DECODER, EVENT_DECODER, OBJECT_DECODER, BankEvent, BankObject, TransferSnapshot
-from features.bank.fields import cents, text
+from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, BankObject, TransferSnapshot, decode_object
 from features.bank.transfers import EventKind, read_transfer
 from features.bank.words import KNOWN_FAMILIES, RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from features.instants import parse_instant
@@ -197,7 +196,7 @@ def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit
         return "unknown"
     try:
         if kind.kind is not None:
-            said = _said_of_transfer(kind, kind.kind, OBJECT_DECODER.decode(event.data), when)
+            said = _said_of_transfer(kind, kind.kind, decode_object(event.data), when)
             return said if isinstance(said, str) else _land(program, said, when, emit)
         data: Any = ANY_DECODER.decode(event.data)
     except (msgspec.DecodeError, RecursionError):
@@ -210,10 +209,8 @@ def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit
 
 def _said_of_transfer(kind: EventType, rail: EventKind, data: BankObject, when: When) -> TransferSnapshot | str:
     """The snapshot, or the word for why there is none; an unlisted type is a transfer when its id and amount say so."""
-    if not kind.is_transfer:
-        named = text(data.id)
-        if named is None or not named.startswith(TRANSFER_ID_PREFIXES) or cents(data.amount) is None:
-            return "stored"
+    if not kind.is_transfer and (data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)):
+        return "stored"
     return read_transfer(rail, data, event_at=when.event_at) or "unusable"
 
 
