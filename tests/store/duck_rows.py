@@ -2,7 +2,10 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, QuarantineRow, TransferRow
+from features.vector import FeatureVector, TransferFeaturesRow
 
 TENANT: Final = "tnt_1"
 PROGRAM: Final = "prg_1"
@@ -59,6 +62,35 @@ def a_transfer(**over: Any) -> TransferRow:
         "updated_at": AT,
     }
     return TransferRow(**usual | over)
+
+
+def some_features(**over: Any) -> TransferFeaturesRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "transfer_id": "trf_1",
+        "shard": 3,
+        "offset": 1,
+        "taken_at": AT,
+        "scored_at": AT,
+        "feature_version": "features-v1",
+        "score_version": "trs-v1",
+        "score": 12,
+        "band": "clear",
+        "n": 40,
+        "confidence": 0.5,
+        "hard": False,
+        "degraded": False,
+        "reasons": "[]",
+        "vector": a_vector(),
+    }
+    return TransferFeaturesRow(**usual | over)
+
+
+def a_vector() -> FeatureVector:
+    """Something of the right type in every field that must be said, nothing in the others."""
+    said: dict[Any, Any] = {str: "said", int: 7, float: 0.5, bool: True}
+    return FeatureVector(**{field.name: said.get(field.type) for field in msgspec.structs.fields(FeatureVector)})
 
 
 def a_preflight(**over: Any) -> PreflightRow:

@@ -1,0 +1,42 @@
+"""Reading recorded pre-flights and the transfers that landed for them.
+
+Errors  none of its own; a pre-flight that is not there is None
+"""
+
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.preflight import PreflightRecord
+
+_FIND: Final = "SELECT body FROM preflights WHERE tenant_id = ? AND id = ? LIMIT 1"
+_MATCHED: Final = "SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? LIMIT 1"
+_IDEMPOTENT: Final = "SELECT id FROM preflights WHERE idempotency_key IS NOT NULL"
+_RECORD: Final = msgspec.json.Decoder(PreflightRecord)
+
+
+class Preflights:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def find(self, tenant_id: str, preflight_id: str) -> PreflightRecord | None:
+        body = self._text(_FIND, tenant_id, preflight_id)
+        return None if body is None else _RECORD.decode(body)
+
+    def matched_transfer_id(self, tenant_id: str, preflight_id: str) -> str | None:
+        """The transfer that landed for it, if one has."""
+        return self._text(_MATCHED, tenant_id, preflight_id)
+
+    def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(sql, [tenant_id, preflight_id]).fetchone()
+        return None if found is None else str(found[0])
+
+
+def idempotent_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The ids of all pre-flights that were asked under an idempotency key; read once, at start."""
+    with connection.cursor() as cursor:
+        return [preflight_id for (preflight_id,) in cursor.execute(_IDEMPOTENT).fetchall()]

@@ -1,0 +1,182 @@
+"""Reading transfers: one by its id, or a page of the newest, each as its newest version stands.
+
+How     A page asks for the newest raw versions that match, which DuckDB finds without reading old row groups, and then
+        looks which of them are still the newest of their transfer. Looking only behind their own log offsets is
+        exact, because a newer version always has a higher offset, and spares the rest of the history.
+Errors  none of its own; a transfer that is not there is None
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.outcomes import TransferRow
+from features.vector import TransferFeaturesRow
+from store.duck.columns import row_builder, select_list
+
+LEAST_CANDIDATES: Final = 100
+MOST_CANDIDATES: Final = 4_000
+_CANDIDATES_PER_TRANSFER: Final = 4  # A transfer's life is a few versions: created, submitted, settled, returned.
+
+Place = tuple[int, str, str]
+"""Where a page ended: bank_created_at, id and program id of its last transfer."""
+
+_TRANSFER: Final = row_builder(TransferRow)
+_FEATURES: Final = row_builder(TransferFeaturesRow)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_FIND: Final = f"""
+    SELECT {select_list(TransferRow)} FROM transfers
+    WHERE tenant_id = ? AND id = ? {{programs}} ORDER BY "offset" DESC LIMIT 1"""
+_FIND_FEATURES: Final = f"""
+    SELECT {select_list(TransferFeaturesRow)} FROM transfer_features
+    WHERE tenant_id = ? AND "offset" IN {{offsets}} AND transfer_id IN (SELECT unnest(?::VARCHAR[]))"""
+_CANDIDATES: Final = """
+    SELECT epoch_us(bank_created_at), id, program_id, "offset" FROM transfers
+    WHERE {matching} ORDER BY bank_created_at DESC, id, program_id LIMIT ?"""
+_NEWEST: Final = f"""
+    SELECT {select_list(TransferRow)} FROM (
+        SELECT * FROM transfers WHERE tenant_id = ? AND "offset" >= ? AND id IN (SELECT unnest(?::VARCHAR[]))
+        QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
+    ) WHERE {{matching}}"""
+_AFTER: Final = """bank_created_at <= make_timestamp(?)
+    AND (bank_created_at < make_timestamp(?) OR (id, program_id) > (?, ?))"""
+
+
+class TransferFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list is narrowed to. None is any; an empty tuple matches nothing. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    bands: tuple[str, ...] | None = None
+    entity_ids: tuple[str, ...] | None = None
+    counterparty_ids: tuple[str, ...] | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+
+class StoredTransfer(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest version, and what its score was made from, once it was scored."""
+
+    row: TransferRow
+    features: TransferFeaturesRow | None
+
+
+class _Predicate:
+    """Conditions joined by AND, with the values they ask for."""
+
+    def __init__(self, tenant_id: str) -> None:
+        self._conditions = ["tenant_id = ?"]
+        self.values: list[object] = [tenant_id]
+
+    def add(self, condition: str, *values: object) -> None:
+        self._conditions.append(condition)
+        self.values += values
+
+    def among(self, column: str, wanted: Sequence[object] | None) -> None:
+        if wanted is not None:
+            self.add(f"{column} IN {_placeholders(wanted)}", *wanted)
+
+    @property
+    def sql(self) -> str:
+        return " AND ".join(self._conditions)
+
+
+class Transfers:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def find(self, tenant_id: str, transfer_id: str, program_ids: Sequence[str] | None) -> StoredTransfer | None:
+        """The transfer of that id, in any of the programs (None: of the tenant's)."""
+        if program_ids is not None and not program_ids:
+            return None
+        programs = "" if program_ids is None else f"AND program_id IN {_placeholders(program_ids)}"
+        values = [tenant_id, transfer_id, *(program_ids or ())]
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(_FIND.format(programs=programs), values).fetchone()
+            return None if found is None else _with_features(cursor, tenant_id, [_TRANSFER(found)])[0]
+
+    def list_page(
+        self, tenant_id: str, wanted: TransferFilter, after: Place | None, limit: int
+    ) -> list[StoredTransfer]:
+        """At most ``limit`` transfers behind ``after``, by bank_created_at descending, then id, then program id."""
+        if () in {wanted.program_ids, wanted.bands, wanted.entity_ids, wanted.counterparty_ids}:
+            return []
+        rows: list[TransferRow] = []
+        asked = max(LEAST_CANDIDATES, _CANDIDATES_PER_TRANSFER * limit)
+        with self._connection.cursor() as cursor:
+            while len(rows) < limit:
+                candidates = _candidates(cursor, _predicate(tenant_id, wanted, after), asked)
+                if not candidates:
+                    break
+                rows += _still_newest(cursor, _predicate(tenant_id, wanted, after), tenant_id, candidates)
+                if len(candidates) < asked:
+                    break
+                after = candidates[-1][:3]
+                asked = min(2 * asked, MOST_CANDIDATES)
+            return _with_features(cursor, tenant_id, rows[:limit])
+
+
+def _predicate(tenant_id: str, wanted: TransferFilter, after: Place | None) -> _Predicate:
+    predicate = _Predicate(tenant_id)
+    predicate.among("program_id", wanted.program_ids)
+    predicate.among("score_band", wanted.bands)
+    predicate.among("entity_id", wanted.entity_ids)
+    predicate.among("counterparty_id", wanted.counterparty_ids)
+    if wanted.created_from is not None:
+        predicate.add("bank_created_at >= make_timestamp(?)", wanted.created_from)
+    if wanted.created_to is not None:
+        predicate.add("bank_created_at < make_timestamp(?)", wanted.created_to)
+    if after is not None:
+        at, transfer_id, program_id = after
+        predicate.add(_AFTER, at, at, transfer_id, program_id)
+    return predicate
+
+
+def _candidates(
+    cursor: duckdb.DuckDBPyConnection, predicate: _Predicate, asked: int
+) -> list[tuple[int, str, str, int]]:
+    """The newest raw versions that match: among them may be several of one transfer, and superseded ones."""
+    return cursor.execute(_CANDIDATES.format(matching=predicate.sql), [*predicate.values, asked]).fetchall()
+
+
+def _still_newest(
+    cursor: duckdb.DuckDBPyConnection,
+    predicate: _Predicate,
+    tenant_id: str,
+    candidates: Sequence[tuple[int, str, str, int]],
+) -> list[TransferRow]:
+    """Those candidates, once each and in order, whose transfer matches by its newest version, at that same place.
+
+    A newest version that matches at another place is a candidate there.
+    """
+    places = {candidate[:3] for candidate in candidates}
+    lowest_offset = min(candidate[3] for candidate in candidates)
+    ids = sorted({transfer_id for _, transfer_id, _ in places})
+    found = cursor.execute(
+        _NEWEST.format(matching=predicate.sql), [tenant_id, lowest_offset, ids, *predicate.values]
+    ).fetchall()
+    rows = [row for row in map(_TRANSFER, found) if (row.bank_created_at, row.id, row.program_id) in places]
+    return sorted(rows, key=lambda row: (-row.bank_created_at, row.id, row.program_id))
+
+
+def _with_features(
+    cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
+) -> list[StoredTransfer]:
+    offsets = sorted({row.scored_offset for row in rows if row.scored_offset is not None})
+    if not offsets:
+        return [StoredTransfer(row=row, features=None) for row in rows]
+    ids = sorted({row.id for row in rows})
+    sql = _FIND_FEATURES.format(offsets=_placeholders(offsets))
+    found = cursor.execute(sql, [tenant_id, *offsets, ids]).fetchall()
+    of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, found)}
+    return [
+        StoredTransfer(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0))) for row in rows
+    ]
+
+
+def _placeholders(values: Sequence[object]) -> str:
+    return f"({', '.join('?' * len(values))})"

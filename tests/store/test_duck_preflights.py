@@ -1,0 +1,81 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+
+from features.outcomes import PreflightMatchRow, PreflightRow
+from features.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
+from features.vocabulary import Band, Decision, Direction, Rail
+from store.duck.database import open_database
+from store.duck.preflights import Preflights, idempotent_ids
+from store.duck.writer import BatchWriter
+from tests.store.duck_rows import AT, TENANT, a_match, a_preflight
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_database(tmp_path / "clearhold.duckdb") as connection:
+        yield connection
+
+
+def a_record() -> PreflightRecord:
+    answer = Preflight(
+        preflight_id="pre_1",
+        decision=Decision.CLEAR,
+        score=3,
+        band=Band.CLEAR,
+        version="trs-v1",
+        n=40,
+        confidence=0.5,
+        reasons=(),
+        limits_hit=(),
+        degraded=False,
+        degraded_reasons=(),
+        latency_ms=1,
+        idempotent=False,
+        program_id="prg_1",
+    )
+    transfer = ProposedTransfer(rail=Rail.WIRE, direction=Direction.OUTGOING, amount_cents="100")
+    resolved = Resolved(entity_id=None, counterparty_id=None, counterparty_country=None)
+    return PreflightRecord(
+        tenant_id=TENANT,
+        answer=answer,
+        request={"note": "Ünïcode"},
+        transfer=transfer,
+        operator="ana",
+        resolved=resolved,
+        asked_at=AT,
+    )
+
+
+def test_given_a_recorded_preflight_when_found_then_it_is_the_record_and_only_its_tenants(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    record = a_record()
+    body = msgspec.json.encode(record).decode()
+    BatchWriter(database).commit({PreflightRow: [a_preflight(body=body), a_preflight(id="pre_2")]}, {}, AT)
+
+    preflights = Preflights(database)
+
+    assert preflights.find(TENANT, "pre_1") == record
+    assert preflights.find("tnt_2", "pre_1") is None
+    assert preflights.find(TENANT, "pre_3") is None
+
+
+def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database: duckdb.DuckDBPyConnection) -> None:
+    BatchWriter(database).commit({PreflightMatchRow: [a_match(preflight_id="pre_1", transfer_id="trf_7")]}, {}, AT)
+
+    preflights = Preflights(database)
+
+    assert preflights.matched_transfer_id(TENANT, "pre_1") == "trf_7"
+    assert preflights.matched_transfer_id("tnt_2", "pre_1") is None
+    assert preflights.matched_transfer_id(TENANT, "pre_2") is None
+
+
+def test_given_preflights_then_those_asked_under_a_key_are_listed(database: duckdb.DuckDBPyConnection) -> None:
+    keyed = [a_preflight(id=f"pre_{n}", idempotency_key=f"key-{n}") for n in range(2)]
+    BatchWriter(database).commit({PreflightRow: [*keyed, a_preflight(id="pre_9")]}, {}, AT)
+
+    assert sorted(idempotent_ids(database)) == ["pre_0", "pre_1"]
