@@ -1,0 +1,99 @@
+"""What no linter holds: sizes, docstrings, empty package files, tests that can fail, and a lock without addresses."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parent.parent
+ROOMS: Final = ("features", "store", "flows", "api", "tests", "demo", "bench")
+MAX_MODULE_LINES: Final = 400
+MAX_FUNCTION_LINES: Final = 50
+BANNED: Final = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error")))
+
+SOURCES: Final = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+MODULES: Final = [path for path in SOURCES if path.name != "__init__.py"]
+TEST_MODULES: Final = [path for path in MODULES if path.name.startswith("test_")]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions_of(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def asserting(path: Path) -> set[str]:
+    """Functions of this module, and of the support it shares, that assert something themselves or through another."""
+    shared = [each for each in MODULES if "support" in each.parts or each.name.startswith("checks")]
+    functions = [function for each in (path, *shared) for function in functions_of(each)]
+    found: set[str] = set()
+    while True:
+        more = {function.name for function in functions if asserts(function, found)} - found
+        if not more:
+            return found
+        found |= more
+
+
+def asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, helpers: set[str]) -> bool:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in {"raises", "fail"} or name in helpers - {function.name}:
+                return True
+    return False
+
+
+def test_given_the_rooms_then_there_is_something_to_look_at() -> None:
+    assert len(MODULES) > 20
+    assert Path(__file__) in TEST_MODULES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_given_a_module_then_it_is_one_idea_long_and_says_what_it_is(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    long = [f.name for f in functions_of(path) if (f.end_lineno or f.lineno) - f.lineno >= MAX_FUNCTION_LINES]
+
+    assert len(lines) <= MAX_MODULE_LINES
+    assert ast.get_docstring(tree_of(path))
+    assert not [number for number, line in enumerate(lines, 1) if BANNED.search(line)]
+    assert not long
+
+
+def test_given_package_files_then_they_are_empty_and_every_folder_has_one() -> None:
+    folders = {path.parent for path in MODULES} - {ROOT}
+    shipped = [folder for folder in folders if folder.relative_to(ROOT).parts[0] not in {"demo", "bench"}]
+
+    assert not [named(path) for path in SOURCES if path.name == "__init__.py" and path.read_bytes()]
+    assert not [named(folder) for folder in shipped if not (folder / "__init__.py").exists()]
+
+
+@pytest.mark.parametrize("path", TEST_MODULES, ids=named)
+def test_given_a_test_then_it_can_fail_and_its_name_is_a_sentence(path: Path) -> None:
+    can_fail = asserting(path)
+    tests = [function.name for function in functions_of(path) if function.name.startswith("test_")]
+
+    assert tests
+    assert not [name for name in tests if name not in can_fail]
+    assert not [name for name in tests if not re.fullmatch(r"test_(given|when)_\w+?_then_\w+", name)]
+
+
+def test_given_the_lock_then_everything_is_pinned_by_hash_and_no_address_is_in_it() -> None:
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pins = re.findall(r"^\S+==\S+.*$", text, flags=re.MULTILINE)
+
+    assert len(pins) > 30
+    assert all(pin.endswith("\\") for pin in pins), "a pin without a hash"
+    assert not re.search(r"://|^-", text, flags=re.MULTILINE)
