@@ -80,8 +80,8 @@ class Show:
                 self._live(runner, board, _all(service.require_running, watcher.require_well))
             finally:
                 watcher.stop()
+                self._say_figures(board)
         watcher.require_well()
-        self._say_figures(board)
 
     def _load_history(self, runner: Runner) -> None:
         started = time.perf_counter()
