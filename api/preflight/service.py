@@ -7,6 +7,7 @@ Errors  NotFoundError for a program or pre-flight that is not this tenant's; Una
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID
 
@@ -32,6 +33,8 @@ from store.redis_log.appender import LogAppender
 UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
 STATE_BEHIND_AFTER_US: Final = 2 * SECOND_US
 
+STARTING: Final = "The service is starting; nothing was recorded. Try again."
+
 _MS: Final = 1_000
 
 
@@ -56,6 +59,13 @@ class PreflightLog:
     ) -> None:
         self._appender, self._recorded, self._unapplied, self._keyed = appender, recorded, unapplied, keyed
         self._shard_count = shards.count
+        self.is_open = False
+
+    def open(self, keyed_ids: Iterable[str]) -> None:
+        """Begin, knowing the ids of all keyed pre-flights that earlier processes recorded."""
+        for preflight_id in keyed_ids:
+            self._keyed.put(UUID(preflight_id).int, 0)
+        self.is_open = True
 
     def behind(self, program_id: str, *, now: int) -> bool:
         """Whether the program's shard has entries of ours that stay unapplied for too long."""
@@ -63,12 +73,16 @@ class PreflightLog:
 
     async def known(self, tenant_id: str, preflight_id: str) -> PreflightRecord | None:
         """The record under this id, without a look at the disk for ids that were never recorded."""
+        if not self.is_open:
+            raise UnavailableError(STARTING)
         if self._keyed.get(UUID(preflight_id).int) is None:
             return None
         return await self._recorded.find(tenant_id, preflight_id)
 
     async def append(self, record: PreflightRecord) -> None:
         """Returns once the record is durable."""
+        if not self.is_open:
+            raise UnavailableError(STARTING)
         answer = record.answer
         shard = self._shard(answer.program_id)
         if not self._recorded.has_room(shard):

@@ -11,6 +11,8 @@ from api.operation import Access, Operation
 
 UP: Final = "up"
 DOWN: Final = "down"
+READY: Final = "ready"
+UNAVAILABLE: Final = "unavailable"
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +34,7 @@ class Readiness:
 
     def report(self) -> ReadinessReport:
         components = {name: UP if _holds(check) else DOWN for name, check in self._checks.items()}
-        status = "ready" if all(state == UP for state in components.values()) else "unavailable"
+        status = READY if all(state == UP for state in components.values()) else UNAVAILABLE
         return ReadinessReport(status=status, components=components)
 
 
@@ -67,7 +69,7 @@ async def get_health() -> Health:
 @get("/readyz", opt=_READINESS.as_opt, sync_to_thread=True)
 def get_readiness(readiness: NamedDependency[Readiness]) -> Response[ReadinessReport]:
     report = readiness.report()
-    return Response(report, status_code=200 if report.status == "ready" else 503)
+    return Response(report, status_code=200 if report.status == READY else 503)
 
 
 @get("/openapi.json", opt=_DOCUMENT.as_opt)

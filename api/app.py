@@ -1,0 +1,143 @@
+"""The composition root: opens what the service stands on, wires it, serves, and lets go of it in reverse order.
+
+data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry ─▶ flow ─▶ HTTP
+"""
+
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import redis.asyncio
+import structlog
+import uvloop
+
+from api.auth import Authenticator
+from api.http import http_app
+from api.logs import configure_logs
+from api.server import address_of, listening_socket, serve_until_signalled
+from api.settings import Settings
+from api.system.routes import READY, Readiness
+from api.wiring import Stores, wired_services
+from features.state.shards import Shards
+from flows.engine import STATE_VERSION, Engine
+from store.checkpoints import Checkpoints
+from store.clock import SystemClock
+from store.data_dir import DataDir
+from store.duck.database import open_database
+from store.duck.preflights import idempotent_ids
+from store.ids import new_id, new_token
+from store.lake.log_segments import LogSegments
+from store.redis_log.appender import LogAppender
+from store.redis_log.connect import check_external, connect_async, connect_sync
+from store.redis_log.reader import LogReader
+from store.redis_log.server import EmbeddedRedis
+from store.registry import Registry
+from store.secrets import SecretBox, UnsealError
+from store.startup import StartupError
+
+ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
+FLOW_STOP_WITHIN_S: Final = 2.5
+
+log = structlog.get_logger()
+
+
+def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
+    """Run the service until SIGTERM or SIGINT; ``on_ready`` is told the address, once. Raises StartupError when it cannot be started."""
+    configure_logs()
+    signal.signal(signal.SIGTERM, _end_before_start)
+    with ExitStack() as opened:
+        data_dir = opened.enter_context(DataDir.open(settings.data))
+        listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
+        address = address_of(listening)
+        target = _redis_target(settings, data_dir, opened)
+        appending = connect_async(target)
+        stores = _open_stores(data_dir, target, appending, opened)
+        engine = _started_engine(stores, data_dir, target, opened)
+        services, preflight_log = wired_services(stores, _readiness(stores, engine))
+        admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
+        authenticator = Authenticator(tenancy=stores.registry, admin_token=admin_token, clock=stores.clock)
+        app = http_app(services, authenticator=authenticator, base_url=settings.base_url or address)
+
+        def is_ready() -> bool:
+            if not preflight_log.is_open and engine.caught_up():
+                preflight_log.open(idempotent_ids(stores.database))
+            return preflight_log.is_open and services.readiness.report().status == READY
+
+        async def main() -> None:
+            try:
+                await serve_until_signalled(app, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
+            finally:
+                await appending.aclose()
+
+        uvloop.run(main())
+        log.info("stopping")
+    log.info("stopped")
+
+
+def _redis_target(settings: Settings, data_dir: DataDir, opened: ExitStack) -> str | Path:
+    """Where the log's Redis is reached: the embedded one, started now, or the one that was named."""
+    if settings.redis_url is not None:
+        with closing(connect_sync(settings.redis_url)) as client:
+            check_external(client)
+        return settings.redis_url
+    embedded = EmbeddedRedis(data_dir.path)
+    embedded.start()
+    opened.callback(embedded.stop)
+    return embedded.socket_path
+
+
+def _open_stores(data_dir: DataDir, target: str | Path, appending: redis.asyncio.Redis, opened: ExitStack) -> Stores:
+    clock = SystemClock()
+    reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
+    appender = LogAppender(appending, shards=data_dir.shards)
+    box = SecretBox(data_dir.master_key())
+    registry = Registry(log=appender, box=box, clock=clock, new_id=new_id, shards=data_dir.shards)
+    try:
+        registry.load(reader.control())
+    except UnsealError as error:
+        raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
+    return Stores(
+        clock=clock,
+        new_id=new_id,
+        shards=Shards(data_dir.shards),
+        registry=registry,
+        appender=appender,
+        reader=reader,
+        segments=LogSegments(data_dir.lake_dir),
+        database=opened.enter_context(closing(open_database(data_dir.duckdb_path))),
+    )
+
+
+def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> Engine:
+    engine = Engine(
+        stores.shards,
+        open_redis=lambda: connect_sync(target),
+        database=stores.database,
+        checkpoints=Checkpoints(data_dir.checkpoints_dir, format_version=STATE_VERSION),
+        segments=stores.segments,
+        clock=stores.clock,
+    )
+    engine.start()
+    opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
+    return engine
+
+
+def _readiness(stores: Stores, engine: Engine) -> Readiness:
+    def database() -> bool:
+        with stores.database.cursor() as cursor:
+            return cursor.execute("SELECT 1").fetchone() is not None
+
+    return Readiness(
+        {
+            "database": database,
+            "redis": lambda: stores.reader.tail(0) >= 0,
+            "flow": lambda: engine.failure is None and engine.caught_up(),
+        }
+    )
+
+
+def _end_before_start(*_: Any) -> NoReturn:
+    """A SIGTERM that comes before the server listens for it: unwind, and end as asked."""
+    raise SystemExit(0)

@@ -1,0 +1,47 @@
+"""The ``clearhold`` command."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from api.app import serve as run_service
+from api.cli import replay
+from api.settings import Settings
+from store.startup import StartupError
+
+CANNOT_START: Final = 2
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Clearhold scores money movement while it happens.")
+replay.register(app)
+
+
+@app.callback()
+def clearhold() -> None:
+    """Clearhold scores money movement while it happens."""
+
+
+@app.command()
+def serve(
+    data: Annotated[Path, typer.Option(help="The data directory; made when it is not there.", file_okay=False)],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65_535)] = 8080,
+) -> None:
+    """Run the service: embedded Redis, DuckDB, flow and API in one process.
+
+    Prints "ready http://HOST:PORT" once it can serve. SIGTERM drains, checkpoints and stops.
+    """
+    try:
+        run_service(
+            Settings.of(data=data, host=host, port=port, environment=os.environ),
+            on_ready=lambda address: print(f"ready {address}", flush=True),
+        )
+    except StartupError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(CANNOT_START) from error
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,67 @@
+"""From opened stores to services: who is handed what. Nothing is opened or started here."""
+
+import duckdb
+import msgspec
+
+from api.admin.service import AdminService
+from api.http import Services
+from api.ingest.service import IngestService
+from api.preflight.recorded import RecordedPreflights
+from api.preflight.service import PreflightDetails, PreflightLog, PreflightService
+from api.programs.service import ProgramService
+from api.system.routes import Readiness
+from api.transfers.service import TransferService
+from api.unapplied import Unapplied
+from features.state.id_index import IdIndex
+from features.state.shards import Shards
+from store.clock import Clock
+from store.duck.preflights import Preflights
+from store.duck.transfers import Transfers
+from store.ids import IdFactory
+from store.lake.log_segments import LogSegments
+from store.raw_events import RawEvents
+from store.redis_log.appender import LogAppender
+from store.redis_log.reader import LogReader
+from store.registry import Registry
+
+
+class Stores(msgspec.Struct, frozen=True, kw_only=True):
+    """What the services stand on."""
+
+    clock: Clock
+    new_id: IdFactory
+    shards: Shards
+    registry: Registry
+    appender: LogAppender
+    reader: LogReader
+    segments: LogSegments
+    database: duckdb.DuckDBPyConnection
+
+
+def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, PreflightLog]:
+    """The services, and the pre-flight log, which is opened once the flow has caught up."""
+    programs = ProgramService(stores.registry)
+    events = RawEvents(stores.reader, stores.segments)
+    unapplied = Unapplied(stores.shards)
+    recorded = RecordedPreflights(committed=Preflights(stores.database), events=events, shards=stores.shards)
+    preflight_log = PreflightLog(
+        appender=stores.appender, recorded=recorded, unapplied=unapplied, keyed=IdIndex(), shards=stores.shards
+    )
+    services = Services(
+        admin=AdminService(stores.registry),
+        ingest=IngestService(
+            tenancy=stores.registry,
+            log=stores.appender,
+            shards=stores.shards,
+            unapplied=unapplied,
+            clock=stores.clock,
+        ),
+        preflights=PreflightService(
+            programs=programs, shards=stores.shards, log=preflight_log, clock=stores.clock, new_id=stores.new_id
+        ),
+        preflight_details=PreflightDetails(recorded),
+        programs=programs,
+        readiness=readiness,
+        transfers=TransferService(programs=programs, transfers=Transfers(stores.database), events=events),
+    )
+    return services, preflight_log
