@@ -44,7 +44,10 @@ log = structlog.get_logger()
 
 
 def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
-    """Run the service until SIGTERM or SIGINT; ``on_ready`` is told the address, once. Raises StartupError when it cannot be started."""
+    """Run the service until SIGTERM or SIGINT; ``on_ready`` is told the address, once.
+
+    Raises StartupError when it cannot be started.
+    """
     configure_logs()
     signal.signal(signal.SIGTERM, _end_before_start)
     with ExitStack() as opened:
