@@ -23,6 +23,8 @@ _KEEP_NEWEST_OFFSETS: Final = """
     DELETE FROM log_offsets WHERE rowid NOT IN (SELECT arg_max(rowid, "offset") FROM log_offsets GROUP BY shard)
 """
 
+_PATH: Final = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     """Open or make the file. All DDL happens here; whoever wires it closes the connection."""
@@ -42,10 +44,12 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def fold_wal(connection: duckdb.DuckDBPyConnection, path: Path, *, over_bytes: int = FOLD_WAL_OVER_BYTES) -> bool:
+def fold_wal(connection: duckdb.DuckDBPyConnection, *, over_bytes: int = FOLD_WAL_OVER_BYTES) -> bool:
     """Fold the write-ahead log into the file if it has outgrown ``over_bytes``; call it from a thread that may wait."""
-    wal = path.with_name(path.name + ".wal")
-    if not wal.exists() or wal.stat().st_size <= over_bytes:
-        return False
-    connection.cursor().execute("CHECKPOINT")
-    return True
+    with connection.cursor() as cursor:
+        (path,) = cursor.execute(_PATH).fetchall()[0]
+        wal = Path(f"{path}.wal")
+        if not wal.exists() or wal.stat().st_size <= over_bytes:
+            return False
+        cursor.execute("CHECKPOINT")
+        return True

@@ -90,7 +90,8 @@ def some_features(**over: Any) -> TransferFeaturesRow:
 def a_vector() -> FeatureVector:
     """Something of the right type in every field that must be said, nothing in the others."""
     said: dict[Any, Any] = {str: "said", int: 7, float: 0.5, bool: True}
-    return FeatureVector(**{field.name: said.get(field.type) for field in msgspec.structs.fields(FeatureVector)})
+    values: dict[str, Any] = {field.name: said.get(field.type) for field in msgspec.structs.fields(FeatureVector)}
+    return FeatureVector(**values)
 
 
 def a_preflight(**over: Any) -> PreflightRow:

@@ -106,6 +106,33 @@ def test_given_a_commit_that_duckdb_refuses_at_the_end_then_nothing_of_it_is_the
     assert rows_of(database, "bank_events", EventRow) == [an_event(event_id="evt_2")]
 
 
+def test_given_a_commit_that_succeeded_and_still_raised_when_tried_again_then_it_is_there_once(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    class RaisesAfterCommit:
+        def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+            self._real, self._failing = cursor, True
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._real, name)
+
+        def commit(self) -> None:
+            self._real.commit()
+            if self._failing:
+                self._failing = False
+                raise duckdb.IOException("the log was flushed, what came after was not")
+
+    writer = BatchWriter(database)
+    writer._cursor = RaisesAfterCommit(writer._cursor)  # type: ignore[assignment]
+    with pytest.raises(duckdb.IOException):
+        writer.commit({EventRow: [an_event()]}, {3: 1, 4: 2}, AT)
+
+    writer.commit({EventRow: [an_event()]}, {3: 1, 4: 2}, AT)
+    writer.commit({EventRow: [an_event(offset=2)]}, {3: 2}, AT)
+
+    assert rows_of(database, "bank_events", EventRow) == [an_event(), an_event(offset=2)]
+
+
 def test_given_a_row_of_an_unknown_type_then_the_batch_is_refused_whole(database: duckdb.DuckDBPyConnection) -> None:
     class Stray(msgspec.Struct):
         id: str
@@ -129,14 +156,14 @@ def test_given_a_closed_database_when_opened_again_then_rows_and_offsets_are_the
 
 
 def test_given_a_grown_write_ahead_log_when_folded_then_it_is_empty_and_the_rows_stay(
-    path: Path, database: duckdb.DuckDBPyConnection
+    database: duckdb.DuckDBPyConnection,
 ) -> None:
     writer = BatchWriter(database)
     writer.commit({EventRow: [an_event(offset=offset) for offset in range(100)]}, {3: 99}, AT)
 
-    assert not fold_wal(database, path)
-    assert fold_wal(database, path, over_bytes=1_000)
-    assert not fold_wal(database, path, over_bytes=1_000)
+    assert not fold_wal(database)
+    assert fold_wal(database, over_bytes=1_000)
+    assert not fold_wal(database, over_bytes=1_000)
     assert len(rows_of(database, "bank_events", EventRow)) == 100
 
 
