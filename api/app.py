@@ -3,6 +3,7 @@
 data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry ─▶ flow ─▶ HTTP
 """
 
+import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -22,6 +23,7 @@ from api.system.routes import READY, Readiness
 from api.wiring import Stores, wired_services
 from features.state.shards import Shards
 from flows.engine import STATE_VERSION, Engine
+from flows.ticks import tick_every_minute
 from store.checkpoints import Checkpoints
 from store.clock import SystemClock
 from store.data_dir import DataDir
@@ -69,9 +71,14 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
             return preflight_log.is_open and services.readiness.report().status == READY
 
         async def main() -> None:
+            ticking = asyncio.create_task(
+                tick_every_minute(stores.appender, shards=data_dir.shards, clock=stores.clock)
+            )
             try:
                 await serve_until_signalled(app, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
             finally:
+                ticking.cancel()
+                await asyncio.gather(ticking, return_exceptions=True)
                 await appending.aclose()
 
         uvloop.run(main())

@@ -4,7 +4,6 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         list; UnavailableError while the log that holds the bank's own object cannot be read
 """
 
-import re
 from typing import Any, Final
 
 import msgspec
@@ -15,10 +14,11 @@ from api.cursors import Place, cursor_for, place_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import ScoreInputs, Transfer, TransferPage, TransfersQuery, TransferSummary, shown
 from features.bank.masking import masked_raw
+from features.catalogue import values_by_name
 from features.errors import NotFoundError, UnavailableError
 from features.instants import parse_instant
 from features.reason import Reason
-from features.vector import FeatureVector, TransferFeaturesRow
+from features.vector import TransferFeaturesRow
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
 from store.raw_events import RawEvents
 
@@ -32,9 +32,6 @@ class _Delivered(msgspec.Struct, frozen=True):
     data: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-_FEATURE_NAMES: Final = {
-    field: re.sub("_([a-z0-9])", lambda found: found[1].upper(), field) for field in FeatureVector.__struct_fields__
-}
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 _DELIVERED: Final = msgspec.json.Decoder(_Delivered)
 
@@ -92,7 +89,7 @@ def _summary(transfer: StoredTransfer) -> TransferSummary:
 def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
     return ScoreInputs(
         feature_version=features.feature_version,
-        features={name: getattr(features.vector, field) for field, name in _FEATURE_NAMES.items()},
+        features=values_by_name(features.vector),
         reasons=_REASONS.decode(features.reasons),
     )
 

@@ -10,6 +10,7 @@ from features.assess import Assessment, assess
 from features.bank.events import TransferSnapshot
 from features.bank.words import UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
 from features.outcomes import TransferRow
+from features.state.baseline import BaselineValues
 from features.state.measure import NOT_YET, Own, Subject, class_of
 from features.state.movement import move
 from features.state.parties import Actor, Counterparty
@@ -44,6 +45,17 @@ class Landed(NamedTuple):
     learnt: Counterparty | None = None  # the counterparty, when something new was said of it
 
 
+class Known(NamedTuple):
+    """What a first sight has settled before the record is made."""
+
+    cents: int
+    at: int
+    actor: Actor | None
+    counterparty: Counterparty | None
+    country: str | None
+    baseline: BaselineValues
+
+
 def land(program: ProgramState, said: TransferSnapshot, when: When) -> Landed:
     """Apply one snapshot."""
     row = program.transfers.row_of(said.id)
@@ -76,35 +88,10 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         _account_changed(program, counterparty, at, own=0),
         NOT_YET,
     )
-    class_id = class_of(said.rail, said.direction)
     program.baseline.advance(at)
-    baseline = program.baseline.measure(at, class_id)
+    baseline = program.baseline.measure(at, class_of(said.rail, said.direction))
     assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at)
-    number = program.words.number
-    score = assessment.score
-    record = TransferRecord(
-        cents,
-        at,
-        said.updated_at if said.updated_at is not None else when.event_at,
-        when.event_at,
-        when.appended_at,
-        when.offset,
-        actor.index if actor is not None else -1,
-        counterparty.index if counterparty is not None else -1,
-        program.account_number(said.account_id),
-        score.n,
-        *pinned(baseline),
-        number(said.status or "UNKNOWN"),
-        number(country),
-        number(said.sec_code),
-        number(said.currency),
-        number(said.card_decision_reason),
-        class_id,
-        TYPES.index(said.type),
-        UNMEASURED if score.value is None else score.value,
-        0 if score.confidence is None else round(score.confidence * 100),
-        said.status not in UNMOVED_STATUSES,
-    )
+    record = _first_record(program, said, when, assessment, Known(cents, at, actor, counterparty, country, baseline))
     row = program.transfers.add(said.id, record)
     move(program, None, movement_of(record, actor, counterparty), known_at=None)
     state = first_return(said, own_at=at, event_at=when.event_at)
@@ -113,6 +100,36 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         settle_return(program, returner_of(record, actor, counterparty), state, known_at=None)
     version = version_row(program, row, record, said, when)
     return Landed("applied", version, assessment, at, is_new=True, learnt=counterparty if learnt else None)
+
+
+def _first_record(
+    program: ProgramState, said: TransferSnapshot, when: When, assessment: Assessment, known: Known
+) -> TransferRecord:
+    number = program.words.number
+    score = assessment.score
+    return TransferRecord(
+        known.cents,
+        known.at,
+        said.updated_at if said.updated_at is not None else when.event_at,
+        when.event_at,
+        when.appended_at,
+        when.offset,
+        known.actor.index if known.actor is not None else -1,
+        known.counterparty.index if known.counterparty is not None else -1,
+        program.account_number(said.account_id),
+        score.n,
+        *pinned(known.baseline),
+        number(said.status or "UNKNOWN"),
+        number(known.country),
+        number(said.sec_code),
+        number(said.currency),
+        number(said.card_decision_reason),
+        class_of(said.rail, said.direction),
+        TYPES.index(said.type),
+        UNMEASURED if score.value is None else score.value,
+        0 if score.confidence is None else round(score.confidence * 100),
+        said.status not in UNMOVED_STATUSES,
+    )
 
 
 def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When) -> Landed:

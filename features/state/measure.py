@@ -88,24 +88,17 @@ class ProgramSeries(msgspec.Struct, gc=False):
 def measure(
     subject: Subject, program: ProgramSeries, declared: Declared, baseline: BaselineValues, at: int
 ) -> FeatureVector:
-    """All features of the subject at ``at``."""
-    own, actor, counterparty = subject.own, subject.actor, subject.counterparty
-    same_actor = actor is not None and own.actor is actor
-    own_count = 1 if same_actor and own.moved else 0
-    own_cents = own.cents if own_count else 0
+    """All features of the subject at ``at``, in the order of the vector's fields."""
+    own = subject.own
+    amounts = subject.actor.amounts if subject.actor is not None else _NO_AMOUNTS
+    own_count = 1 if own.moved and subject.actor is not None and own.actor is subject.actor else 0
+    own_party = 1 if own.moved and subject.counterparty is not None and own.counterparty is subject.counterparty else 0
     own_return = 1 if own.returned_at is not None and own.returned_at <= at else 0
-    profile = None if actor is None or actor.is_account else actor.profile_at(at)
-    amounts = actor.amounts if actor is not None else _NO_AMOUNTS
-    count_24h, cents_24h = amounts.measure(at - DAY_US, at)
+    own_cents = own.cents if own_count else 0
     count_30d, cents_30d = amounts.measure(at - DAYS_30, at)
     count_90d, cents_90d = amounts.measure(at - DAYS_90, at)
     previous_at = amounts.previous(at, skip=own_count)
-    same_party = counterparty is not None and own.counterparty is counterparty
-    party_n = (
-        0 if counterparty is None else counterparty.times.count(ALWAYS, at) - (1 if same_party and own.moved else 0)
-    )
-    in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=1 if same_party and own.moved else 0)
-    screened_at = profile.last_screened_at if profile is not None else None
+    in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=own_party)
     return FeatureVector(
         subject.cents,
         subject.rail,
@@ -114,24 +107,11 @@ def measure(
         subject.status,
         subject.country,
         subject.card_reason,
-        profile.verification_status if profile is not None else None,
-        profile.pep_status if profile is not None else None,
-        profile.is_high_risk if profile is not None else None,
-        profile.requires_screening if profile is not None else None,
-        max(0, at - screened_at) // DAY_US if screened_at is not None else None,
+        *_identity(subject.actor, at),
         count_30d - own_count,
-        count_24h - own_count + 1,
-        cents_24h - own_cents + subject.cents,
-        amounts.count(ALWAYS, at) - own_count,
-        _count(actor, "returns", ALWAYS, at) - (own_return if same_actor else 0),
-        _count(actor, "ach_debits", at - DAYS_60, at) - (1 if own_count and own.ach_debit else 0),
-        _count(actor, "unauthorized", at - DAYS_60, at)
-        - (own_return if same_actor and own.unauthorized and own.ach_debit else 0),
+        *_activity(subject, amounts, at, own_count, own_return),
         in_7d,
-        party_n == 0 if counterparty is not None or subject.counterparty_named else None,
-        party_n,
-        _count(counterparty, "returns", ALWAYS, at) - (own_return if same_party else 0),
-        _count(counterparty, "unauthorized", ALWAYS, at) - (own_return if same_party and own.unauthorized else 0),
+        *_relationship(subject, at, own_party, own_return),
         baseline.n,
         baseline.median_cents,
         baseline.p95_cents,
@@ -139,7 +119,7 @@ def measure(
         declared.monthly_volume_cents,
         _unauthorized_rate(program, at, own, own_return),
         declared.countries,
-        None,
+        None,  # round trips and layering need the graph of transfers, which is not kept yet
         None,
         (at - previous_at) // DAY_US if previous_at is not None else None,
         is_just_below(subject.cents),
@@ -150,6 +130,46 @@ def measure(
         in_24h,
         subject.account_changed,
     )
+
+
+def _identity(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:
+    """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``."""
+    if actor is None or not actor.profiles:
+        return None, None, None, None, None
+    profile = actor.profile_at(at)
+    screened_at = profile.last_screened_at
+    age_days = max(0, at - screened_at) // DAY_US if screened_at is not None else None
+    return profile.verification_status, profile.pep_status, profile.is_high_risk, profile.requires_screening, age_days
+
+
+def _activity(
+    subject: Subject, amounts: AmountSeries, at: int, own_count: int, own_return: int
+) -> tuple[int, int, int, int, int, int]:
+    """Velocity with the subject; earlier transfers, returns, ACH debits and unauthorized returns without it."""
+    own, actor = subject.own, subject.actor
+    count_24h, cents_24h = amounts.measure(at - DAY_US, at)
+    own_actor_return = own_return if actor is not None and own.actor is actor else 0
+    return (
+        count_24h - own_count + 1,
+        cents_24h - (own.cents if own_count else 0) + subject.cents,
+        amounts.count(ALWAYS, at) - own_count,
+        _count(actor, "returns", ALWAYS, at) - own_actor_return,
+        _count(actor, "ach_debits", at - DAYS_60, at) - (own_count if own.ach_debit else 0),
+        _count(actor, "unauthorized", at - DAYS_60, at)
+        - (own_actor_return if own.unauthorized and own.ach_debit else 0),
+    )
+
+
+def _relationship(subject: Subject, at: int, own_party: int, own_return: int) -> tuple[bool | None, int, int, int]:
+    """First time, earlier transfers, returns and unauthorized returns with the counterparty."""
+    counterparty = subject.counterparty
+    if counterparty is None:
+        return (True if subject.counterparty_named else None), 0, 0, 0
+    own_return = own_return if subject.own.counterparty is counterparty else 0
+    n = counterparty.times.count(ALWAYS, at) - own_party
+    returns = _count(counterparty, "returns", ALWAYS, at) - own_return
+    unauthorized = _count(counterparty, "unauthorized", ALWAYS, at) - (own_return if subject.own.unauthorized else 0)
+    return n == 0, n, returns, unauthorized
 
 
 def _count(party: Any, kind: str, after: int, upto: int) -> int:

@@ -1,0 +1,30 @@
+"""The passing of time as log entries: a tick a minute into each shard.
+
+Errors  none: a minute in which the log cannot be reached has no tick, and the next one comes
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from features.errors import UnavailableError
+from features.instants import SECOND_US
+from features.log_entry import EntryKind
+from store.clock import Clock
+from store.redis_log.appender import LogAppender
+
+MINUTE_US: Final = 60 * SECOND_US
+
+log = structlog.get_logger()
+
+
+async def tick_every_minute(appender: LogAppender, *, shards: int, clock: Clock) -> None:
+    """Run until cancelled; ticks fall on the full minute."""
+    while True:
+        await asyncio.sleep((MINUTE_US - clock.now() % MINUTE_US) / SECOND_US)
+        now = clock.now()
+        try:
+            await asyncio.gather(*(appender.append(shard, EntryKind.TICK, "", now, b"") for shard in range(shards)))
+        except UnavailableError as error:
+            log.warning("tick_missed", error=str(error))
