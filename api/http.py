@@ -16,6 +16,7 @@ from api.envelope import stamp_headers
 from api.errors import render_error
 from api.gate import Gate
 from api.ingest.routes import ROUTES as INGEST_ROUTES
+from api.ingest.routes import STATE_KEY
 from api.ingest.service import IngestService
 from api.openapi import document_of
 from api.preflight.routes import ROUTES as PREFLIGHT_ROUTES
@@ -60,7 +61,7 @@ def http_app(services: Services, *, authenticator: Authenticator, base_url: str)
         openapi_config=None,
         logging_config=None,
         debug=False,
-        state=State(),
+        state=State({STATE_KEY: services.ingest}),
     )
     app.state.openapi = document_of(app, base_url=base_url)
     return app
