@@ -1,3 +1,5 @@
+"""A checkpoint reads back whole, or an older one is used."""
+
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""Struct types become columns, and rows become Arrow arrays without losing a value."""
+
 import enum
 
 import msgspec

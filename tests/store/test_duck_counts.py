@@ -1,3 +1,5 @@
+"""Counts follow the newest versions and stay within the tenant."""
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""Recorded pre-flights are found by their tenant, with the transfer that landed for them."""
+
 from collections.abc import Iterator
 from pathlib import Path
 

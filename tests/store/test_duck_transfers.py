@@ -1,3 +1,5 @@
+"""Transfers are read as their newest version stands, page by page, tenant by tenant."""
+
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

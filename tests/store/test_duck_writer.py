@@ -1,3 +1,5 @@
+"""A batch is committed whole or not at all, and reads back as it was given."""
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,3 +1,5 @@
+"""Segments give back the very entries, in order, and notice when their bytes have changed."""
+
 from pathlib import Path
 
 import pytest

@@ -1,3 +1,5 @@
+"""Nothing leaves Redis before a segment holds it, wherever a run ends."""
+
 from pathlib import Path
 
 import pytest
