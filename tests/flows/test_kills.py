@@ -1,0 +1,97 @@
+"""Kill -9 of the service, of its Redis, and of both, under load: nothing acknowledged is lost, nothing is doubled."""
+
+import threading
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from demo.bank import SimulatedBank
+from tests.support.running_service import (
+    RunningService,
+    post_until_taken,
+    tables_of,
+    wait_until_committed,
+)
+
+UNTIL = 1_780_000_000_000_000
+KILLS = 20
+EVENTS = 3_200
+WITHIN_S = 240.0
+
+
+def bodies_of_one_program() -> list[bytes]:
+    deliveries = SimulatedBank(11).history(UNTIL)
+    return [delivery.body for delivery in deliveries if delivery.program == "remittance"][:EVENTS]
+
+
+def a_program(service: RunningService) -> tuple[dict[str, Any], str]:
+    tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+    described = {"tenantId": tenant["id"], "slug": "remittance", "name": "Remittance", "declaredRails": ["realtime"]}
+    return service.admin("/api/admin/programs", described), tenant["operatorToken"]
+
+
+def the_last_transfer(bodies: list[bytes]) -> str:
+    """The newest transfer id that a body names."""
+    marker = b'"data":{"id":"'
+    for body in reversed(bodies):
+        if marker in body and b'"amount":' in body:
+            return body.split(marker)[1].split(b'"')[0].decode()
+    raise AssertionError(bodies)
+
+
+class Killer:
+    """Kills the service, its Redis or both, at random moments, and starts again what does not start by itself."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = Random(seed)
+        self.posting = threading.Event()
+        self.under_load = 0
+        self.redis_killed = 0
+
+    def run(self, service: RunningService) -> None:
+        for turn in range(KILLS):
+            time.sleep(self._chance.uniform(0.02, 0.5))  # The moment must not depend on the service's state.
+            what = ("service", "redis", "both")[turn % 3]
+            self.under_load += self.posting.is_set()
+            if what != "service":
+                self.redis_killed += service.kill_redis()
+            if what != "redis":
+                service.kill()
+                service.start()
+
+
+def a_run(folder: Path, bodies: list[bytes], killer: Killer | None = None) -> dict[str, list[tuple[Any, ...]]]:
+    """Post everything, killing meanwhile; the tables after a clean stop."""
+    folder.mkdir()
+    with RunningService(folder / "data") as service:
+        program, token = a_program(service)
+        killing = threading.Thread(target=killer.run, args=(service,)) if killer else None
+        if killer and killing:
+            killer.posting.set()
+            killing.start()
+        post_until_taken(service, program, bodies, within_s=WITHIN_S)
+        if killer and killing:
+            killer.posting.clear()
+            killing.join(WITHIN_S)
+            assert not killing.is_alive()
+        wait_until_committed(service, token, the_last_transfer(bodies))
+        service.stop()
+    return tables_of(folder / "data")
+
+
+def test_given_kills_at_random_moments_when_all_is_posted_then_the_record_is_that_of_a_run_never_killed(
+    tmp_path: Path,
+) -> None:
+    bodies = bodies_of_one_program()
+
+    undisturbed = a_run(tmp_path / "undisturbed", bodies)
+    killer = Killer(seed=4)
+    killed = a_run(tmp_path / "killed", bodies, killer)
+
+    assert killer.under_load > KILLS // 2
+    assert killer.redis_killed > KILLS // 3
+    assert undisturbed["quarantine"] == []
+    assert len(undisturbed["features"]) > EVENTS // 5
+    for table, rows in undisturbed.items():
+        assert killed[table] == rows, table

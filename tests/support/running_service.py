@@ -1,0 +1,172 @@
+"""``clearhold serve`` as a real process, to be killed and started again; and what it left in its tables."""
+
+import contextlib
+import hashlib
+import hmac
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import msgspec
+
+READY_WITHIN_S = 30.0
+ADMIN_TOKEN = "adm_of_all_the_tests"
+_COMMAND = "from api.cli.main import main; main()"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class RunningService:
+    """Starts on entering; whoever kills it starts it again."""
+
+    def __init__(self, data: Path) -> None:
+        self.data, self.port = data, free_port()
+        self._log = data.parent / "service.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.stop()
+
+    def start(self) -> None:
+        """Start and wait for the ready line."""
+        arguments = ["serve", "--data", str(self.data), "--port", str(self.port)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _COMMAND, *arguments],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=os.environ | {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN},
+            )
+        assert self._process.stdout is not None
+        if not self._process.stdout.readline().startswith(b"ready "):
+            self.kill()
+            raise AssertionError(self._log.read_text()[-2_000:])
+
+    def stop(self) -> float:
+        """SIGTERM; the seconds it took to end with code 0."""
+        assert self._process is not None
+        began = time.monotonic()
+        self._process.terminate()
+        assert self._process.wait(READY_WITHIN_S) == 0
+        self._close_pipe()
+        return time.monotonic() - began
+
+    def kill(self) -> None:
+        """As the power would."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._close_pipe()
+
+    def kill_redis(self) -> int:
+        """Kill the embedded Redis alone; how many processes that were."""
+        servers = self._children()
+        with contextlib.suppress(ProcessLookupError):
+            for pid in servers:
+                os.kill(pid, signal.SIGKILL)
+        return len(servers)
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=15)
+
+    def admin(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """POST as platform admin."""
+        headers = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "test", "Content-Type": "application/json"}
+        return self.ask("POST", path, headers, msgspec.json.encode(body), expect=201)
+
+    def ask(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None = None, *, expect: int = 200
+    ) -> dict[str, Any]:
+        with contextlib.closing(self.connect()) as connection:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        assert answer.status == expect, content
+        decoded: dict[str, Any] = msgspec.json.decode(content)
+        return decoded
+
+    def _children(self) -> list[int]:
+        assert self._process is not None
+        found = []
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                name, _, rest = status.read_text().partition(") ")
+                if name.endswith("(redis-server") and int(rest.split()[1]) == self._process.pid:
+                    found.append(int(status.parent.name))
+        return found
+
+    def _close_pipe(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def post_until_taken(service: RunningService, program: dict[str, Any], bodies: list[bytes], *, within_s: float) -> int:
+    """Post in order, each until it is answered 200, as a bank would over days. Returns how many were tried again."""
+    deadline = time.monotonic() + within_s
+    tried_again = 0
+    connection = service.connect()
+    for body in bodies:
+        signature = hmac.new(program["ingestSecret"].encode(), body, hashlib.sha256).hexdigest()
+        while True:
+            assert time.monotonic() < deadline
+            try:
+                headers = {"Bank-Signature": signature, "Content-Type": "application/json"}
+                connection.request("POST", f"/api/ingest/bank/{program['id']}", body, headers)
+                answer = connection.getresponse()
+                content = answer.read()
+                if answer.status == http.client.OK:
+                    break
+                assert answer.status == http.client.SERVICE_UNAVAILABLE, content
+            except (OSError, http.client.HTTPException):
+                connection.close()
+                connection = service.connect()
+            tried_again += 1
+            time.sleep(0.02)
+    connection.close()
+    return tried_again
+
+
+def wait_until_committed(service: RunningService, token: str, transfer_id: str, *, within_s: float = 30.0) -> None:
+    """Wait for a transfer to be readable."""
+    headers = {"Authorization": f"Bearer {token}", "X-Operator": "test"}
+    deadline = time.monotonic() + within_s
+    while True:
+        with contextlib.closing(service.connect()) as connection:
+            connection.request("GET", f"/api/transfers/{transfer_id}", headers=headers)
+            if connection.getresponse().status == http.client.OK:
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def tables_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """What a stopped service recorded, without the log's offsets and the times at which things were appended."""
+    queries = {
+        "events": "SELECT event_id, type, created_at, result, body_crc32 FROM bank_events WHERE result <> 'duplicate'",
+        "transfers": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', "
+        "'scored_offset', 'updated_at')) FROM transfers",
+        "features": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at')) "
+        "FROM transfer_features",
+        "entities": "SELECT id, verification_status, name, raw FROM entities",
+        "counterparties": "SELECT id, name, routing_number, account_last4, country_code FROM counterparties",
+        "quarantine": "SELECT error FROM quarantine",
+    }
+    with contextlib.closing(duckdb.connect(str(data / "clearhold.duckdb"), read_only=True)) as connection:
+        return {name: connection.execute(f"{query} ORDER BY ALL").fetchall() for name, query in queries.items()}
