@@ -36,7 +36,7 @@ STATE_VERSION: Final = 1
 SWITCH_INTERVAL_S: Final = 0.0002
 _HOUSEKEEPING_S: Final = 5.0
 _REPLAY_PAGE: Final = 2_048
-_GC_THRESHOLDS: Final = (50_000, 50, 1_000_000)
+GC_THRESHOLDS: Final = (50_000, 50, 1_000_000)
 
 log = structlog.get_logger()
 
@@ -64,7 +64,7 @@ class Engine:
     def start(self) -> None:
         """Restore the state and start the threads; the log is caught up with in the background."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        gc.set_threshold(*_GC_THRESHOLDS)  # a full collection walks all state; what makes garbage here holds no cycles
+        gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state; what makes garbage here holds no cycles
         committed = committed_offsets(self._database)
         for shard, offset in committed.items():
             self.shards.mark_committed(shard, offset)
