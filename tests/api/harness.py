@@ -1,0 +1,163 @@
+"""The real application over a real Redis and a real DuckDB; the flow is stood in for by ``catch_up``, on demand."""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+from litestar.testing import TestClient
+from redis import Redis
+
+from api.auth import Authenticator
+from api.http import http_app
+from api.system.routes import Readiness
+from api.wiring import Stores, wired_services
+from features.log_entry import LogEntry
+from features.state.shards import Shards
+from store.duck.database import open_database
+from store.duck.preflights import idempotent_ids
+from store.duck.writer import BatchWriter
+from store.lake.log_segments import LogSegments
+from store.redis_log.appender import LogAppender
+from store.redis_log.connect import connect_async, connect_sync
+from store.redis_log.reader import LogReader
+from store.registry import Registry
+from store.secrets import SecretBox
+from tests.support.clock import FrozenClock, SequentialIds
+
+T = TypeVar("T")
+
+SHARDS: Final = 4
+ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
+MASTER_KEY: Final = bytes(range(32))
+
+
+def signature(secret: str, body: bytes) -> str:
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def assert_refused(answer: Any, status: int, sentence: str | None = None) -> None:
+    """An error is the envelope and nothing else, under the headers that every answer has."""
+    assert answer.status_code == status, answer.text
+    envelope = answer.json()
+    assert set(envelope) == {"error", "requestId"}
+    assert isinstance(envelope["error"], str)
+    assert envelope["requestId"] == answer.headers["x-request-id"]
+    assert_stamped(answer)
+    if sentence is not None:
+        assert sentence in envelope["error"]
+
+
+def assert_stamped(answer: Any) -> None:
+    assert answer.headers["score-version"] == "2026-09-17"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "cache-control" in answer.headers
+
+
+class RunningApp:
+    """One application with its stores, and the calls that tests make of it."""
+
+    def __init__(self, folder: Path, socket: str | Path, opened: ExitStack) -> None:
+        self.clock = FrozenClock()
+        self.new_id = SequentialIds()
+        self.shards = Shards(SHARDS)
+        self.checks = {"database": True, "redis": True, "flow": True}
+        self.sync_redis: Redis = opened.enter_context(closing(connect_sync(socket)))
+        self._appending = connect_async(socket)
+        self.appender = LogAppender(self._appending, shards=SHARDS)
+        self.reader = LogReader(self.sync_redis, range(SHARDS))
+        self.registry = self._new_registry()
+        self.stores = Stores(
+            clock=self.clock,
+            new_id=self.new_id,
+            shards=self.shards,
+            registry=self.registry,
+            appender=self.appender,
+            reader=self.reader,
+            segments=LogSegments(folder / "lake"),
+            database=opened.enter_context(closing(open_database(folder / "clearhold.duckdb"))),
+        )
+        self._writer = BatchWriter(self.stores.database)
+        readiness = Readiness({name: lambda name=name: self.checks[name] for name in self.checks})  # type: ignore[misc]
+        self._readiness = readiness
+        self._opened = opened
+        self._start()
+        opened.callback(lambda: self.on_loop(self._appending.aclose))
+
+    def restart(self) -> None:
+        """New services over the same stores, as the next process would have them."""
+        self.on_loop(self._appending.aclose)  # A connection belongs to one event loop.
+        self._start()
+
+    def _start(self) -> None:
+        self.services, self.preflight_log = wired_services(self.stores, self._readiness)
+        self.preflight_log.open(idempotent_ids(self.stores.database))
+        authenticator = Authenticator(tenancy=self.registry, admin_token=ADMIN_TOKEN, clock=self.clock)
+        self.app = http_app(self.services, authenticator=authenticator, base_url="https://risk.example.test")
+        self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
+
+    def _new_registry(self) -> Registry:
+        box = SecretBox(MASTER_KEY)
+        registry = Registry(log=self.appender, box=box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
+        registry.load(self.reader.control())
+        return registry
+
+    def reloaded_registry(self) -> Registry:
+        """The registry as the next process would find it."""
+        return self._new_registry()
+
+    def on_loop(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Run something on the application's own event loop."""
+        with self.client.portal() as portal:
+            return portal.call(call)
+
+    @property
+    def admin(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "root"}
+
+    def create_tenant(self, slug: str = "first-bank") -> dict[str, Any]:
+        answer = self.client.post("/api/admin/tenants", json={"slug": slug, "name": "First Bank"}, headers=self.admin)
+        assert answer.status_code == 201, answer.text
+        tenant: dict[str, Any] = answer.json()
+        return tenant
+
+    def create_program(self, tenant: dict[str, Any], **over: Any) -> dict[str, Any]:
+        body = {"tenantId": tenant["id"], "slug": "payroll", "name": "Payroll"} | over
+        answer = self.client.post("/api/admin/programs", json=body, headers=self.admin)
+        assert answer.status_code == 201, answer.text
+        program: dict[str, Any] = answer.json()
+        return program
+
+    def operator(self, tenant: dict[str, Any], name: str = "ann") -> dict[str, str]:
+        return {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": name}
+
+    def deliver(self, program: dict[str, Any], body: bytes, **headers: str) -> Any:
+        """Post a bank event as the bank would."""
+        signed = {"Bank-Signature": signature(program["ingestSecret"], body)} | headers
+        return self.client.post(f"/api/ingest/bank/{program['id']}", content=body, headers=signed)
+
+    def entries(self) -> list[LogEntry]:
+        """Everything in the log, shard by shard."""
+        return [
+            entry
+            for shard in range(SHARDS)
+            for entry in self.reader.range(shard, 0, self.reader.tail(shard), count=9_999)
+        ]
+
+    def catch_up(self, *, commit: bool = True) -> None:
+        """Apply what is in the log and was not applied, and commit what came of it."""
+        rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
+        offsets: dict[int, int] = {}
+        for entry in self.entries():
+            if entry.offset > self.shards.applied_offset(entry.shard):
+                self.shards.apply(entry, lambda row: rows.setdefault(type(row), []).append(row))
+                offsets[entry.shard] = entry.offset
+        if commit:
+            self._writer.commit(rows, offsets, self.clock.now())
+            for shard, offset in offsets.items():
+                self.shards.mark_committed(shard, offset)

@@ -1,0 +1,103 @@
+"""Health, readiness, and the OpenAPI document against the routes that are there."""
+
+from typing import Any
+
+import pytest
+from litestar.routes import HTTPRoute
+
+from api.openapi import wire_path
+from api.operation import OPT, Access
+from tests.api.harness import RunningApp, assert_stamped
+
+
+def documented(api: RunningApp) -> dict[str, Any]:
+    document: dict[str, Any] = api.client.get("/openapi.json").json()
+    return document
+
+
+def test_given_a_process_when_asked_for_its_health_then_it_answers(api: RunningApp) -> None:
+    answer = api.client.get("/healthz")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert_stamped(answer)
+
+
+def test_given_a_component_that_is_down_when_asked_then_readyz_names_it_at_503(api: RunningApp) -> None:
+    ready = api.client.get("/readyz")
+    api.checks["redis"] = False
+    unavailable = api.client.get("/readyz")
+
+    assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+    assert unavailable.status_code == 503
+    assert unavailable.json() == {
+        "status": "unavailable",
+        "components": {"database": "up", "redis": "down", "flow": "up"},
+    }
+    assert_stamped(unavailable)
+
+
+def test_given_the_document_when_read_then_it_is_public_and_cacheable(api: RunningApp) -> None:
+    answer = api.client.get("/openapi.json")
+
+    assert answer.headers["cache-control"].startswith("public")
+    assert answer.json()["openapi"] == "3.1.0"
+    assert answer.json()["servers"] == [{"url": "https://risk.example.test"}]
+
+
+def test_given_the_routes_when_compared_with_the_document_then_public_ones_are_in_it_and_no_others(
+    api: RunningApp,
+) -> None:
+    routed = set()
+    for route in api.app.routes:
+        assert isinstance(route, HTTPRoute)
+        for handler in route.route_handlers:
+            if handler.http_methods == {"OPTIONS"}:
+                continue
+            operation = handler.opt[OPT]  # every route of ours describes itself
+            if operation.access is not Access.ADMIN:
+                routed |= {(wire_path(route.path_format), method.lower()) for method in handler.http_methods}
+    described = {(path, method) for path, methods in documented(api)["paths"].items() for method in methods}
+
+    assert described == routed
+    assert not any(path.startswith("/api/admin") for path, _ in described)
+
+
+def test_given_the_document_when_read_then_every_error_is_the_envelope(api: RunningApp) -> None:
+    document = documented(api)
+    operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    for operation in operations:
+        for status, answer in operation["responses"].items():
+            schema = answer["content"]["application/json"]["schema"]
+            if status >= "400" and operation["operationId"] != "getReadiness":
+                assert schema == {"$ref": "#/components/schemas/ErrorEnvelope"}
+    assert "status_code" not in api.client.get("/openapi.json").text
+
+
+def test_given_the_document_when_read_then_requests_are_closed_and_nullables_are_type_lists(api: RunningApp) -> None:
+    schemas = documented(api)["components"]["schemas"]
+
+    for name in ("PreflightRequest", "TransferRequest", "CounterpartyRequest"):
+        assert schemas[name]["additionalProperties"] is False
+    for name in ("Preflight", "Transfer", "Program"):
+        assert "additionalProperties" not in schemas[name]
+    assert schemas["Transfer"]["properties"]["score"]["type"] == ["integer", "null"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
+def test_given_options_when_sent_then_the_headers_are_there(api: RunningApp, path: str) -> None:
+    answer = api.client.options(path)
+
+    assert answer.status_code == 204
+    assert_stamped(answer)
+    assert "GET" in answer.headers["allow"]
+
+
+def test_given_every_documented_operation_when_called_by_nobody_then_it_is_refused_unless_public(
+    api: RunningApp,
+) -> None:
+    for path, methods in documented(api)["paths"].items():
+        for method, operation in methods.items():
+            answer = api.client.request(method, path.replace("{", "").replace("}", ""))
+            assert (answer.status_code == 401) is bool(operation["security"]), (method, path)
