@@ -1,11 +1,13 @@
 """The writer thread: everything the flow has ready becomes one DuckDB transaction, with the log offsets in it.
 
-While one transaction is written the next one gathers, so batches grow with the load. The flow waits when too much is
-gathered. A transaction that fails is tried again until it succeeds: its rows exist nowhere else but in the log.
+While one transaction is written the next one gathers, so batches grow with the load; transactions start at least
+``LEAST_INTERVAL_S`` apart, because each costs an fsync and about 10 ms however little is in it. The flow waits when too
+much is gathered. A transaction that fails is tried again until it succeeds: its rows exist nowhere else but in the log.
 """
 
 from collections.abc import Iterable
 from threading import Condition, Event, Thread
+from time import monotonic
 from typing import Final
 
 import msgspec
@@ -18,6 +20,8 @@ from store.clock import Clock
 from store.duck.writer import BatchWriter
 
 GATHERED_ENTRIES_LIMIT: Final = 8_192
+FULL_ENTRIES: Final = 1_024
+LEAST_INTERVAL_S: Final = 0.05
 _RETRY_S: Final = 1.0
 
 log = structlog.get_logger()
@@ -58,8 +62,11 @@ class Committer:
 
     def _run(self) -> None:
         while True:
+            began = monotonic()
             with self._changed:
                 self._changed.wait_for(lambda: self._gathered or self._closing)
+                pause = began + LEAST_INTERVAL_S - monotonic()
+                self._changed.wait_for(lambda: self._entries >= FULL_ENTRIES or self._closing, timeout=max(0.0, pause))
                 gathered, self._gathered, self._entries = self._gathered, [], 0
                 self._changed.notify_all()
             if not gathered:

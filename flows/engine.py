@@ -7,7 +7,8 @@ Stop    what the log holds is applied and committed, each changed shard is check
 import gc
 import sys
 from collections.abc import Callable
-from itertools import islice
+from itertools import count, groupby, islice
+from operator import itemgetter
 from threading import Event, Thread
 from time import monotonic
 from typing import Final
@@ -27,6 +28,7 @@ from flows.score_bank_events import score_bank_events
 from flows.shard_step import ShardStep, StepContext
 from store.checkpoints import Checkpoints
 from store.clock import Clock
+from store.duck.database import fold_wal
 from store.duck.writer import BatchWriter, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
@@ -35,6 +37,7 @@ from store.redis_log.reader import LogReader
 STATE_VERSION: Final = 1
 SWITCH_INTERVAL_S: Final = 0.0002
 _HOUSEKEEPING_S: Final = 5.0
+_CONTROL_TURNS: Final = 12
 _REPLAY_PAGE: Final = 2_048
 GC_THRESHOLDS: Final = (50_000, 50, 1_000_000)
 
@@ -137,14 +140,23 @@ class Engine:
             log.info("segments_replayed", shard=shard, after=after, upto=self.shards.applied_offset(shard))
 
     def _keep_house(self) -> None:
-        """Move committed entries into segments, and let Redis forget what segments and a checkpoint hold."""
+        """Round after round until the stop; what fails is tried again in the next one."""
         reader = LogReader(self._open_redis(), range(self.shards.count))
         segmenter = Segmenter(reader, self._segments)
-        while not self._stopped.wait(_HOUSEKEEPING_S):
-            for shard in range(self.shards.count):
-                try:
-                    segmenter.run_once(
-                        shard, self.shards.committed_offset(shard), self._checkpointer.written.get(shard, 0)
-                    )
-                except (ConnectionError, OSError) as error:
-                    log.warning("segmenting_failed", shard=shard, error=str(error))
+        for turn in count():
+            try:
+                if turn % _CONTROL_TURNS == 0:
+                    for tenant_id, entries in groupby(reader.control(), key=itemgetter(0)):
+                        self._segments.write_control(tenant_id, entries)
+                self._let_go(segmenter)
+                fold_wal(self._database)  # outside of any commit, which would wait for it
+            except (ConnectionError, OSError, duckdb.Error) as error:
+                log.warning("housekeeping_failed", error=str(error))
+            if self._stopped.wait(_HOUSEKEEPING_S):
+                return
+
+    def _let_go(self, segmenter: Segmenter) -> None:
+        """Move committed entries into segments, and let Redis forget what segments and a checkpoint hold."""
+        for shard in range(self.shards.count):
+            held = self._checkpointer.written.get(shard, 0)
+            segmenter.run_once(shard, self.shards.committed_offset(shard), held)
