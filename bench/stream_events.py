@@ -1,0 +1,227 @@
+"""Bank events for benchmarks: the same ones for the same seed, made one by one and never held in a list.
+
+Several rails, two events a transfer, a return now and then, and a little disorder: a few first events come behind
+younger ones. An entity mostly deals with a handful of counterparties. Amounts are log-normal.
+
+Unit    instants in microseconds
+"""
+
+import heapq
+from collections.abc import Iterator
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from features.instants import format_instant
+
+YEAR_START: Final = 1_767_225_600_000_000  # 2026-01-01
+RETURNED_ONE_IN: Final = 100
+LATE_ONE_IN: Final = 50
+LATE_BY_TRANSFERS: Final = 20
+SETTLED_AFTER_TRANSFERS: Final = 60
+_AMOUNTS: Final = 8_192
+_REGULARS: Final = 4
+
+_COMMON: Final[dict[str, Any]] = {
+    "is_incoming": False,
+    "is_on_us": False,
+    "currency_code": "USD",
+    "bank_account_id": "bacc_%(entity)s",
+    "account_number_id": "acno_%(entity)s",
+    "entity_id": "enti_%(entity)s",
+    "counterparty_id": "cpty_%(other)s",
+    "description": "invoice 4471",
+    "allow_overdraft": False,
+    "initiated_at": "%(created)s",
+    "submitted_at": None,
+    "settled_at": None,
+    "completed_at": None,
+    "returned_at": None,
+}
+_ACH: Final[dict[str, Any]] = {
+    **_COMMON,
+    "type": "%(ach_type)s",
+    "same_day": False,
+    "entry_class_code": "CCD",
+    "company_id": "1234567890",
+    "company_name": "HARBOR GOODS",
+    "company_entry_description": "INVOICE",
+    "receiver_name": "Party %(other)s",
+    "odfi_routing_number": "121145307",
+    "trace_number": "121145300000123",
+    "effective_on": "%(day)s",
+    "nsf_deadline": None,
+    "return_details": [],
+    "notification_of_changes": None,
+}
+_WIRE: Final[dict[str, Any]] = {
+    **_COMMON,
+    "originator_name": "Harbor Goods LLC",
+    "beneficiary_name": "Party %(other)s",
+    "beneficiary_account_number": "00004471%(other)s",
+    "creditor_agent_routing_number": "021000021",
+    "business_function_code": "CTR",
+    "imad": "20260114MMQFMP2K000123",
+}
+_CARD: Final[dict[str, Any]] = {
+    **{name: value for name, value in _COMMON.items() if name != "counterparty_id"},
+    "card_id": "card_%(entity)s",
+    "decision": "APPROVED",
+    "decision_reason": "APPROVED",
+    "network": "VISA",
+    "entry_mode": "ecommerce",
+    "merchant": {"id": "mrch_%(other)s", "name": "SHOP %(other)s", "category_code": "5816", "country_code": "US"},
+}
+_BOOK: Final[dict[str, Any]] = {
+    **{name: value for name, value in _COMMON.items() if name not in ("counterparty_id", "bank_account_id")},
+    "sender_bank_account_id": "bacc_%(entity)s",
+    "receiver_bank_account_id": "bacc_%(other)s",
+}
+
+
+def _template(kind: str, status: str, data: dict[str, Any]) -> str:
+    times = {"created_at": "%(created)s", "updated_at": "%(at)s"}
+    whole = {"id": "%(id)s", "status": status, "amount": "%(cents)s", **data, **times}
+    event = {"id": "evnt_%(event)s", "created_at": "%(at)s", "type": kind, "data": whole}
+    return msgspec.json.encode(event).decode().replace('"%(cents)s"', "%(cents)s")
+
+
+class _Life:
+    """A rail's events: first sight, second, and a return where the rail knows one. ``share`` is in percent."""
+
+    def __init__(
+        self,
+        share: int,
+        prefix: str,
+        data: dict[str, Any],
+        first: tuple[str, str],
+        second: tuple[str, str],
+        returned: str | None = None,
+    ) -> None:
+        self.share, self.prefix = share, prefix
+        self.first, self.second = _template(*first, data), _template(*second, data)
+        detail = {"return_code": "R01", "description": "Not sufficient funds", "created_at": "%(at)s"}
+        said = {**data, "returned_at": "%(at)s", "return_details": [detail]}
+        self.third = None if returned is None else _template(returned, "RETURNED", said)
+
+
+_OUT, _IN = "ach.outgoing_transfer", "ach.incoming_transfer"
+_LIVES: Final = (
+    _Life(55, "acht", _ACH, (f"{_OUT}.initiated", "INITIATED"), (f"{_OUT}.settled", "SETTLED"), f"{_OUT}.returned"),
+    _Life(
+        15,
+        "acht",
+        {**_ACH, "is_incoming": True},
+        (f"{_IN}.scheduled", "SCHEDULED"),
+        (f"{_IN}.settled", "SETTLED"),
+        f"{_IN}.returned",
+    ),
+    _Life(
+        8,
+        "wire",
+        _WIRE,
+        ("wire.outgoing_transfer.initiated", "INITIATED"),
+        ("wire.outgoing_transfer.completed", "COMPLETED"),
+    ),
+    _Life(
+        6,
+        "rttr",
+        _COMMON,
+        ("realtime.outgoing_transfer.initiated", "initiated"),
+        ("realtime.outgoing_transfer.completed", "completed"),
+    ),
+    _Life(4, "book", _BOOK, ("book.transfer.hold_created", "HOLD"), ("book.transfer.completed", "COMPLETED")),
+    _Life(12, "ctxn", _CARD, ("card.authorization.approved", "PENDING"), ("card.transaction.settled", "SETTLED")),
+)
+
+
+class Made(msgspec.Struct, frozen=True, gc=False):
+    """One event, and the transfer it is about. ``transfer`` counts from zero."""
+
+    transfer: int
+    transfer_id: str
+    at: int
+    body: bytes
+
+
+class Traffic:
+    """The events of one program. Times go up by ``step_us`` a transfer on average, from ``start_at`` on."""
+
+    def __init__(
+        self, name: str, *, entities: int, counterparties: int, start_at: int = YEAR_START, step_us: int = 1_000_000
+    ) -> None:
+        self.name, self.entities, self.counterparties = name, entities, counterparties
+        self._start_at, self._step_us = start_at, step_us
+        self._random = Random(name)
+        self._amounts = [int(self._random.lognormvariate(10, 1.2)) + 1 for _ in range(_AMOUNTS)]
+        self._lives = [life for life in _LIVES for _ in range(life.share)]
+
+    def introductions(self) -> Iterator[bytes]:
+        """Every entity and counterparty as the bank makes it known, before the first transfer."""
+        at = format_instant(self._start_at - 3_600_000_000)
+        for number in range(self.entities):
+            data = {
+                "id": f"enti_{self.name}_{number}",
+                "type": "PERSON",
+                "verification_status": "VERIFIED",
+                "is_high_risk": False,
+                "person_details": {"first_name": "Person", "last_name": str(number), "pep_status": "no"},
+                "last_screened_at": at,
+            }
+            yield _introduced(f"{self.name}_e{number}", "identity.created", data, at)
+        for number in range(self.counterparties):
+            named = {"id": f"cpty_{self.name}_{number}", "name": f"Party {self.name}_{number}"}
+            account = {"routing_number": "021000021", "account_number": f"88{number:08d}"}
+            yield _introduced(f"{self.name}_c{number}", "counterparty.created", {**named, **account}, at)
+
+    def events(self) -> Iterator[Made]:
+        """For ever; the caller takes as many as are needed."""
+        later: list[tuple[int, int, Made]] = []
+        made = 0
+        transfer = 0
+        while True:
+            for due, event in self._life_of(transfer):
+                heapq.heappush(later, (due, made, event))
+                made += 1
+            transfer += 1
+            while later and later[0][0] <= transfer:
+                yield heapq.heappop(later)[2]
+
+    def _life_of(self, transfer: int) -> Iterator[tuple[int, Made]]:
+        """The events of one transfer, each with the number of the transfer that it comes after."""
+        chance = self._random.random
+        pick = int(chance() * 1_000_000)
+        life = self._lives[pick % 100]
+        created_at = self._start_at + transfer * self._step_us + int(chance() * self._step_us)
+        entity = int(chance() * self.entities)
+        regular = entity * 7 + pick % _REGULARS if pick % 11 else int(chance() * self.counterparties)
+        transfer_id = f"{life.prefix}_{self.name}_{transfer:09d}"
+        created = format_instant(created_at)
+        said: dict[str, object] = {
+            "id": transfer_id,
+            "event": f"{self.name}_{transfer:09d}_1",
+            "entity": f"{self.name}_{entity}",
+            "other": f"{self.name}_{regular % self.counterparties}",
+            "cents": self._amounts[pick % _AMOUNTS],
+            "ach_type": "CREDIT" if pick % 3 else "DEBIT",
+            "created": created,
+            "at": created,
+            "day": created[:10],
+        }
+        late = 0 if pick % LATE_ONE_IN else 1 + pick % LATE_BY_TRANSFERS
+        yield transfer + late, Made(transfer, transfer_id, created_at, (life.first % said).encode())
+        lag = late + 1 + int(chance() * SETTLED_AFTER_TRANSFERS)
+        at = created_at + lag * self._step_us
+        said["event"], said["at"] = f"{self.name}_{transfer:09d}_2", format_instant(at)
+        yield transfer + lag, Made(transfer, transfer_id, at, (life.second % said).encode())
+        if life.third is not None and pick % RETURNED_ONE_IN == 0:
+            lag += 1 + int(chance() * SETTLED_AFTER_TRANSFERS)
+            at = created_at + lag * self._step_us
+            said["event"], said["at"] = f"{self.name}_{transfer:09d}_3", format_instant(at)
+            yield transfer + lag, Made(transfer, transfer_id, at, (life.third % said).encode())
+
+
+def _introduced(event_id: str, kind: str, data: dict[str, Any], at: str) -> bytes:
+    whole = {**data, "created_at": at, "updated_at": at}
+    return msgspec.json.encode({"id": f"evnt_{event_id}", "created_at": at, "type": kind, "data": whole})

@@ -1,0 +1,113 @@
+"""The engine over real stores in a directory of its own, without HTTP: what the stream benchmarks run on."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+import redis
+
+from bench.log_feed import Appender, Feed, feed_of
+from bench.stream_events import Traffic
+from features.log_entry import EntryKind
+from features.program import Program
+from features.state.shards import Shards
+from flows.engine import STATE_VERSION, Engine
+from store.checkpoints import Checkpoints
+from store.clock import SystemClock
+from store.data_dir import DEFAULT_SHARDS, DataDir
+from store.duck.database import open_database
+from store.lake.log_segments import LogSegments
+from store.redis_log.connect import connect_sync
+from store.redis_log.server import EmbeddedRedis
+
+PREFIX: Final = "clearhold-bench-"
+TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"
+_POLL_S: Final = 0.002
+
+
+class MarkedShards(Shards):
+    """Shards that remember when each commit was marked: (shard, offset, microseconds)."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.marks: list[tuple[int, int, int]] = []
+
+    def mark_committed(self, shard: int, offset: int) -> None:
+        super().mark_committed(shard, offset)
+        self.marks.append((shard, offset, time.time_ns() // 1_000))
+
+
+class Workbench:
+    """A data directory with Redis and DuckDB; removed when it is left."""
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opening:
+            path = Path(opening.enter_context(TemporaryDirectory(prefix=PREFIX)))
+            self.data_dir = opening.enter_context(DataDir.open(path))
+            server = EmbeddedRedis(path)
+            server.start()
+            opening.callback(server.stop)
+            self.socket = server.socket_path
+            self.redis: redis.Redis = opening.enter_context(closing(connect_sync(self.socket)))
+            self.database = opening.enter_context(closing(open_database(self.data_dir.duckdb_path)))
+            self._opened = opening.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._opened.close()
+
+    def engine(self, shards: Shards) -> Engine:
+        return Engine(
+            shards,
+            open_redis=lambda: connect_sync(self.socket),
+            database=self.database,
+            checkpoints=Checkpoints(self.data_dir.checkpoints_dir, format_version=STATE_VERSION),
+            segments=LogSegments(self.data_dir.lake_dir),
+            clock=SystemClock(),
+        )
+
+    def declare(self, feeds: Sequence[Feed], *, appended_at: int) -> None:
+        """The programs' own entries, which come before their events."""
+        bodies = [
+            msgspec.json.encode(Program(id=feed.program_id, tenant_id=TENANT, slug=feed.traffic.name, name="Bench"))
+            for feed in feeds
+        ]
+        Appender(self.redis).append(
+            [
+                (feed.shard, EntryKind.PROGRAM, feed.program_id, appended_at, body)
+                for feed, body in zip(feeds, bodies, strict=True)
+            ]
+        )
+
+
+def programs(count: int, *, entities: int, counterparties: int, start_at: int, step_us: int) -> list[Feed]:
+    """So many programs, each in a shard of its own as far as there are shards."""
+    taken: dict[int, Feed] = {}
+    for number in range(DEFAULT_SHARDS * 64):
+        traffic = Traffic(
+            f"p{number}", entities=entities, counterparties=counterparties, start_at=start_at, step_us=step_us
+        )
+        feed = feed_of(f"program-{number}", traffic, shards=DEFAULT_SHARDS)
+        taken.setdefault(feed.shard, feed)
+        if len(taken) == count:
+            break
+    return list(taken.values())
+
+
+def wait_until_caught_up(engine: Engine, *, within_s: float) -> None:
+    """Return when all that the log held at the engine's start is committed."""
+    deadline = time.monotonic() + within_s
+    while not engine.caught_up():
+        if engine.failure is not None:
+            raise SystemExit(f"The flow failed: {engine.failure}")
+        if time.monotonic() > deadline:
+            raise SystemExit(f"The log was not caught up with in {within_s:.0f} s.")
+        time.sleep(_POLL_S)
