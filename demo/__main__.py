@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.progress import Progress
 
 from api.client import ClearholdClient, RefusedError, UnreachableError
-from demo.bank import SimulatedBank
+from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
 from demo.clock import now_us
 from demo.runner import Runner
@@ -31,9 +31,12 @@ LINE_EVERY_S: Final = 5.0
 class Show:
     """One demo, from an empty directory to Ctrl-C."""
 
-    def __init__(self, folder: StageDir, *, port: int, seed: int, pace: float, seconds: float | None) -> None:
+    def __init__(
+        self, folder: StageDir, *, port: int, seed: int, pace: float, seconds: float | None, days: int
+    ) -> None:
         self.url = f"http://{HOST}:{port}"
         self._folder, self._port, self._seed, self._pace, self._seconds = folder, port, seed, pace, seconds
+        self._days = days
         self.console = Console()
 
     def play(self, *, keep: bool, leave: bool) -> None:
@@ -87,9 +90,11 @@ class Show:
         started = time.perf_counter()
         with Progress(console=self.console, disable=not self.console.is_terminal, transient=True) as progress:
             task = progress.add_task("months of history", total=None)
-            events = runner.load_history(
-                now_us(), lambda done, total: progress.update(task, completed=done, total=total)
-            )
+
+            def show(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            events = runner.load_history(now_us(), show, days=self._days)
         seconds = time.perf_counter() - started
         say(self.console, f"History: {events:,} events in {seconds:.1f} s ({events / seconds:,.0f} a second).\n")
 
@@ -144,6 +149,7 @@ def demo(
     data: Annotated[Path, typer.Option(help="The demo's directory.")] = Path(".demo"),
     keep: Annotated[bool, typer.Option("--keep", help="Go on with what an earlier demo left there.")] = False,
     seed: Annotated[int, typer.Option(help="Other people, other amounts; the same seed gives the same ones.")] = 1,
+    days: Annotated[int, typer.Option(min=1, max=400, help="How far back the history goes.")] = HISTORY_DAYS,
     pace: Annotated[float, typer.Option(min=0.1, max=200, help="Live transfers a second.")] = 2.0,
     seconds: Annotated[float | None, typer.Option(min=0, help="How long the live phase lasts.")] = None,
     leave: Annotated[bool, typer.Option("--exit", help="Stop the service after the live phase.")] = False,
@@ -151,7 +157,7 @@ def demo(
     """Start the service on a fresh data directory and move simulated money through it."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    show = Show(StageDir(data.absolute()), port=port, seed=seed, pace=pace, seconds=seconds)
+    show = Show(StageDir(data.absolute()), port=port, seed=seed, pace=pace, seconds=seconds, days=days)
     try:
         show.play(keep=keep, leave=leave)
     except KeyboardInterrupt:

@@ -21,6 +21,7 @@ DENIED_ON_DAY: Final = 60
 BUSY_TIMES: Final = 6
 MISCHIEF_IN: Final = 14
 ASKED_IN: Final = 9  # of those that can be asked about, which is about one in ten of all
+ASKED_FIRST: Final = 3
 LIVE_HASTE: Final = 21_600  # A day of the bank's waiting passes in four seconds.
 LIVE_GAP_US: Final = 2_000_000
 SHARE_OF_PROGRAM: Final = {PAYROLL: 0.3, REMITTANCE: 0.4}  # of the live moves; lending has the rest
@@ -40,11 +41,11 @@ class SimulatedBank:
         self._stories: deque[Story] = deque(mischief.EVERY_STORY)
         self._once: deque[Story] = deque(mischief.TOLD_ONCE if run == 1 else ())
         self._coming: deque[Move] = deque()
-        self._made = 0
+        self._made = self._askable = 0
 
-    def history(self, until: int) -> list[Delivery]:
-        """Every event of the months before ``until``, in the order in which they are delivered."""
-        first = until - HISTORY_DAYS * DAY_US
+    def history(self, until: int, *, days: int = HISTORY_DAYS) -> list[Delivery]:
+        """Every event of the days before ``until``, in the order in which they are delivered."""
+        first = until - days * DAY_US
         reporter = Reporter(self._rng, tag=f"{self._tag}h")
         told = [delivery for program in self.cast.values() for delivery in _founding(program, reporter, first)]
         told += _denial(self.cast[REMITTANCE], reporter, first)

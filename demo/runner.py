@@ -4,7 +4,10 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import Final
 
 import msgspec
@@ -12,7 +15,7 @@ import msgspec
 from api.client import ClearholdClient, Posted
 from api.event_pipe import EventPipe, Target
 from demo.asking import preflight_request
-from demo.bank import SimulatedBank
+from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
 from demo.clock import now_us
 from demo.lives import Delivery
@@ -23,6 +26,7 @@ from demo.watcher import Watcher
 
 IN_FLIGHT: Final = 64
 PROBED_IN: Final = 5
+PROGRESS_EVERY_S: Final = 0.1
 
 
 class Runner:
@@ -39,17 +43,20 @@ class Runner:
         self.last_ids: dict[str, str] = {}  # by program, the transfer that is new last in its history
         self._to_probe: set[str] = set()
 
-    def load_history(self, until: int, on_progress: Callable[[int, int], None]) -> int:
+    def load_history(self, until: int, on_progress: Callable[[int, int], None], *, days: int = HISTORY_DAYS) -> int:
         """Deliver the months before ``until``; answers the number of events."""
-        deliveries = self._bank.history(until)
+        deliveries = self._bank.history(until, days=days)
         self.last_ids = newest_transfers(deliveries)
         done = 0
-        for program, access in self._stage.programs.items():
-            target = Target(url=self._url, program_id=access.program_id, secret=access.secret)
-            mine = (delivery.body for delivery in deliveries if delivery.program == program)
-            for taken in _posted(target, mine, self._board):
-                done += taken
-                on_progress(done, len(deliveries))
+        with ThreadPoolExecutor(len(self._stage.programs)) as pool:
+            taken: SimpleQueue[int] = SimpleQueue()
+            posting = [pool.submit(self._load, program, deliveries, taken.put) for program in self._stage.programs]
+            while not all(one.done() for one in posting) or not taken.empty():
+                with suppress(Empty):
+                    done += taken.get(timeout=PROGRESS_EVERY_S)
+                    on_progress(done, len(deliveries))
+        for one in posting:
+            one.result()
         return len(deliveries)
 
     def live(self, *, transfers_per_second: float, until: float | None, between: Callable[[], None]) -> None:
@@ -73,6 +80,14 @@ class Runner:
         """Deliver what is still on its way, as if its time had come."""
         while self._coming:
             self._deliver(heapq.heappop(self._coming)[2])
+
+    def _load(self, program: str, deliveries: list[Delivery], on_taken: Callable[[int], None]) -> None:
+        """One program's history, in order over one connection."""
+        access = self._stage.programs[program]
+        target = Target(url=self._url, program_id=access.program_id, secret=access.secret)
+        mine = (delivery.body for delivery in deliveries if delivery.program == program)
+        for count in _posted(target, mine, self._board):
+            on_taken(count)
 
     def _ask(self, move: Move) -> None:
         program_id = self._stage.programs[move.program].program_id

@@ -3,8 +3,6 @@
 Errors  ``DemoError`` with one sentence, and the end of the service's own log where that says why
 """
 
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,6 +13,7 @@ from typing import Final, Self
 
 from api.client import ClearholdClient
 
+CHECKOUT: Final = Path(__file__).parent.parent
 HOST: Final = "127.0.0.1"
 READY_WITHIN_S: Final = 60.0
 STOPPED_WITHIN_S: Final = 20.0
@@ -27,12 +26,9 @@ class DemoError(Exception):
 
 
 def serve_command(data_dir: Path, port: int) -> list[str]:
-    """``clearhold serve`` of the same installation as this interpreter, else the one on the path."""
-    beside = Path(sys.executable).with_name("clearhold")
-    found = str(beside) if beside.exists() else shutil.which("clearhold")
-    if found is None:
-        raise DemoError("The clearhold command is not installed; run make setup first.")
-    return [found, "serve", "--data", str(data_dir), "--host", HOST, "--port", str(port)]
+    """``clearhold serve`` of this checkout, run by the interpreter that runs the demo."""
+    serve = [sys.executable, "-c", "from api.cli.main import main; main()", "serve"]
+    return [*serve, "--data", str(data_dir), "--host", HOST, "--port", str(port)]
 
 
 def require_free(port: int) -> None:
@@ -59,7 +55,7 @@ class Service:
         with self._log_path.open("wb") as log:
             # A session of its own: Ctrl-C is for the demo, which then stops the service in its own time.
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=os.environ
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=CHECKOUT
             )
         try:
             self._wait_until_ready()

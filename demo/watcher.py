@@ -25,14 +25,16 @@ NOT_FOUND: Final = 404
 
 
 class Watcher:
-    """A thread of its own, so that reading does not slow the bank down."""
+    """Two threads of its own: one looks at everything now and then, one follows single transfers as soon as they go."""
 
     def __init__(self, client: ClearholdClient, board: Board, programs: dict[str, Access]) -> None:
         self._client, self._board, self._programs = client, board, programs
         self._probes: deque[tuple[str, str, float]] = deque(maxlen=MAX_PROBES)
         self._seen_to: dict[str, str | None] = dict.fromkeys(programs)
         self._done = Event()
-        self._thread = Thread(target=self._run, name="watcher")
+        self._threads = [
+            Thread(target=self._guarded, args=(keep,)) for keep in (self._keep_looking, self._keep_probing)
+        ]
         self._trouble: str | None = None
 
     def await_scores(self, transfer_ids: dict[str, str], *, check: Callable[[], None]) -> None:
@@ -46,12 +48,14 @@ class Watcher:
                 time.sleep(PROBE_POLL_S)
 
     def start(self) -> None:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Stop after one last look."""
         self._done.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def require_well(self) -> None:
         if self._trouble is not None:
@@ -61,21 +65,25 @@ class Watcher:
         """Measure how long after ``posted_at`` (``time.perf_counter``) this transfer's score can be read."""
         self._probes.append((program, transfer_id, posted_at))
 
-    def _run(self) -> None:
+    def _keep_looking(self) -> None:
+        while not self._done.is_set():
+            self._look()
+            self._done.wait(POLL_S)
+        self._look()
+
+    def _keep_probing(self) -> None:
+        while not self._done.is_set() or self._probes:
+            if self._probes:
+                self._measure(*self._probes.popleft())
+            else:
+                self._done.wait(PROBE_POLL_S)
+
+    def _guarded(self, keep: Callable[[], None]) -> None:
         try:
-            while True:
-                last = self._done.is_set()
-                until = time.monotonic() + POLL_S
-                self._look()
-                while self._probes:
-                    self._measure(*self._probes.popleft())
-                if last:
-                    return
-                while time.monotonic() < until and not self._probes:
-                    if self._done.wait(PROBE_POLL_S):
-                        break
+            keep()
         except (RefusedError, UnreachableError) as error:
             self._trouble = f"Scores could not be read back: {error}"
+            self._done.set()
 
     def _look(self) -> None:
         for program, access in self._programs.items():

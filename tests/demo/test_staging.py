@@ -15,7 +15,7 @@ from demo.board import Board, percentile
 from demo.cast import cast_of
 from demo.lives import Delivery
 from demo.runner import Runner, newest_transfers
-from demo.service import DemoError, Service, require_free, serve_command
+from demo.service import DemoError, Service, require_free
 from demo.stage import Access, Stage, StageDir, set_up
 from demo.summary import directions, hold_lines, plain
 from demo.watcher import Watcher
@@ -114,14 +114,6 @@ def test_given_a_service_that_dies_at_start_when_entered_then_its_last_words_are
         Service(command, url=f"http://127.0.0.1:{a_free_port()}", log_path=tmp_path / "log"),
     ):
         pass
-
-
-def test_given_no_clearhold_when_serving_then_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.executable", "/nowhere/python")
-    monkeypatch.setenv("PATH", "/nowhere")
-
-    with pytest.raises(DemoError, match="make setup"):
-        serve_command(Path("x"), 8080)
 
 
 def test_given_an_admin_when_setting_up_then_the_tenant_and_three_programs_are_made() -> None:
