@@ -140,6 +140,7 @@ class AccountSnapshot(msgspec.Struct, frozen=True, gc=False):
     owner_id: str | None
     type: str | None
     status: str | None
+    updated_at: int | None
 
 
 EVENT_DECODER: Final = msgspec.json.Decoder(BankEvent)

@@ -81,4 +81,5 @@ def read_account(suffix: str, data: dict[str, Any]) -> AccountSnapshot | None:
         owner_id=text(owners[0]) if owners else text(data.get("entity_id")),
         type=word(data.get("type")),
         status=status,
+        updated_at=instant(data.get("updated_at")),
     )

@@ -8,21 +8,17 @@ from typing import NamedTuple
 
 from features.assess import Assessment, assess
 from features.bank.events import TransferSnapshot
-from features.bank.words import UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
+from features.bank.words import UNMOVED_STATUSES
 from features.outcomes import TransferRow
 from features.state.baseline import BaselineValues
-from features.state.measure import NOT_YET, Own, Subject, class_of
+from features.state.measure import NOT_YET, Subject, class_of
 from features.state.movement import move
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.records import (
-    CLASSES,
     TYPES,
     UNMEASURED,
     When,
-    baseline_of,
-    is_ach_debit,
-    is_originated,
     movement_of,
     parties_of,
     pinned,
@@ -30,6 +26,7 @@ from features.state.records import (
     scored,
     version_row,
 )
+from features.state.rescoring import account_changed, known_from, remember_change, score_again
 from features.state.returns import first_return, lift_return, merged_return, settle_return
 from features.state.transfer_table import TransferRecord
 
@@ -85,7 +82,7 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         actor,
         counterparty,
         counterparty is not None,
-        _account_changed(program, counterparty, at, own=0),
+        account_changed(program, counterparty, at, NOT_YET),
         NOT_YET,
     )
     program.baseline.advance(at)
@@ -147,7 +144,7 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
         counterparty=counterparty.index if counterparty is not None else -1,
         account=held.account if said.account_id is None else program.account_number(said.account_id),
         status=held.status if said.status is None else number(said.status),
-        country=held.country if said.country is None else number(said.country),
+        country=_country_said(program, held, said, counterparty),
         sec_code=held.sec_code if said.sec_code is None else number(said.sec_code),
         currency=number(said.currency),
         card_reason=held.card_reason if said.card_decision_reason is None else number(said.card_decision_reason),
@@ -157,20 +154,23 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
     old_actor, old_counterparty = parties_of(program, held)
     before = movement_of(held, old_actor, old_counterparty)
     after = movement_of(record, actor, counterparty)
+    known_at = known_from(program, row, when.event_at)
     if before != after:
-        move(program, before, after, known_at=when.event_at)
+        move(program, before, after, known_at=known_at)
     old_return = program.returned.get(row)
-    new_return = merged_return(old_return, said, own_at=held.at, event_at=when.event_at)
+    new_return = merged_return(old_return, said, own_at=held.at, event_at=known_at)
     old_returner, returner = returner_of(held, old_actor, old_counterparty), returner_of(record, actor, counterparty)
     if (old_return, old_returner) != (new_return, returner):
         if old_return is not None:
-            lift_return(program, old_returner, old_return, known_at=when.event_at)
+            lift_return(program, old_returner, old_return, known_at=known_at)
         if new_return is not None:
             program.returned[row] = new_return
-            settle_return(program, returner, new_return, known_at=when.event_at)
+            settle_return(program, returner, new_return, known_at=known_at)
+    if (before, old_return) != (after, new_return):
+        remember_change(program, row, (held, old_return), (record, new_return), known_at=known_at)
     assessment = None
     if old_return != new_return or _scored_on(held) != _scored_on(record):
-        assessment = _again(program, row, record)
+        assessment = score_again(program, row, record)
         record = scored(record, assessment, when)
     program.transfers.write(row, record)
     version = version_row(program, row, record, said, when)
@@ -179,53 +179,17 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
 
 def _older(program: ProgramState, row: int, held: TransferRecord, said: TransferSnapshot, when: When) -> Landed:
     """An older snapshot overwrites nothing; a return that the newer one does not mention is carried forward."""
-    state = first_return(said, own_at=held.at, event_at=when.event_at)
+    known_at = known_from(program, row, when.event_at)
+    state = first_return(said, own_at=held.at, event_at=known_at)
     if state is None or row in program.returned:
         return Landed("stale")
     program.returned[row] = state
-    settle_return(program, returner_of(held, *parties_of(program, held)), state, known_at=when.event_at)
-    assessment = _again(program, row, held)
+    settle_return(program, returner_of(held, *parties_of(program, held)), state, known_at=known_at)
+    remember_change(program, row, (held, None), (held, state), known_at=known_at)
+    assessment = score_again(program, row, held)
     record = scored(held, assessment, when)
     program.transfers.write(row, record)
     return Landed("stale", version_row(program, row, record, said, when), assessment, record.at)
-
-
-def _again(program: ProgramState, row: int, record: TransferRecord) -> Assessment:
-    """Score a known transfer at its own time, without counting what it put into the windows itself.
-
-    The program's baseline is the one of the first sight; the entity's and the counterparty's windows are taken again.
-    """
-    actor, counterparty = parties_of(program, record)
-    rail, direction = CLASSES[record.class_id]
-    returned = program.returned.get(row)
-    own = Own(
-        actor=actor,
-        counterparty=counterparty,
-        cents=record.cents,
-        moved=record.moved,
-        ach_debit=is_ach_debit(record),
-        originated=is_originated(record),
-        returned_at=None if returned is None or returned.undone or returned.code is None else returned.at,
-        unauthorized=returned is not None and returned.code in UNAUTHORIZED_RETURN_CODES,
-    )
-    word = program.words.word
-    subject = Subject(
-        rail,
-        direction,
-        TYPES[record.ach_type],
-        record.cents,
-        word(record.status),
-        word(record.country),
-        word(record.card_reason),
-        word(record.sec_code),
-        actor,
-        counterparty,
-        counterparty is not None,
-        _account_changed(program, counterparty, record.at, own=1 if record.moved else 0),
-        own,
-    )
-    declared = program.declared_at(record.at)
-    return assess(subject, program.series, declared, baseline_of(record), at=record.at)
 
 
 def _scored_on(record: TransferRecord) -> tuple[int, ...]:
@@ -241,9 +205,18 @@ def _parties_said(
     if said.entity_id is not None or (actor is None and said.account_id is not None):
         actor = program.actor_of(said.entity_id, said.account_id)
     named, learnt = _counterparty(program, said)
-    if named is None or (named.unlisted and counterparty is not None):
+    if named is None or (named.unlisted and counterparty is not None and not counterparty.unlisted):
         return actor, counterparty, False
     return actor, named, learnt
+
+
+def _country_said(
+    program: ProgramState, held: TransferRecord, said: TransferSnapshot, counterparty: Counterparty | None
+) -> int:
+    """The number of the country a newer snapshot names; another counterparty brings the one that is known of it."""
+    if said.country is None and counterparty is not None and counterparty.index != held.counterparty:
+        return program.words.number(counterparty.country)
+    return held.country if said.country is None else program.words.number(said.country)
 
 
 def _counterparty(program: ProgramState, said: TransferSnapshot) -> tuple[Counterparty | None, bool]:
@@ -264,10 +237,3 @@ def _counterparty(program: ProgramState, said: TransferSnapshot) -> tuple[Counte
         country=said.country,
     )
     return party, learnt
-
-
-def _account_changed(program: ProgramState, counterparty: Counterparty | None, at: int, *, own: int) -> bool:
-    """True for a first transfer to a name that was dealt with before under another account."""
-    if counterparty is None or counterparty.times.count_upto(at) > own:
-        return False
-    return program.counterparties.account_changed(counterparty.name, counterparty.routing, counterparty.last4, at=at)

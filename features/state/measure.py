@@ -201,9 +201,10 @@ def _structuring(subject: Subject, at: int, *, own_actor: int, own_party: int) -
 
 def _daily_average(amounts: AmountSeries, at: int, *, own_cents: int) -> int | None:
     """Cents of 30 days over the days of them that the program exists; None in its first week."""
-    if not amounts.times:
+    first_at = amounts.first(at)
+    if first_at is None:
         return None
-    age = at - amounts.times[0]
+    age = at - first_at
     if age < DAYS_7:
         return None
     cents = amounts.measure(at - DAYS_30, at)[1] - own_cents

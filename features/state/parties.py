@@ -63,7 +63,7 @@ class Actor:
     def learn(self, said: EntitySnapshot, *, known_at: int) -> EntityProfile | None:
         """Merge what an event says over what was known; None when a newer snapshot is already held."""
         order = said.updated_at if said.updated_at is not None else known_at
-        if self.profiles and order < self.profiles[-1][1]:
+        if self.profiles and (order, known_at) < (self.profiles[-1][1], self.profiles[-1][0]):
             return None
         known = self.profiles[-1][2] if self.profiles else UNKNOWN_PROFILE
         news = {field: value for field in _SAID if (value := getattr(said, field)) is not None}
@@ -173,7 +173,7 @@ class CounterpartyBook:
             return False
         named = party.name
         party.name, party.routing, party.last4, party.country = said
-        self._index(party, renamed=named != party.name)
+        self._index(party, named=named)
         return True
 
     def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
@@ -185,19 +185,26 @@ class CounterpartyBook:
                 return party
         return None
 
-    def account_changed(self, name: str | None, routing: str | None, last4: str | None, *, at: int) -> bool:
-        """True when somebody of that name was already dealt with under another account."""
+    def account_changed(
+        self, name: str | None, routing: str | None, last4: str | None, *, at: int, but: Counterparty | None = None
+    ) -> bool:
+        """True when somebody of that name was already dealt with under another account.
+
+        ``but`` is a counterparty one of whose transfers is the one in question, and does not count.
+        """
         if name is None:
             return False
         return any(
-            _differs(party, routing, last4) and party.times.count_upto(at) > 0
+            _differs(party, routing, last4) and party.times.count_upto(at) > (1 if party is but else 0)
             for party in self._by_name.get(folded(name), ())
         )
 
-    def _index(self, party: Counterparty, *, renamed: bool) -> None:
+    def _index(self, party: Counterparty, *, named: str | None) -> None:
         if party.routing and party.last4:
             self._by_account.setdefault((party.routing, party.last4), party)
-        if renamed and party.name:
+        if party.name and (named is None or folded(named) != folded(party.name)):
+            if named is not None and party in (former := self._by_name[folded(named)]):
+                former.remove(party)
             namesakes = self._by_name.setdefault(folded(party.name), [])
             if len(namesakes) < self.NAME_LIMIT:
                 namesakes.append(party)

@@ -18,7 +18,7 @@ from features.state.measure import Declared, ProgramSeries
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, CounterpartyBook
 from features.state.series import ALWAYS, EventTimes
-from features.state.transfer_table import ReturnState, TransferTable, Words
+from features.state.transfer_table import Counted, ReturnState, TransferTable, Words
 
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 
@@ -40,12 +40,14 @@ class ProgramState:
         self.originated = EventTimes()
         self.unauthorized = EventTimes()
         self.returned: dict[int, ReturnState] = {}
+        self.counted: dict[int, list[Counted]] = {}
         self.preflights = OpenPreflights()
         self.introduced: list[Actor] = []  # entities first heard of in a transfer since somebody last looked
         self._entities: dict[str, Actor] = {}
         self._accounts: dict[str, int] = {}
         self._account_actors: dict[str, Actor] = {}
         self._owners: dict[str, str] = {}
+        self._account_orders: dict[str, tuple[int, int]] = {}  # of the newest snapshot of each account
         self.series = ProgramSeries(self.baseline.amounts, self.originated, self.unauthorized)
 
     def declare(self, program: Program, *, at: int) -> None:
@@ -80,8 +82,14 @@ class ProgramState:
     def owner_of(self, account_id: str) -> str | None:
         return self._owners.get(account_id)
 
-    def own(self, account_id: str, entity_id: str) -> None:
-        self._owners[account_id] = entity_id
+    def own(self, account_id: str, entity_id: str | None, order: tuple[int, int]) -> bool:
+        """Take over an account's owner; an older snapshot only fills the gap, and is False."""
+        is_newest = order >= self._account_orders.get(account_id, order)
+        if is_newest:
+            self._account_orders[account_id] = order
+        if entity_id is not None and (is_newest or account_id not in self._owners):
+            self._owners[account_id] = entity_id
+        return is_newest
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
         """The entity, else the account's known owner, else the account itself; made when it is new."""
@@ -121,7 +129,8 @@ class ProgramState:
         yield "transfers", self.transfers.dump()
         yield "words", self.words.dump()
         yield "returned", [(row, *state) for row, state in self.returned.items()]
-        yield "accounts", (self.account_ids, self._owners)
+        yield "counted", list(self.counted.items())
+        yield "accounts", (self.account_ids, self._owners, self._account_orders)
         yield "preflights", self.preflights.dump()
         for actor in self.actors:
             yield "actor", actor.dump()
@@ -140,6 +149,7 @@ class ProgramState:
             "transfers": self.transfers.load,
             "words": self.words.load,
             "returned": self._load_returned,
+            "counted": self._load_counted,
             "accounts": self._load_accounts,
             "preflights": self.preflights.load,
             "actor": self._load_actor,
@@ -155,8 +165,15 @@ class ProgramState:
     def _load_returned(self, dumped: Any) -> None:
         self.returned = {row: ReturnState(*state) for row, *state in dumped}
 
+    def _load_counted(self, dumped: Any) -> None:
+        self.counted = {
+            row: [Counted._make((*held, None if state is None else ReturnState(*state))) for *held, state in history]
+            for row, history in dumped
+        }
+
     def _load_accounts(self, dumped: Any) -> None:
-        self.account_ids, self._owners = dumped
+        self.account_ids, self._owners, orders = dumped
+        self._account_orders = {account_id: (order[0], order[1]) for account_id, order in orders.items()}
         self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
 
     def _load_actor(self, dumped: Any) -> None:

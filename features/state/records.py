@@ -57,7 +57,7 @@ def movement_of(record: TransferRecord, actor: Actor | None, counterparty: Count
 
 def returner_of(record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None) -> Returner:
     debit = is_ach_debit(record)
-    return Returner(actor, counterparty, debit, debit and record.class_id == _ORIGINATED_CLASS)
+    return Returner(actor, counterparty, record.moved, debit, debit and record.class_id == _ORIGINATED_CLASS)
 
 
 def is_ach_debit(record: TransferRecord) -> bool:

@@ -19,6 +19,7 @@ class Returner(NamedTuple):
 
     actor: Actor | None
     counterparty: Counterparty | None
+    moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
     ach_debit: bool
     originated: bool
 
@@ -57,7 +58,7 @@ def lift_return(program: ProgramState, returner: Returner, state: ReturnState, *
 
 
 def _series_of(program: ProgramState, returner: Returner, state: ReturnState) -> list[EventTimes]:
-    if state.code is None or state.undone:
+    if not returner.moved or not state.counts:
         return []
     unauthorized = state.code in UNAUTHORIZED_RETURN_CODES
     found: list[EventTimes] = []

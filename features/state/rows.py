@@ -51,8 +51,9 @@ def learn_account(program: ProgramState, suffix: str, data: Data, raw: msgspec.R
     said = read_account(suffix, data)
     if said is None:
         return "unusable"
-    if said.owner_id is not None:
-        program.own(said.id, said.owner_id)
+    updated_at = said.updated_at if said.updated_at is not None else when.event_at
+    if not program.own(said.id, said.owner_id, (updated_at, when.event_at)):
+        return "stale"
     emit(
         AccountRow(
             program.tenant_id,

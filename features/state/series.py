@@ -10,6 +10,9 @@ Unit    instants in microseconds, amounts in cents; running sums wrap at 2^64, s
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from heapq import merge
 from typing import Any, Final
 
 import numpy as np
@@ -60,9 +63,17 @@ class EventTimes:
         return self.count(ALWAYS, upto)
 
     def previous(self, upto: int, *, skip: int) -> int | None:
-        """The instant of the newest fact at or before ``upto``, passing over ``skip`` of them."""
-        index = bisect_right(self.times, upto) - 1 - skip
-        return self.times[index] if index >= 0 else None
+        """The instant of the newest fact at or before ``upto``, as known then, passing over ``skip`` of them."""
+        index = bisect_right(self.times, upto) - 1
+        if self._revised_at > upto:
+            return self._nth((self.times[i] for i in range(index, -1, -1)), upto, skip, newest=True)
+        return self.times[index - skip] if index >= skip else None
+
+    def first(self, upto: int) -> int | None:
+        """The instant of the oldest fact at or before ``upto``, as known then."""
+        if self._revised_at > upto:
+            return self._nth(iter(self.times), upto, 0, newest=False)
+        return self.times[0] if self.times and self.times[0] <= upto else None
 
     def _insert(self, at: int) -> int:
         times = self.times
@@ -87,6 +98,22 @@ class EventTimes:
                 count -= count_change
                 cents -= cents_change
         return count, cents
+
+    def _nth(self, times: Iterator[int], upto: int, skip: int, *, newest: bool) -> int | None:
+        """Walk over the facts as they were known at ``upto``, from one end, and pass over ``skip`` of them."""
+        later = Counter[int]()
+        for known_at, at, count, _ in self._revisions or ():
+            if known_at > upto and at <= upto:
+                later[at] += count
+        missing = (at for at, count in later.items() for _ in range(-count))
+        for at in merge(times, sorted(missing, reverse=newest), reverse=newest):
+            if later[at] > 0:
+                later[at] -= 1  # it became known only later
+            elif skip:
+                skip -= 1
+            else:
+                return at
+        return None
 
     def dump(self) -> tuple[Any, ...]:
         return (self.times.tobytes(), self._revisions, self._revised_at)

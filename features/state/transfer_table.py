@@ -45,6 +45,23 @@ class ReturnState(NamedTuple):
     at: int
     undone: bool
 
+    @property
+    def counts(self) -> bool:
+        """True for a return with a code that still stands."""
+        return self.code is not None and not self.undone
+
+
+class Counted(NamedTuple):
+    """What a transfer puts into the windows from ``known_at`` on; kept of transfers that changed after first sight."""
+
+    known_at: int
+    cents: int
+    actor: int
+    counterparty: int
+    ach_type: int
+    moved: bool
+    returned: ReturnState | None
+
 
 _RECORD: Final = struct.Struct("<6q5i2H5H2BbB?")
 

@@ -1,4 +1,4 @@
-"""A second, naive reading of the definitions of the features: nothing is kept but the facts, and every field is counted anew.
+"""A second, naive reading of the features' definitions: only the facts are kept, and every field is counted anew.
 
 The facts of a transfer are timelines: what the log said of it, and the event time from which each word counts for the
 transfers around it. A vector is taken by walking over all transfers of the program and asking each what it was at
@@ -18,9 +18,9 @@ V = TypeVar("V")
 
 ALWAYS: Final = -(1 << 62)
 UNAUTHORIZED: Final = frozenset({"R05", "R07", "R10", "R11", "R29", "R51"})
-NOT_MOVED: Final = frozenset(
-    "REJECTED MANUAL_REVIEW_REJECTED FAILED BLOCKED DECLINED CANCELED CANCELLED STOPPED VOIDED EXPIRED".split()
-)
+FAILED: Final = frozenset({"REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"})
+CANCELED: Final = frozenset({"CANCELED", "CANCELLED", "STOPPED", "VOIDED", "EXPIRED"})
+NOT_MOVED: Final = FAILED | CANCELED
 THRESHOLDS: Final = (300_000, 1_000_000)
 BASELINE_CLASS_FLOOR: Final = 30
 BASELINE_FLOOR: Final = 5
@@ -130,13 +130,11 @@ class Oracle:
         program.events.add(event["id"])
         event_at = min(instant(event["created_at"]), entry.appended_at)
         family, data = event["type"].split(".")[0], event["data"]
-        if family == "identity":
-            return _learn_entity(program, data, event_at)
-        if family == "account":
-            return _learn_account(program, data, event_at)
-        if family == "counterparty":
-            return _learn_counterparty(program, data, event_at)
-        return _land(program, read_said(event["type"], data), event_at, entry.appended_at)
+        learners = {"identity": _learn_entity, "account": _learn_account, "counterparty": _learn_counterparty}
+        if family not in learners:
+            return _land(program, read_said(event["type"], data), event_at, entry.appended_at)
+        learners[family](program, data, event_at)
+        return None
 
 
 def instant(text: str) -> int:
@@ -155,15 +153,16 @@ def _learn_entity(program: Program, data: dict[str, Any], event_at: int) -> None
     if key < program.entity_keys.get(data["id"], (ALWAYS, ALWAYS)):
         return
     program.entity_keys[data["id"]] = key
-    screened = data["last_screened_at"]
-    program.profiles.setdefault(data["id"], []).append(
+    profiles = program.profiles.setdefault(data["id"], [])
+    screened = instant(data["last_screened_at"]) if data["last_screened_at"] is not None else None
+    profiles.append(
         Profile(
             event_at,
             data["verification_status"],
             data["person_details"]["pep_status"],
             data["is_high_risk"],
             data["requires_screening"],
-            instant(screened) if screened is not None else None,
+            profiles[-1].screened_at if screened is None and profiles else screened,
         )
     )
 

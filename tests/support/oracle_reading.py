@@ -100,6 +100,7 @@ def _other_side(rail: str, direction: str, data: dict[str, Any]) -> dict[str, An
     embedded = data.get("counterparty") or {}
     if rail == "ach":
         side["name"] = data.get("receiver_name" if outgoing else "company_name")
+        side["routing_number"] = None if outgoing else data.get("odfi_routing_number")
     elif rail in ("wire", "intl_wire"):
         who = "beneficiary" if outgoing else "originator"
         side["name"] = data.get(f"{who}_name")
