@@ -1,9 +1,17 @@
-"""Logs: one JSON object a line on standard error. No logger is ever handed a body, token, secret or signature."""
+"""Logs: one JSON object a line on standard error. No logger is ever handed a body, token, secret or signature.
+
+Tracebacks are written without the local variables of their frames, because a request's headers are among them.
+"""
 
 import logging
 import sys
+from typing import Final
 
 import structlog
+
+_TRACEBACKS: Final = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+)
 
 
 def configure_logs() -> None:
@@ -13,7 +21,7 @@ def configure_logs() -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.dict_tracebacks,
+            _TRACEBACKS,
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -23,7 +31,7 @@ def configure_logs() -> None:
     formatter = structlog.stdlib.ProcessorFormatter(
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.dict_tracebacks,
+            _TRACEBACKS,
             structlog.processors.JSONRenderer(),
         ],
         foreign_pre_chain=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True)],
