@@ -1,7 +1,7 @@
 """Instants: integer microseconds since the Unix epoch, UTC.
 
 Unit    microseconds, so that windows are exact and every platform agrees on them
-Errors  ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date
+Errors  ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date of the years 1 to 9999 in UTC
 """
 
 from datetime import UTC, datetime, timedelta
@@ -14,18 +14,23 @@ DAY_US: Final = 24 * HOUR_US
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _REMEMBERED: Final = 8_192
+_LONGEST: Final = 64
+_UNREAD: Final = -(2**63)
 _parsed: dict[str, int | None] = {}
 
 
 def parse_instant(text: str) -> int | None:
     """Read an RFC 3339 date-time, or a date as its UTC midnight; a date-time without an offset is taken as UTC."""
-    if text in _parsed:
-        return _parsed[text]
+    known = _parsed.get(text, _UNREAD)  # One look, because another thread may empty the memory at any time.
+    if known != _UNREAD:
+        return known
+    if len(text) > _LONGEST:
+        return None
     if len(_parsed) >= _REMEMBERED:
         _parsed.clear()
     try:
-        moment = datetime.fromisoformat(text)
-        at = instant_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        moment = datetime.fromisoformat(text.upper())
+        at = instant_of(moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         at = None
     _parsed[text] = at
