@@ -10,7 +10,8 @@ import msgspec
 
 from features.preflight import PreflightRecord
 
-_FIND: Final = "SELECT body FROM preflights WHERE tenant_id = ? AND id = ? LIMIT 1"
+# An append that was not confirmed may have left a record beside the one that was answered, which is the newer.
+_FIND: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'
 _MATCHED: Final = "SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? LIMIT 1"
 _IDEMPOTENT: Final = "SELECT id FROM preflights WHERE idempotency_key IS NOT NULL"
 _RECORD: Final = msgspec.json.Decoder(PreflightRecord)

@@ -277,3 +277,27 @@ def test_given_a_preflight_of_another_tenant_when_read_then_404(
 
     assert answer["programId"] == program["id"]
     assert_refused(read, 404, "Unknown pre-flight on this tenant.")
+
+
+def test_given_a_record_whose_answer_was_lost_when_the_key_is_used_again_then_the_answer_given_is_the_one_that_stays(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = api.appender.append
+
+    async def answer_lost(*entry: Any) -> int:
+        await append(*entry)
+        raise UnavailableError("The answer got lost.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(api.appender, "append", answer_lost)
+        assert_refused(ask(api, tenant, idempotencyKey="k", transfer=TRANSFER | {"amountCents": "1"}), 503)
+    given = ask(api, tenant, idempotencyKey="k")
+    api.catch_up()
+    api.restart()
+
+    again = ask(api, tenant, idempotencyKey="k")
+
+    assert (given.status_code, again.status_code) == (201, 200)
+    assert "idempotent-mismatch" not in again.headers
+    assert len(recorded(api)) == 2
+    assert program["slug"] == "payroll"
