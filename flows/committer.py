@@ -15,6 +15,7 @@ import structlog
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from features.state.shards import Shards
+from flows.publishing import Publisher
 from flows.results import ShardResults
 from store.clock import Clock
 from store.duck.writer import BatchWriter
@@ -30,8 +31,8 @@ log = structlog.get_logger()
 class Committer:
     """Takes results from the flow thread and commits them on its own."""
 
-    def __init__(self, writer: BatchWriter, shards: Shards, *, clock: Clock) -> None:
-        self._writer, self._shards, self._clock = writer, shards, clock
+    def __init__(self, writer: BatchWriter, shards: Shards, *, publisher: Publisher, clock: Clock) -> None:
+        self._writer, self._shards, self._publisher, self._clock = writer, shards, publisher, clock
         self._gathered: list[ShardResults] = []
         self._entries = 0
         self._changed = Condition()
@@ -91,6 +92,7 @@ class Committer:
             self.failure = None
             for shard, offset in offsets.items():
                 self._shards.mark_committed(shard, offset)
+            self._publisher.publish(gathered)
             return
 
 

@@ -23,6 +23,7 @@ from features.state.shards import Shards
 from flows.checkpointing import Checkpointer, load_state
 from flows.committer import Committer, RecordSink
 from flows.log_source import LogSource
+from flows.publishing import Publisher
 from flows.results import ShardChunk
 from flows.score_bank_events import score_bank_events
 from flows.shard_step import ShardStep, StepContext
@@ -32,6 +33,7 @@ from store.duck.database import fold_wal
 from store.duck.writer import BatchWriter, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
+from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 
 STATE_VERSION: Final = 1
@@ -77,7 +79,12 @@ class Engine:
         reader = LogReader(self._open_redis(), range(self.shards.count))
         self._targets = {shard: reader.tail(shard) for shard in range(self.shards.count)}
         self._checkpointer = Checkpointer(self.shards, self._checkpoints)
-        self._committer = Committer(BatchWriter(self._database), self.shards, clock=self._clock)
+        self._committer = Committer(
+            BatchWriter(self._database),
+            self.shards,
+            publisher=Publisher(HotViews(self._open_redis()), self.shards),
+            clock=self._clock,
+        )
         context = StepContext(self.shards, committed=committed, snapshots=self._checkpointer)
         self._committer.start()
         self._replay_segments(context)

@@ -1,0 +1,66 @@
+"""An engine over real stores in a temporary directory, and a bank that writes straight to its log."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import redis
+
+from features.log_entry import EntryKind, shard_of
+from features.state.shards import Shards
+from flows.engine import STATE_VERSION, Engine
+from store.checkpoints import Checkpoints
+from store.clock import SystemClock
+from store.duck.database import open_database
+from store.lake.log_segments import LogSegments
+from store.redis_log.keys import shard_key
+from tests.support.waiting import eventually
+
+SHARDS = 4
+APPENDED_AT = 1_790_000_000_000_000
+
+
+def append(client: redis.Redis, program_id: str, bodies: Iterable[bytes], kind: EntryKind = EntryKind.BANK) -> None:
+    """Put entries into the program's shard as the API would."""
+    pipeline = client.pipeline(transaction=False)
+    for body in bodies:
+        fields: Any = {"k": kind.value, "p": program_id, "t": APPENDED_AT, "b": body}
+        pipeline.xadd(shard_key(shard_of(program_id, SHARDS)), fields)
+    pipeline.execute()
+
+
+class EngineRoom:
+    """Where an engine can be started again and again on the same stores."""
+
+    def __init__(self, folder: Path, open_redis: Callable[[], redis.Redis]) -> None:
+        self.folder, self.open_redis = folder, open_redis
+
+    @contextmanager
+    def running(self) -> Iterator[Engine]:
+        """An engine that has caught up; stopped cleanly on leaving."""
+        with closing(open_database(self.folder / "clearhold.duckdb")) as database:
+            engine = Engine(
+                Shards(SHARDS),
+                open_redis=self.open_redis,
+                database=database,
+                checkpoints=Checkpoints(self.folder / "checkpoints", format_version=STATE_VERSION),
+                segments=LogSegments(self.folder / "lake"),
+                clock=SystemClock(),
+            )
+            engine.start()
+            eventually(engine.caught_up, within_s=20)
+            try:
+                yield engine
+            finally:
+                engine.stop(5.0)
+            assert engine.failure is None
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Read the tables while no engine runs."""
+        with closing(duckdb.connect(str(self.folder / "clearhold.duckdb"), read_only=True)) as connection:
+            return connection.execute(query).fetchall()
+
+    def checkpoints(self) -> list[Path]:
+        return sorted((self.folder / "checkpoints").glob("*.checkpoint"))

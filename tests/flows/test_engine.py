@@ -1,0 +1,183 @@
+"""The engine: from log to tables, over restarts, damaged checkpoints, a trimmed log and unreadable entries."""
+
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import msgspec
+import pytest
+import redis
+
+from demo.bank import SimulatedBank
+from features.log_entry import EntryKind, LogEntry, shard_of
+from features.program import Program
+from flows.log_source import LogPartition
+from flows.results import ShardChunk
+from store.lake.log_segments import LogSegments
+from store.lake.segmenter import Segmenter
+from store.redis_log.connect import connect_sync
+from store.redis_log.hot_views import HotViews
+from store.redis_log.reader import LogReader
+from store.redis_log.server import EmbeddedRedis
+from tests.flows.engine_room import SHARDS, EngineRoom, append
+
+PROGRAM = "3f0c8a52-0000-4000-8000-000000000001"
+OTHER = "3f0c8a52-0000-4000-8000-000000000002"
+SCORES = "SELECT id, score, score_band, score_n, score_confidence FROM transfers_latest ORDER BY program_id, id"
+VERSIONS = "SELECT program_id, id, status, score, bank_created_at FROM transfers ORDER BY ALL"
+VECTORS = (
+    "SELECT COLUMNS(c -> c NOT IN ('offset', 'scored_at', 'program_id', 'shard')) FROM transfer_features "
+    "WHERE program_id = '{}' ORDER BY transfer_id, taken_at, status, score"
+)
+
+
+@pytest.fixture
+def room(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis) -> EngineRoom:  # noqa: ARG001 - flushed
+    return EngineRoom(tmp_path, lambda: connect_sync(redis_server.socket_path))
+
+
+@pytest.fixture(scope="module")
+def history() -> list[bytes]:
+    return [told.body for told in SimulatedBank(3).history(1_780_000_000_000_000) if told.program == "lending"][:900]
+
+
+def declared(program_id: str) -> bytes:
+    return msgspec.json.encode(Program(id=program_id, tenant_id="t1", slug="p", name="P", declared_rails=("ach",)))
+
+
+def test_given_the_same_history_in_two_programs_when_applied_then_the_scores_are_the_same(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    for program_id in (PROGRAM, OTHER):
+        append(log_redis, program_id, [declared(program_id)], EntryKind.PROGRAM)
+        append(log_redis, program_id, history)
+
+    with room.running():
+        pass
+
+    scores = room.rows(SCORES)
+    assert len(scores) > 200
+    assert scores[: len(scores) // 2] == scores[len(scores) // 2 :]
+    assert room.rows(VECTORS.format(PROGRAM)) == room.rows(VECTORS.format(OTHER))
+
+
+def test_given_restarts_between_the_events_then_the_record_is_that_of_one_run(
+    tmp_path: Path, room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    append(log_redis, PROGRAM, history)
+    with room.running():
+        pass
+    at_once, vectors = room.rows(VERSIONS), room.rows(VECTORS.format(PROGRAM))
+    log_redis.flushall()
+    in_parts = EngineRoom(tmp_path / "parts", room.open_redis)
+    in_parts.folder.mkdir()
+
+    for start in range(0, len(history), 200):
+        append(log_redis, PROGRAM, history[start : start + 200])
+        with in_parts.running():
+            pass
+
+    assert in_parts.rows(VERSIONS) == at_once
+    assert in_parts.rows(VECTORS.format(PROGRAM)) == vectors
+
+
+def test_given_a_damaged_checkpoint_when_started_then_the_log_is_replayed_and_nothing_is_doubled(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    append(log_redis, PROGRAM, history[:400])
+    with room.running():
+        pass
+    before = room.rows(VERSIONS)
+    for checkpoint in room.checkpoints():
+        checkpoint.write_bytes(checkpoint.read_bytes()[:-50])
+
+    append(log_redis, PROGRAM, history[400:])
+    with room.running():
+        pass
+
+    after = room.rows(VERSIONS)
+    assert len(after) == len(set(room.rows('SELECT shard, "offset" FROM transfers')))
+    assert set(before) < set(after)
+
+
+def test_given_a_log_trimmed_behind_its_segments_when_no_checkpoint_is_left_then_the_segments_are_replayed(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    append(log_redis, PROGRAM, history[:500])
+    with room.running() as engine:
+        shard = shard_of(PROGRAM, SHARDS)
+        committed = engine.shards.committed_offset(shard)
+    segmenter = Segmenter(LogReader(log_redis, range(SHARDS)), LogSegments(room.folder / "lake"), linger_ms=0)
+    assert segmenter.run_once(shard, committed, committed) == 500
+    for checkpoint in room.checkpoints():
+        checkpoint.unlink()
+
+    append(log_redis, PROGRAM, history[500:])
+    with room.running() as engine:
+        events = engine.shards.state(shard).programs[PROGRAM].events
+        assert len(events) == len({msgspec.json.decode(body)["id"] for body in history})
+
+    assert room.rows("SELECT count(*) FROM bank_events") == [(len(history),)]
+
+
+def test_given_entries_that_cannot_be_read_then_they_are_set_aside_and_the_others_go_on(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    append(log_redis, PROGRAM, [b"no json", *history[:100], b'{"id":"e","type":"t","created_at":"never"}'])
+    append(log_redis, PROGRAM, [b"{}"], EntryKind.PREFLIGHT)
+
+    with room.running():
+        pass
+
+    assert [kind for (kind,) in room.rows('SELECT kind FROM quarantine ORDER BY "offset"')] == [
+        "bank",
+        "bank",
+        "preflight",
+    ]
+    assert room.rows("SELECT count(*) FROM bank_events") == [(100,)]
+
+
+def test_given_scored_transfers_then_the_views_show_them(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    append(log_redis, PROGRAM, [declared(PROGRAM)], EntryKind.PROGRAM)
+    append(log_redis, PROGRAM, history)
+
+    with room.running():
+        pass
+
+    views = HotViews(log_redis)
+    view = views.program(PROGRAM)
+    (count,) = room.rows("SELECT count(DISTINCT id) FROM transfers")[0]
+    assert view is not None
+    assert view.transfers == count
+    newest = views.live("t1", newest=5)
+    assert len(newest) == 5
+    assert {score.program_id for score in newest} == {PROGRAM}
+
+
+class _GoneThenBack:
+    """A log that is out of reach for a moment."""
+
+    def __init__(self, entries: list[LogEntry]) -> None:
+        self._answers: list[Any] = [ConnectionError("gone"), [(0, entries)], []]
+
+    def read(self, *_: object, **__: object) -> list[tuple[int, list[LogEntry]]]:
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        found: list[tuple[int, list[LogEntry]]] = answer
+        return found
+
+
+def test_given_a_log_out_of_reach_when_it_is_back_then_reading_goes_on_and_draining_ends_the_flow() -> None:
+    entry = LogEntry(shard=0, offset=7, kind="tick", program_id="", appended_at=1, body=b"")
+    stopping, draining = Event(), Event()
+    reader: Any = _GoneThenBack([entry])
+    partition = LogPartition(reader, {0: 0}, draining=draining, stopping=stopping)
+
+    assert list(partition.next_batch()) == []
+    assert list(partition.next_batch()) == [ShardChunk(0, [entry])]
+    draining.set()
+    with pytest.raises(StopIteration):
+        partition.next_batch()
