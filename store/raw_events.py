@@ -5,7 +5,7 @@ from store.redis_log.reader import LogReader
 
 
 class RawEvents:
-    """Safe to use from several threads."""
+    """Safe to use from several threads: neither part keeps anything from one call to the next."""
 
     def __init__(self, reader: LogReader, segments: LogSegments) -> None:
         self._reader, self._segments = reader, segments
