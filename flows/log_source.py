@@ -1,7 +1,8 @@
 """Source of the flow: the shards of the ingest log, from where their checkpoints end.
 
 Every worker reads the shards that are its own (shard modulo workers). A read takes more entries the fewer shards are
-busy, so a batch stays about the same size. Reading waits in Redis for the first entry, without holding anything up.
+busy, so a batch stays about the same size. Reading waits in Redis for the first entry, without holding anything up; when
+entries trickle in, a short rest between reads takes several at once and leaves the processor to those who bring them.
 """
 
 import time
@@ -20,6 +21,8 @@ BATCH_ENTRIES: Final = 2_048
 _LEAST_PER_SHARD: Final = 64
 _BLOCK_MS: Final = 50
 _RETRY_S: Final = 0.1
+_FEW_ENTRIES: Final = 64
+_GATHER_S: Final = 0.005
 
 log = structlog.get_logger()
 
@@ -46,9 +49,12 @@ class LogPartition(StatelessSourcePartition[ShardChunk]):
         self._reader, self._after = reader, after
         self._draining, self._stopping = draining, stopping
         self._busy = 1
+        self._few = False
 
     def next_batch(self) -> Iterable[ShardChunk]:
         draining = self._draining.is_set()
+        if self._few and not draining:
+            time.sleep(_GATHER_S)
         if self._stopping.is_set():
             raise StopIteration
         count = max(_LEAST_PER_SHARD, BATCH_ENTRIES // self._busy)
@@ -61,6 +67,7 @@ class LogPartition(StatelessSourcePartition[ShardChunk]):
         if draining and not found:
             raise StopIteration
         self._busy = max(1, len(found))
+        self._few = 0 < sum(len(entries) for _, entries in found) < _FEW_ENTRIES
         return [self._chunk(shard, entries) for shard, entries in found]
 
     def _chunk(self, shard: int, entries: list[LogEntry]) -> ShardChunk:
