@@ -7,6 +7,7 @@ repeated keys, NUL characters, and rules between fields.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar
 
@@ -95,34 +96,43 @@ class Shape(Generic[S]):
 
 def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
     """The plain value, with repeated keys and NUL characters as failures: every parser lets both pass."""
-    repeated: list[str] = []
+    repeated: list[tuple[dict[str, Any], list[str]]] = []
 
     def closed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            names = [name for name, _ in pairs]
-            repeated.extend(name for name in found if names.count(name) > 1)
+            counts = Counter(name for name, _ in pairs)
+            repeated.append((found, [name for name, count in counts.items() if count > 1]))
         return found
 
     plain = json.loads(raw.decode(), object_pairs_hook=closed)
-    failures = [Failure(path_of([name]), "must not be repeated") for name in repeated]
+    failures = list(_repeats(plain, [], {id(found): names for found, names in repeated})) if repeated else []
     if _ESCAPED_NUL in raw:
         failures += _nuls(plain, [])
     return plain, failures
 
 
+def _repeats(value: Any, path: list[str | int], names_of: Mapping[int, list[str]]) -> Iterator[Failure]:
+    """The keys repeated in an object, which is known by its ``id``, under the object's own path."""
+    if isinstance(value, dict):
+        yield from (Failure(path_of([*path, name]), "must not be repeated") for name in names_of.get(id(value), ()))
+    for key, item in _items(value):
+        yield from _repeats(item, [*path, key], names_of)
+
+
 def _nuls(value: Any, path: list[str | int]) -> Iterator[Failure]:
     if isinstance(value, str) and "\x00" in value:
         yield Failure(path_of(path), "must not have NUL characters")
-    items: Iterable[tuple[str | int, Any]] = ()
-    if isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, list):
-        items = enumerate(value)
-    for key, item in items:
+    for key, item in _items(value):
         if isinstance(key, str) and "\x00" in key:
             yield Failure(path_of([*path, key]), "must not have NUL characters")
         yield from _nuls(item, [*path, key])
+
+
+def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def _kind_of(schema: Mapping[str, Any]) -> str | None:
