@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from store.redis_log.server import EmbeddedRedis
-from tests.api.harness import RunningApp
+from tests.support.running_app import RunningApp
 
 
 @pytest.fixture

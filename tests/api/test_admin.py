@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.harness import RunningApp, assert_refused, assert_stamped
+from tests.support.running_app import RunningApp, assert_refused, assert_stamped
 
 
 def test_given_a_tenant_when_created_then_its_token_is_shown_once(api: RunningApp) -> None:

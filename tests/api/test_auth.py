@@ -7,7 +7,7 @@ import pytest
 
 from api.auth import operator_of
 from features.errors import InvalidRequestError
-from tests.api.harness import ADMIN_TOKEN, RunningApp, assert_refused, assert_stamped
+from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused, assert_stamped
 
 PATHS = ("/api/programs", "/api/transfers", "/api/transfers/t", "/api/preflight/x", "/api/programs/x")
 

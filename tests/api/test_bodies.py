@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from api.operation import PREFLIGHT_BODY_LIMIT
-from tests.api.harness import RunningApp, assert_refused
+from tests.support.running_app import RunningApp, assert_refused
 
 PATH: Final = "/api/preflight"
 TRANSFER: Final[dict[str, Any]] = {"rail": "ach", "direction": "outgoing", "amountCents": "12500"}

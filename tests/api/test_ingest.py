@@ -11,7 +11,7 @@ from msgspec import json
 from api.ingest.service import read_envelope
 from features.errors import InvalidRequestError, UnavailableError
 from features.log_entry import EntryKind
-from tests.api.harness import RunningApp, assert_refused, assert_stamped, signature
+from tests.support.running_app import RunningApp, assert_refused, assert_stamped, signature
 
 VECTOR_SECRET: Final = "whsec_inbound_test"
 VECTOR_BODY: Final = (

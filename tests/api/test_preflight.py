@@ -13,8 +13,8 @@ from api.preflight.service import STATE_BEHIND_AFTER_US
 from features.errors import UnavailableError
 from features.log_entry import EntryKind
 from features.preflight import PreflightRecord
-from tests.api.harness import RunningApp, assert_refused
 from tests.api.test_ingest import an_event
+from tests.support.running_app import RunningApp, assert_refused
 
 TRANSFER: Final[dict[str, Any]] = {
     "rail": "ach",

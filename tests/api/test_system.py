@@ -7,7 +7,7 @@ from litestar.routes import HTTPRoute
 
 from api.openapi import wire_path
 from api.operation import OPT, Access
-from tests.api.harness import RunningApp, assert_stamped
+from tests.support.running_app import RunningApp, assert_stamped
 
 
 def documented(api: RunningApp) -> dict[str, Any]:

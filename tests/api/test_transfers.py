@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from tests.api.harness import RunningApp, assert_refused
+from tests.support.running_app import RunningApp, assert_refused
 
 RAW = {"routing_number": "121145307", "account_number": "000123456789", "images": ["front"]}
 
