@@ -1,8 +1,8 @@
 """Source of the flow: the shards of the ingest log, from where their checkpoints end.
 
 Every worker reads the shards that are its own (shard modulo workers). A read takes more entries the fewer shards are
-busy, so a batch stays about the same size. Reading waits in Redis for the first entry, without holding anything up; when
-entries trickle in, a short rest between reads takes several at once and leaves the processor to those who bring them.
+busy, so a batch stays about the same size. Reading waits in Redis for the first entry, without holding anything up;
+when entries trickle in, a short rest between reads takes several at once and leaves the processor to who brings them.
 """
 
 import time
