@@ -1,0 +1,148 @@
+"""The state against the naive oracle, on streams in which everything that can happen to a transfer happens."""
+
+from random import Random
+from typing import Any, Final
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from features.log_entry import LogEntry
+from features.outcomes import QuarantineRow
+from features.reason import Reason
+from features.scorers import trs_v1
+from features.state.shard import ShardState
+from features.vector import FeatureVector, TransferFeaturesRow
+from tests.features.streams import WIDTH, stream_of, streams
+from tests.support.oracle import Expected, Oracle
+
+QUANTILES: Final = ("program_median_cents", "program_p95_cents")
+SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+
+
+def rows_of(state: ShardState, entries: list[LogEntry]) -> list[msgspec.Struct]:
+    rows: list[msgspec.Struct] = []
+    for entry in entries:
+        state.apply(entry, rows.append)
+    return rows
+
+
+def disagreements(entries: list[LogEntry]) -> list[str]:
+    """The first entry's differences between state and oracle, one line each; empty when they agree throughout."""
+    state, oracle = ShardState(0), Oracle()
+    for entry in entries:
+        rows = rows_of(state, [entry])
+        found = [f"set aside: {row.error}" for row in rows if isinstance(row, QuarantineRow)]
+        scorings = [row for row in rows if isinstance(row, TransferFeaturesRow)]
+        found += differences(entry, scorings, oracle.apply(entry))
+        if found:
+            return found
+    return []
+
+
+def differences(entry: LogEntry, got: list[TransferFeaturesRow], expected: Expected | None) -> list[str]:
+    """What one entry led to against what it must lead to."""
+    if len(got) != (expected is not None):
+        return [f"{len(got)} scorings, expected {expected}; {entry.body!r}"]
+    if expected is None:
+        return []
+    row = got[0]
+    score = trs_v1.score(row.vector, degraded=expected.degraded)
+    mine = _fields(row.vector) | {
+        "transfer": row.transfer_id,
+        "taken_at": row.taken_at,
+        "degraded": row.degraded,
+        "score": row.score,
+        "n": row.n,
+    }
+    theirs = _fields(expected.vector) | {
+        "transfer": expected.transfer_id,
+        "taken_at": expected.taken_at,
+        "degraded": expected.degraded,
+        "score": score.value,
+        "n": score.n,
+    }
+    return [
+        f"{row.transfer_id}.{name}: {mine[name]} is not {theirs[name]}"
+        for name in theirs
+        if not _same(name, mine[name], theirs[name])
+    ]
+
+
+def _fields(vector: FeatureVector) -> dict[str, Any]:
+    return {name: getattr(vector, name) for name in vector.__struct_fields__}
+
+
+def _same(name: str, mine: Any, exact: Any) -> bool:
+    if name not in QUANTILES or mine is None or exact is None:
+        return bool(mine == exact)
+    return bool(abs(mine - exact) * 200 <= exact)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=60, least=10))
+def test_given_a_random_stream_when_it_is_applied_then_every_vector_is_the_oracles(entries: list[LogEntry]) -> None:
+    found = disagreements(entries)
+
+    assert not found, found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_given_a_long_stream_when_it_is_applied_then_every_vector_is_the_oracles(seed: int) -> None:
+    chance = Random(seed)
+    entries = stream_of([chance.randbytes(WIDTH) for _ in range(300)])
+
+    found = disagreements(entries)
+
+    assert not found, found
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=50, least=5), cuts=st.lists(st.integers(0, 100), max_size=4))
+def test_given_a_stream_when_the_state_is_dumped_and_loaded_in_between_then_nothing_differs(
+    entries: list[LogEntry], cuts: list[int]
+) -> None:
+    straight = ShardState(0)
+    expected = rows_of(straight, entries)
+
+    resumed, rows, start = ShardState(0), [], 0
+    for cut in [*sorted(len(entries) * cut // 100 for cut in cuts), len(entries)]:
+        rows += rows_of(resumed, entries[start:cut])
+        resumed, start = ShardState.loaded(iter(list(resumed.dump()))), cut
+
+    assert rows == expected
+    assert list(resumed.dump()) == list(straight.dump())
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(happenings=st.lists(st.binary(min_size=WIDTH, max_size=WIDTH), min_size=5, max_size=40))
+def test_given_two_programs_with_the_same_stream_when_both_are_scored_then_they_get_the_same(
+    happenings: list[bytes],
+) -> None:
+    state = ShardState(0)
+    rows: dict[str, list[msgspec.Struct]] = {"prg_1": [], "prg_2": []}
+    for pair in zip(*(stream_of(happenings, program_id=program_id) for program_id in rows), strict=True):
+        for entry in pair:
+            rows[entry.program_id] += rows_of(state, [entry])
+
+    first, second = (
+        [
+            (row.transfer_id, row.vector, row.score, row.band, row.n, row.confidence, row.hard, row.reasons)
+            for row in rows[program_id]
+            if isinstance(row, TransferFeaturesRow)
+        ]
+        for program_id in rows
+    )
+
+    assert first == second
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=50, least=5))
+def test_given_a_random_stream_when_it_is_scored_then_the_reasons_add_up_to_the_score(entries: list[LogEntry]) -> None:
+    for row in rows_of(ShardState(0), entries):
+        if isinstance(row, TransferFeaturesRow):
+            reasons = msgspec.json.decode(row.reasons, type=list[Reason])
+            assert row.score is None or sum(reason.weight for reason in reasons) == row.score
+            assert row.hard == any(reason.hard for reason in reasons)
