@@ -8,10 +8,11 @@ Window  (t - 90 d, t]. In order, a tail cursor takes each amount in and out once
 """
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from features.instants import DAY_US
 from features.state.histogram import Histogram, bucket_of, middle_of, rank_of
@@ -22,7 +23,7 @@ CLASS_FLOOR: Final = 30
 FLOOR: Final = 5
 _MEDIAN_PERCENT: Final = 50
 _P95_PERCENT: Final = 95
-_BUCKETS: Final = 8_192
+_FEW: Final = 256
 
 Counts = dict[int, int]
 
@@ -52,7 +53,7 @@ class Baseline:
         self._first = 0  # index of the oldest amount inside the cursor's window
         self._at = ALWAYS  # the instant the cursor's window ends at
         self._revised: list[tuple[int, int, int, int, int]] = []  # known at, instant, change, bucket, class
-        self._memo: tuple[tuple[int, int, int, int, int], BaselineValues] | None = None
+        self._memo: tuple[tuple[int, int, int, int], BaselineValues] | None = None
 
     def advance(self, at: int) -> None:
         """Move the cursor's window up to ``at``; never back."""
@@ -76,7 +77,7 @@ class Baseline:
         else:
             self._count(bucket, class_id, 1)
         if known_at is not None:
-            self._revised.append((known_at, at, 1, bucket, class_id))
+            insort(self._revised, (known_at, at, 1, bucket, class_id))
         self._memo = None
 
     def remove(self, at: int, cents: int, class_id: int, *, known_at: int) -> None:
@@ -85,14 +86,14 @@ class Baseline:
         if index is None:
             return
         self.amounts.remove_at(index, cents)
-        self.amounts._revise(known_at, at, -1, -cents)  # noqa: SLF001 - one class in two halves
+        self.amounts.revise(known_at, at, -1, -cents)
         del self._buckets[index]
         del self._classes[index]
         if index < self._first:
             self._first -= 1
         else:
             self._count(bucket, class_id, -1)
-        self._revised.append((known_at, at, -1, bucket, class_id))
+        insort(self._revised, (known_at, at, -1, bucket, class_id))
         self._memo = None
 
     def measure(self, at: int, class_id: int) -> BaselineValues:
@@ -100,45 +101,49 @@ class Baseline:
         times = self.amounts.times
         first = bisect_right(times, at - WINDOW_US)
         last = len(times) if not times or times[-1] <= at else bisect_right(times, at)
-        if first == self._first and last == len(times) and not self._revised_after(at):
-            return self._read(self._by_class.get(class_id), self._all, {}, {})
-        key = (first, last, len(times), class_id, len(self._revised) if self._revised_after(at) else 0)
-        if self._memo is not None and self._memo[0] == key and not self._revised_after(at):
+        if self.amounts.revised_at <= at:
+            if first == self._first and last == len(times):
+                return self._read(class_id, {}, {})
+            key = (first, last, len(times), class_id)
+            if self._memo is None or self._memo[0] != key:
+                self._memo = (key, self._read(class_id, *self._difference(first, last, class_id)))
             return self._memo[1]
         of_class, of_all = self._difference(first, last, class_id)
-        for known_at, fact_at, change, bucket, fact_class in self._revised:
-            if known_at > at and at - WINDOW_US < fact_at <= at:
+        for known_at, fact_at, change, bucket, fact_class in reversed(self._revised):
+            if known_at <= at:
+                break
+            if at - WINDOW_US < fact_at <= at:
                 of_all[bucket] = of_all.get(bucket, 0) - change
                 if fact_class == class_id:
                     of_class[bucket] = of_class.get(bucket, 0) - change
-        values = self._read(self._by_class.get(class_id), self._all, of_class, of_all)
-        self._memo = (key, values)
-        return values
-
-    def _revised_after(self, at: int) -> bool:
-        return self.amounts._revised_at > at  # noqa: SLF001 - one class in two halves
+        return self._read(class_id, of_class, of_all)
 
     def _difference(self, first: int, last: int, class_id: int) -> tuple[Counts, Counts]:
-        """What turns the cursor's histograms into those of [first, last)."""
-        net = np.zeros(_BUCKETS, dtype=np.int64)
-        net_of_class = np.zeros(_BUCKETS, dtype=np.int64)
-        buckets, classes = np.frombuffer(self._buckets, np.uint16), np.frombuffer(self._classes, np.uint8)
-        for start, stop, sign in ((self._first, first, -1), (first, self._first, 1), (last, len(buckets), -1)):
-            if start < stop:
-                part = buckets[start:stop]
-                net += sign * np.bincount(part, minlength=_BUCKETS)
-                net_of_class += sign * np.bincount(part[classes[start:stop] == class_id], minlength=_BUCKETS)
-        return (
-            {int(bucket): int(net_of_class[bucket]) for bucket in np.flatnonzero(net_of_class)},
-            {int(bucket): int(net[bucket]) for bucket in np.flatnonzero(net)},
-        )
+        """What turns the cursor's histograms into those of [first, last): of the class, and of all."""
+        of_class: Counts = {}
+        of_all: Counts = {}
+        for start, stop, sign in ((self._first, first, -1), (first, self._first, 1), (last, len(self._buckets), -1)):
+            if stop - start <= _FEW:
+                for index in range(start, stop):
+                    bucket = self._buckets[index]
+                    of_all[bucket] = of_all.get(bucket, 0) + sign
+                    if self._classes[index] == class_id:
+                        of_class[bucket] = of_class.get(bucket, 0) + sign
+                continue
+            buckets = np.frombuffer(self._buckets, np.uint16)[start:stop]
+            classes = np.frombuffer(self._classes, np.uint8)[start:stop]
+            _tally(of_all, buckets, sign)
+            _tally(of_class, buckets[classes == class_id], sign)
+        return of_class, of_all
 
-    def _read(self, by_class: Histogram | None, overall: Histogram, of_class: Counts, of_all: Counts) -> BaselineValues:
-        class_n = (by_class.n if by_class else 0) + sum(of_class.values())
-        if class_n >= CLASS_FLOOR:
-            return _values(by_class or Histogram(), class_n, of_class)
-        n = overall.n + sum(of_all.values())
-        return _values(overall, n, of_all) if n >= FLOOR else UNMEASURED
+    def _read(self, class_id: int, of_class: Counts, of_all: Counts) -> BaselineValues:
+        by_class = self._by_class.get(class_id)
+        if by_class is not None:
+            n = by_class.n + sum(of_class.values())
+            if n >= CLASS_FLOOR:
+                return _values(by_class, n, of_class)
+        n = self._all.n + sum(of_all.values())
+        return _values(self._all, n, of_all) if n >= FLOOR else UNMEASURED
 
     def _count(self, bucket: int, class_id: int, count: int) -> None:
         self._all.add(bucket, count)
@@ -186,17 +191,18 @@ class Baseline:
                     self._count(bucket, int(class_id), int(count))
 
 
+def _tally(counts: Counts, buckets: npt.NDArray[np.uint16], sign: int) -> None:
+    of_bucket = np.bincount(buckets)
+    for bucket in np.flatnonzero(of_bucket):
+        counts[int(bucket)] = counts.get(int(bucket), 0) + sign * int(of_bucket[bucket])
+
+
 def _values(histogram: Histogram, n: int, difference: Counts) -> BaselineValues:
-    ranks = (rank_of(_MEDIAN_PERCENT, n), rank_of(_P95_PERCENT, n))
-    if not difference:
-        return BaselineValues(n, middle_of(histogram.bucket_at(ranks[0])), middle_of(histogram.bucket_at(ranks[1])))
-    counts = histogram.counts()
+    """Read the quantiles of the histogram with a difference put in and taken out again."""
     for bucket, change in difference.items():
-        counts[bucket] = counts.get(bucket, 0) + change
-    found: list[int] = []
-    seen = 0
-    for bucket in sorted(counts):
-        seen += counts[bucket]
-        while len(found) < len(ranks) and seen >= ranks[len(found)]:
-            found.append(middle_of(bucket))
-    return BaselineValues(n, found[0], found[1])
+        histogram.add(bucket, change)
+    median = histogram.bucket_at(rank_of(_MEDIAN_PERCENT, n))
+    p95 = histogram.bucket_at(rank_of(_P95_PERCENT, n))
+    for bucket, change in difference.items():
+        histogram.add(bucket, -change)
+    return BaselineValues(n, middle_of(median), middle_of(p95))

@@ -68,15 +68,6 @@ class Histogram:
         middle += top << 4
         return (middle << 4) + _descend(self._leaves[middle], rank)[0]
 
-    def counts(self) -> dict[int, int]:
-        """Bucket to count, for the buckets that are not empty."""
-        return {
-            (middle << 4) + leaf: count
-            for middle, leaves in self._leaves.items()
-            for leaf, count in enumerate(leaves)
-            if count
-        }
-
 
 def _descend(counts: list[int], rank: int) -> tuple[int, int]:
     """The position whose count holds the rank, and the rank within it."""

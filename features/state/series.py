@@ -9,7 +9,7 @@ Unit    instants in microseconds, amounts in cents; running sums wrap at 2^64, s
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
@@ -27,18 +27,18 @@ Revision = tuple[int, int, int, int]  # known at, instant of the fact, change of
 class EventTimes:
     """Instants at which something happened; only counted."""
 
-    __slots__ = ("_revised_at", "_revisions", "times")
+    __slots__ = ("_revisions", "revised_at", "times")
 
     def __init__(self) -> None:
         self.times = array("q")
         self._revisions: list[Revision] | None = None
-        self._revised_at = ALWAYS
+        self.revised_at = ALWAYS
 
     def add(self, at: int, *, known_at: int | None = None) -> int:
         """Insert a fact; ``known_at`` is given when it became known only later than its own instant."""
         index = self._insert(at)
         if known_at is not None:
-            self._revise(known_at, at, 1, 0)
+            self.revise(known_at, at, 1, 0)
         return index
 
     def remove(self, at: int, *, known_at: int) -> None:
@@ -47,16 +47,16 @@ class EventTimes:
         if index == len(self.times) or self.times[index] != at:
             return
         del self.times[index]
-        self._revise(known_at, at, -1, 0)
+        self.revise(known_at, at, -1, 0)
 
     def count(self, after: int, upto: int) -> int:
         """Facts in (after, upto], as known at ``upto``."""
         times = self.times
         if not times:
-            return self._unrevised(after, upto)[0] if self._revised_at > upto else 0
+            return self._unrevised(after, upto)[0] if self.revised_at > upto else 0
         last = len(times) if times[-1] <= upto else bisect_right(times, upto)
         found = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
-        return found + self._unrevised(after, upto)[0] if self._revised_at > upto else found
+        return found + self._unrevised(after, upto)[0] if self.revised_at > upto else found
 
     def count_upto(self, upto: int) -> int:
         """Facts up to ``upto``, as known then."""
@@ -65,13 +65,13 @@ class EventTimes:
     def previous(self, upto: int, *, skip: int) -> int | None:
         """The instant of the newest fact at or before ``upto``, as known then, passing over ``skip`` of them."""
         index = bisect_right(self.times, upto) - 1
-        if self._revised_at > upto:
+        if self.revised_at > upto:
             return self._nth((self.times[i] for i in range(index, -1, -1)), upto, skip, newest=True)
         return self.times[index - skip] if index >= skip else None
 
     def first(self, upto: int) -> int | None:
         """The instant of the oldest fact at or before ``upto``, as known then."""
-        if self._revised_at > upto:
+        if self.revised_at > upto:
             return self._nth(iter(self.times), upto, 0, newest=False)
         return self.times[0] if self.times and self.times[0] <= upto else None
 
@@ -84,17 +84,24 @@ class EventTimes:
         times.insert(index, at)
         return index
 
-    def _revise(self, known_at: int, at: int, count: int, cents: int) -> None:
+    def revise(self, known_at: int, at: int, count: int, cents: int) -> None:
         if self._revisions is None:
             self._revisions = []
-        self._revisions.append((known_at, at, count, cents))
-        self._revised_at = max(self._revised_at, known_at)
+        insort(self._revisions, (known_at, at, count, cents))
+        self.revised_at = max(self.revised_at, known_at)
+
+    def _revised_after(self, upto: int) -> Iterator[Revision]:
+        """The revisions that became known after ``upto``, newest first: few, however many there ever were."""
+        for revision in reversed(self._revisions or ()):
+            if revision[0] <= upto:
+                return
+            yield revision
 
     def _unrevised(self, after: int, upto: int) -> tuple[int, int]:
         """What to add to a measure that ends at ``upto`` to undo the changes that became known after it."""
         count = cents = 0
-        for known_at, at, count_change, cents_change in self._revisions or ():
-            if known_at > upto and after < at <= upto:
+        for _, at, count_change, cents_change in self._revised_after(upto):
+            if after < at <= upto:
                 count -= count_change
                 cents -= cents_change
         return count, cents
@@ -102,8 +109,8 @@ class EventTimes:
     def _nth(self, times: Iterator[int], upto: int, skip: int, *, newest: bool) -> int | None:
         """Walk over the facts as they were known at ``upto``, from one end, and pass over ``skip`` of them."""
         later = Counter[int]()
-        for known_at, at, count, _ in self._revisions or ():
-            if known_at > upto and at <= upto:
+        for _, at, count, _ in self._revised_after(upto):
+            if at <= upto:
                 later[at] += count
         missing = (at for at, count in later.items() for _ in range(-count))
         for at in merge(times, sorted(missing, reverse=newest), reverse=newest):
@@ -116,12 +123,12 @@ class EventTimes:
         return None
 
     def dump(self) -> tuple[Any, ...]:
-        return (self.times.tobytes(), self._revisions, self._revised_at)
+        return (self.times.tobytes(), self._revisions, self.revised_at)
 
     def load(self, dumped: Any) -> None:
         self.times.frombytes(dumped[0])
         self._revisions = [tuple(revision) for revision in dumped[1]] if dumped[1] else None
-        self._revised_at = dumped[2]
+        self.revised_at = dumped[2]
 
 
 class AmountSeries(EventTimes):
@@ -141,7 +148,7 @@ class AmountSeries(EventTimes):
         if index + 1 < len(sums):
             self._shift(index + 1, cents)
         if known_at is not None:
-            self._revise(known_at, at, 1, cents)
+            self.revise(known_at, at, 1, cents)
         return index
 
     def remove_amount(self, at: int, cents: int, *, known_at: int) -> int | None:
@@ -150,7 +157,7 @@ class AmountSeries(EventTimes):
         if index is None:
             return None
         self.remove_at(index, cents)
-        self._revise(known_at, at, -1, -cents)
+        self.revise(known_at, at, -1, -cents)
         return index
 
     def remove_at(self, index: int, cents: int) -> None:
@@ -177,7 +184,7 @@ class AmountSeries(EventTimes):
         first = bisect_right(times, after, 0, last) if after != ALWAYS else 0
         count = last - first
         cents = ((self._sums[last - 1] if last else 0) - (self._sums[first - 1] if first else 0)) & _WRAP
-        if self._revised_at > upto:
+        if self.revised_at > upto:
             count_change, cents_change = self._unrevised(after, upto)
             return count + count_change, (cents + cents_change) & _WRAP
         return count, cents
