@@ -82,7 +82,7 @@ def _compared(run: Run, old: Grown, young: list[bytes], behind: int) -> Figure:
     return Figure(
         name=f"cost an event at {round(transfers, -3):,} transfers",
         value=statistics.median(ratios[1:]),
-        unit=f"× the cost at {YOUNG_TRANSFERS:,}",
+        unit=f"times {YOUNG_TRANSFERS:,}'s",
         promise=RATIO,
         ratio=statistics.median(ratios[1:]),
         beside=f"{cost_us:.1f} µs of CPU at {YOUNG_TRANSFERS:,}, {ENTITIES:,} entities in both",

@@ -37,18 +37,16 @@ _RAW_TABLE: Final = """
         transfer_id VARCHAR, amount_cents BIGINT, body BLOB
     )
 """
-_RAW_SCHEMA: Final = pa.schema(
-    [
-        ("shard", pa.int32()),
-        ("offset", pa.int64()),
-        ("program_id", pa.string()),
-        ("appended_at", pa.timestamp("us")),
-        ("event_id", pa.string()),
-        ("type", pa.string()),
-        ("transfer_id", pa.string()),
-        ("amount_cents", pa.int64()),
-        ("body", pa.binary()),
-    ]
+_RAW_FIELDS: Final[tuple[tuple[str, pa.DataType], ...]] = (
+    ("shard", pa.int32()),
+    ("offset", pa.int64()),
+    ("program_id", pa.string()),
+    ("appended_at", pa.timestamp("us")),
+    ("event_id", pa.string()),
+    ("type", pa.string()),
+    ("transfer_id", pa.string()),
+    ("amount_cents", pa.int64()),
+    ("body", pa.binary()),
 )
 
 
@@ -61,7 +59,8 @@ def run(run: Run) -> Iterator[Figure]:
         with run.counting("filling the log", count) as done:
             append_all(bench.redis, interleaved(feeds, count=count), appended_at=appended_at, done=done)
         for feed in feeds:
-            bench.redis.copy(shard_key(feed.shard), shard_key(feed.shard), destination_db=_COPY_DB)
+            key = shard_key(feed.shard)
+            bench.redis.execute_command("COPY", key, key, "DB", _COPY_DB)
         run.say("scoring")
         shards = MarkedShards(bench.data_dir.shards)
         scored_s = _scored(bench, shards)
@@ -140,7 +139,5 @@ def _rows(entries: list[LogEntry]) -> pa.Table:
                 entry.body,
             )
         )
-    return pa.Table.from_arrays(
-        [pa.array(cells, type=field.type) for cells, field in zip(zip(*rows, strict=True), _RAW_SCHEMA, strict=True)],
-        schema=_RAW_SCHEMA,
-    )
+    arrays = [pa.array(cells, type=kind) for cells, (_, kind) in zip(zip(*rows, strict=True), _RAW_FIELDS, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in _RAW_FIELDS])

@@ -1,0 +1,140 @@
+"""``clearhold serve`` as a child process, with a tenant and programs to measure with."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from api.client import ClearholdClient, RefusedError
+from bench.log_feed import Feed, feed_of
+from bench.stream_events import Traffic
+from store.data_dir import DEFAULT_SHARDS
+
+CHECKOUT: Final = Path(__file__).parent.parent
+OPERATOR: Final = "bench"
+_STOP_WITHIN_S: Final = 30
+_READY_WITHIN_LINES: Final = 1_000
+_POLL_S: Final = 0.1
+_NOT_FOUND: Final = 404
+
+
+class Known(NamedTuple):
+    """A program as the service made it."""
+
+    feed: Feed
+    secret: str
+
+
+class Service:
+    """Started on entering, ended on leaving; it may be killed and started again in between."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self.url = ""
+        self.operator_token = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.stop()
+        else:
+            self.kill()
+
+    @property
+    def socket(self) -> Path:
+        return self._data_dir / "redis.sock"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        return host, int(port)
+
+    def start(self) -> float:
+        """Seconds until it says that it is ready."""
+        started = time.perf_counter()
+        serve = [sys.executable, "-c", "from api.cli.main import main; main()", "serve"]
+        with (self._data_dir.parent / "serve.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*serve, "--data", str(self._data_dir), "--port", "0"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=CHECKOUT,
+            )
+        assert self._process.stdout is not None
+        for _ in range(_READY_WITHIN_LINES):
+            line = self._process.stdout.readline().decode()
+            if line.startswith("ready "):
+                self.url = line.removeprefix("ready ").strip()
+                return time.perf_counter() - started
+            if not line:
+                break
+        raise SystemExit(f"The service ended before it was ready: {self._last_words()}")
+
+    def stop(self) -> None:
+        """As an operator stops it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_STOP_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+        self._close()
+
+    def kill(self) -> None:
+        """As a power cut stops it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._close()
+
+    def programs(self, traffics: Sequence[Traffic]) -> list[Known]:
+        """A tenant, and a program for each of the traffics."""
+        admin_token = (self._data_dir / "admin.token").read_text().strip()
+        known = []
+        with ClearholdClient(self.url, token=admin_token, operator=OPERATOR) as client:
+            tenant = client.create_tenant(slug="bench", name="Bench")
+            self.operator_token = tenant["operatorToken"]
+            for traffic in traffics:
+                made = client.create_program({"tenantId": tenant["id"], "slug": traffic.name, "name": traffic.name})
+                known.append(Known(feed_of(made["id"], traffic, shards=DEFAULT_SHARDS), made["ingestSecret"]))
+        return known
+
+    def wait_for(self, transfer_id: str, *, within_s: float) -> None:
+        """Return when a transfer is recorded."""
+        deadline = time.monotonic() + within_s
+        with ClearholdClient(self.url, token=self.operator_token, operator=OPERATOR) as client:
+            while not _is_recorded(client, transfer_id):
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"{transfer_id} was not recorded within {within_s:.0f} s.")
+                time.sleep(_POLL_S)
+
+    def _close(self) -> None:
+        if self._process is not None and self._process.stdout is not None:
+            self._process.stdout.close()
+        self._process = None
+
+    def _last_words(self) -> str:
+        return (self._data_dir.parent / "serve.log").read_text(errors="replace")[-2_000:]
+
+
+def _is_recorded(client: ClearholdClient, transfer_id: str) -> bool:
+    try:
+        client.transfer(transfer_id)
+    except RefusedError as refused:
+        if refused.status == _NOT_FOUND:
+            return False
+        raise
+    return True
