@@ -11,7 +11,7 @@ from features.assess import Assessment, assess
 from features.preflight import PreflightRecord, ProposedTransfer, Resolved
 from features.reason import Score
 from features.state.measure import Subject, class_of
-from features.state.open_preflights import Key, key_of_counterparty
+from features.state.open_preflights import OtherSide
 from features.state.parties import Counterparty
 from features.state.program import ProgramState
 
@@ -68,15 +68,18 @@ def ask(program: ProgramState, transfer: ProposedTransfer, *, at: int, stale: bo
     )
 
 
-def waiting_key(record: PreflightRecord) -> Key:
-    """What a landed transfer must show for this pre-flight to be its own."""
+def asked_about(program: ProgramState, record: PreflightRecord) -> OtherSide:
+    """Whom a landed transfer must be with for this pre-flight to be its own."""
+    resolved = record.resolved.counterparty_id
     proposed = record.transfer.counterparty
-    return key_of_counterparty(
-        record.resolved.counterparty_id,
-        proposed.routing_number if proposed is not None else None,
-        proposed.account_last4 if proposed is not None else None,
-        proposed.name if proposed is not None else None,
-        int(record.transfer.amount_cents),
+    if record.transfer.counterparty_id is not None or proposed is None:
+        return OtherSide(resolved, None, None, None)
+    party = program.counterparties.get(resolved) if resolved is not None else None
+    return OtherSide(
+        resolved,
+        proposed.routing_number or (party.routing if party is not None else None),
+        proposed.account_last4 or (party.last4 if party is not None else None),
+        proposed.name,
     )
 
 

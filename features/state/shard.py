@@ -20,10 +20,10 @@ from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, Program
 from features.preflight import PreflightRecord
 from features.program import Program
 from features.state import rows
-from features.state.ask import waiting_key
+from features.state.ask import asked_about
 from features.state.id_index import key_of
 from features.state.landing import land
-from features.state.open_preflights import keys_of_landing
+from features.state.open_preflights import OtherSide
 from features.state.program import ProgramState
 from features.state.records import When
 
@@ -135,7 +135,12 @@ class ShardState:
         record = _PREFLIGHT_DECODER.decode(entry.body)
         program = self.program(entry.program_id)
         program.preflights.forget(entry.appended_at)
-        program.preflights.add(record.answer.preflight_id, waiting_key(record), record.asked_at)
+        program.preflights.add(
+            record.answer.preflight_id,
+            asked_about(program, record),
+            int(record.transfer.amount_cents),
+            record.asked_at,
+        )
         answer = record.answer
         emit(
             PreflightRow(
@@ -230,14 +235,14 @@ def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit)
 
 
 def _match_preflight(program: ProgramState, said: TransferSnapshot, landed_at: int, when: When, emit: Emit) -> None:
-    keys = keys_of_landing(
+    known = program.counterparties.get(said.counterparty_id) if said.counterparty_id is not None else None
+    landed = OtherSide(
         said.counterparty_id,
-        said.counterparty_routing,
-        said.counterparty_last4,
-        said.counterparty_name,
-        said.amount_cents or 0,
+        said.counterparty_routing or (known.routing if known is not None else None),
+        said.counterparty_last4 or (known.last4 if known is not None else None),
+        said.counterparty_name or (known.name if known is not None else None),
     )
-    preflight_id = program.preflights.match(keys, landed_at)
+    preflight_id = program.preflights.match(landed, said.amount_cents or 0, landed_at)
     if preflight_id is not None:
         emit(
             PreflightMatchRow(
