@@ -6,7 +6,6 @@ promise was missed by is in the table; the exit code says that one was.
 
 import argparse
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,18 +13,9 @@ from typing import Final
 
 from rich.console import Console
 
-from bench import flat_cost, latency, memory, preflight, restart, throughput, webhooks
-from bench.harness import RESULTS, Answered, Benchmark, Run, keep, missed, table_of
+from bench.catalogue import BENCHMARKS, answered, question
+from bench.harness import RESULTS, Answered, keep, missed, table_of
 
-BENCHMARKS: Final[dict[str, Benchmark]] = {
-    "throughput": throughput.run,
-    "latency": latency.run,
-    "preflight": preflight.run,
-    "webhooks": webhooks.run,
-    "flat_cost": flat_cost.run,
-    "memory": memory.run,
-    "restart": restart.run,
-}
 _MISSED: Final = 1
 
 
@@ -33,26 +23,14 @@ def main() -> int:
     asked = _arguments()
     console, answers = Console(stderr=True), list[Answered]()
     for name in asked.names or BENCHMARKS:
-        console.print(f"[bold]{name}[/]  {_question(name)}", highlight=False)
+        console.print(f"[bold]{name}[/]  {question(name)}", highlight=False)
         with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
-            answers.append(process.submit(_answered, name, quick=asked.quick).result())
+            answers.append(process.submit(answered, name, quick=asked.quick).result())
     keep(answers, asked.json)
     Console(width=None if sys.stdout.isatty() else 180).print(table_of(answers))
     for sentence in missed(answers):
         console.print(f"missed: {sentence}", style="red", highlight=False)
     return _MISSED if missed(answers) else 0
-
-
-def _answered(name: str, *, quick: bool) -> Answered:
-    started = time.monotonic()
-    figures = tuple(BENCHMARKS[name](Run(quick=quick)))
-    seconds = round(time.monotonic() - started, 1)
-    return Answered(benchmark=name, question=_question(name), seconds=seconds, figures=figures)
-
-
-def _question(name: str) -> str:
-    module = sys.modules[BENCHMARKS[name].__module__]
-    return (module.__doc__ or "").partition("\n")[0]
 
 
 def _arguments() -> argparse.Namespace:

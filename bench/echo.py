@@ -39,6 +39,13 @@ def _serve(pipe: Connection) -> None:
     pipe.send(listening.getsockname())
     app = Litestar([echo], openapi_config=None)
     config = uvicorn.Config(
-        app=app, loop="uvloop", http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
+        app=app,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
     )
     uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,30 @@
+"""Which benchmarks there are, and how one is run; importable by the process that each of them runs in."""
+
+import sys
+import time
+from typing import Final
+
+from bench import flat_cost, latency, memory, preflight, restart, throughput, webhooks
+from bench.harness import Answered, Benchmark, Run
+
+BENCHMARKS: Final[dict[str, Benchmark]] = {
+    "throughput": throughput.run,
+    "latency": latency.run,
+    "preflight": preflight.run,
+    "webhooks": webhooks.run,
+    "flat_cost": flat_cost.run,
+    "memory": memory.run,
+    "restart": restart.run,
+}
+
+
+def answered(name: str, *, quick: bool) -> Answered:
+    started = time.monotonic()
+    figures = tuple(BENCHMARKS[name](Run(quick=quick)))
+    seconds = round(time.monotonic() - started, 1)
+    return Answered(benchmark=name, question=question(name), seconds=seconds, figures=figures)
+
+
+def question(name: str) -> str:
+    module = sys.modules[BENCHMARKS[name].__module__]
+    return (module.__doc__ or "").partition("\n")[0]
