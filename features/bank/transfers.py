@@ -13,6 +13,7 @@ from features.bank.masking import last_four
 from features.bank.words import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
+    STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
     is_dishonour,
     is_interbank_step,
@@ -98,7 +99,7 @@ def _status(kind: EventKind, data: BankObject) -> str | None:
         return STATUS_OF_CARD_SUFFIX.get(kind.suffix)
     if not kind.suffix or "." in kind.suffix or kind.suffix in SUFFIXES_WITHOUT_STATUS:
         return None
-    return kind.suffix.upper()
+    return STATUS_OF_SUFFIX.get(kind.suffix) or kind.suffix.upper()
 
 
 def _amount(rail: Rail, data: BankObject) -> int | None:

@@ -63,6 +63,8 @@ RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONOR
 
 # Event suffixes that leave the object's status as it was.
 SUFFIXES_WITHOUT_STATUS: Final = frozenset({"noc", "nsf", "tracking_updated", "amendment_request_received", "updated"})
+# A suffix that is not the status's own word.
+STATUS_OF_SUFFIX: Final = {"hold_created": "HOLD"}
 STATUS_OF_CARD_SUFFIX: Final = {
     "approved": "PENDING",
     "updated": "PENDING",
