@@ -83,9 +83,15 @@ class Checkpointer:
 
 
 def load_state(checkpoints: Checkpoints, shard: int) -> ShardState:
-    """The shard's newest checkpointed state, or a new one."""
+    """The shard's newest checkpointed state, or a new one; one that cannot be read costs a replay, not the start."""
     found = checkpoints.newest(shard)
-    return ShardState(shard) if found is None else ShardState.loaded(_parts(found[1]))
+    if found is None:
+        return ShardState(shard)
+    try:
+        return ShardState.loaded(_parts(found[1]))
+    except Exception as error:  # noqa: BLE001 - whatever another version may have written: the log is replayed instead
+        log.warning("checkpoint_unreadable", shard=shard, offset=found[0], error=f"{type(error).__name__}: {error}")
+        return ShardState(shard)
 
 
 def _framed(parts: list[bytes]) -> Iterator[bytes]:
