@@ -1,29 +1,52 @@
-"""The bank's object as it may be kept and shown: no check images, account numbers cut to their last four.
+"""The bank's object as it may be kept and shown: no check images, no payment messages, numbers cut to their last four.
 
 Errors  none: data that is not a JSON object comes back as an empty one
 """
 
+from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 LAST: Final = 4
 _DEPTH_LIMIT: Final = 32
-_MASKED_KEYS: Final = frozenset({"iban", "ssn", "ein", "micr_line", "passport", "drivers_license", "national_id"})
-_IMAGE_KEYS: Final = frozenset(
-    {"image", "images", "image_front", "image_back", "front_image", "back_image", "check_image"}
-)
+_KEYS_REMEMBERED: Final = 4_096
+_MASKED_KEYS: Final = frozenset({"iban", "ssn", "ein", "micrline", "pan", "passport", "driverslicense", "nationalid"})
+_MASKED_ENDINGS: Final = ("accountnumber", "accountnumbers", "cardnumber")
 _SENSITIVE: Final = (
-    b"account_number",
+    b"number",
     b"image",
     b"iban",
     b"ssn",
     b"ein",
     b"micr",
+    b"pan",
     b"passport",
     b"license",
-    b"national_id",
+    b"national",
+    b"message",
+    b"\\u",
 )
+
+
+class _Treatment(StrEnum):
+    """What becomes of a key's value."""
+
+    KEPT = "kept"
+    MASKED = "masked"
+    DROPPED = "dropped"
+
+
+@lru_cache(maxsize=_KEYS_REMEMBERED)
+def _treatment(key: str) -> _Treatment:
+    """By the key's letters alone, so that account_number, accountNumber and ACCOUNT-NUMBER are one."""
+    letters = "".join(filter(str.isalnum, key)).casefold()
+    if "image" in letters or letters == "rawmessage":  # The text of a payment message holds whole account numbers.
+        return _Treatment.DROPPED
+    if letters in _MASKED_KEYS or letters.endswith(_MASKED_ENDINGS):
+        return _Treatment.MASKED
+    return _Treatment.KEPT
 
 
 def masked_raw(data: bytes | None) -> dict[str, Any]:
@@ -37,7 +60,8 @@ def masked_raw(data: bytes | None) -> dict[str, Any]:
 
 def masked_text(data: bytes) -> str:
     """The masked object as JSON text; objects without sensitive keys are passed through as they are."""
-    if any(word in data for word in _SENSITIVE):
+    lower = data.lower()
+    if any(word in lower for word in _SENSITIVE):
         return msgspec.json.encode(masked_raw(data)).decode()
     return data.decode()
 
@@ -48,16 +72,19 @@ def last_four(number: object) -> str | None:
 
 
 def _masked_object(value: dict[str, Any], depth: int) -> dict[str, Any]:
-    return {key: _masked(key, item, depth) for key, item in value.items() if key not in _IMAGE_KEYS}
+    return {
+        key: _masked(item, depth, masks=_treatment(key) is _Treatment.MASKED)
+        for key, item in value.items()
+        if _treatment(key) is not _Treatment.DROPPED
+    }
 
 
-def _masked(key: str, value: Any, depth: int) -> Any:
-    if key in _MASKED_KEYS or (key.endswith("account_number") and not isinstance(value, dict | list)):
-        return last_four(value) if isinstance(value, str) else None
-    if depth >= _DEPTH_LIMIT:
+def _masked(value: Any, depth: int, *, masks: bool) -> Any:
+    """``masks`` holds for a list's items too; an object in the place of a number is not shown at all."""
+    if isinstance(value, dict | list) and depth >= _DEPTH_LIMIT:
         return None
     if isinstance(value, dict):
-        return _masked_object(value, depth + 1)
+        return None if masks else _masked_object(value, depth + 1)
     if isinstance(value, list):
-        return [_masked(key, item, depth + 1) for item in value]
-    return value
+        return [_masked(item, depth + 1, masks=masks) for item in value]
+    return last_four(value) if masks else value
