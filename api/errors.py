@@ -59,7 +59,9 @@ log: Final = structlog.get_logger()
 def render_error(request: Request[Any, Any, Any], exc: Exception) -> Response[ErrorEnvelope]:
     """Turn any failure into an answer. The only exception handler the app registers."""
     status, sentence = status_and_sentence(exc)
-    if status >= HTTP_500_INTERNAL_SERVER_ERROR:
+    if isinstance(exc, UnavailableError):
+        log.warning("request_unavailable", request_id=request_id(request.scope), reason=sentence)
+    elif status >= HTTP_500_INTERNAL_SERVER_ERROR:
         log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
     headers = dict(HEADERS_OF.get(status, {}))
     if isinstance(exc, HTTPException) and exc.headers:

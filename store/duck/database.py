@@ -1,7 +1,7 @@
 """Opening the one DuckDB file: settings, schema, and the folding of its write-ahead log into it.
 
 Unit    sizes in bytes
-Errors  ``duckdb.IOException`` when another process has the file open
+Errors  ``StartupError`` when the file is no database, or another process has it open
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Final
 import duckdb
 
 from store.duck.schema import ddl
+from store.startup import StartupError
 
 # A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for
 # from another thread lets commits go on. So the commit's own threshold is far above the one of ``fold_wal``.
@@ -23,21 +24,22 @@ _KEEP_NEWEST_OFFSETS: Final = """
     DELETE FROM log_offsets WHERE rowid NOT IN (SELECT arg_max(rowid, "offset") FROM log_offsets GROUP BY shard)
 """
 
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "threads": THREADS,
+    "memory_limit": MEMORY_LIMIT,
+    "wal_autocheckpoint": FOLD_IN_COMMIT_OVER,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 _PATH: Final = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
 
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     """Open or make the file. All DDL happens here; whoever wires it closes the connection."""
-    connection = duckdb.connect(
-        path,
-        config={
-            "threads": THREADS,
-            "memory_limit": MEMORY_LIMIT,
-            "wal_autocheckpoint": FOLD_IN_COMMIT_OVER,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        },
-    )
+    try:
+        connection = duckdb.connect(path, config=_CONFIG)
+    except duckdb.Error as error:
+        raise StartupError(f"{path} cannot be opened: {error}") from error
     for statement in ddl():
         connection.execute(statement)
     connection.execute(_KEEP_NEWEST_OFFSETS)
