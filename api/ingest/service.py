@@ -110,7 +110,7 @@ def read_envelope(raw: bytes) -> BankEnvelope:
         envelope = _ENVELOPES.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InvalidRequestError(
-            "Validation failed: body must be a JSON object with strings id, type and created_at"
+            "Validation failed: body must be a JSON object with strings id, type and created_at, well formed throughout"
         ) from None
     for name in ("id", "type"):
         if not _LABEL.fullmatch(getattr(envelope, name)):
@@ -119,5 +119,7 @@ def read_envelope(raw: bytes) -> BankEnvelope:
             )
     at = parse_instant(envelope.created_at) if _MOMENT.fullmatch(envelope.created_at) else None
     if at is None or at < 0:
-        raise InvalidRequestError("Validation failed: created_at must be an RFC 3339 date-time with an offset")
+        raise InvalidRequestError(
+            "Validation failed: created_at must be an RFC 3339 date-time with an offset, from 1970 on"
+        )
     return envelope
