@@ -4,6 +4,7 @@ from typing import Any
 
 from features.log_entry import EntryKind, LogEntry
 from features.program import Program
+from features.vector import FeatureVector
 from tests.support.clock import T0
 
 
@@ -22,3 +23,51 @@ def a_log_entry(**over: Any) -> LogEntry:
         "body": b"{}",
     }
     return LogEntry(**usual | over)
+
+
+def a_vector(**over: Any) -> FeatureVector:
+    """A wire of 100.00 with a long, quiet and well known history: no rule has anything to say of it."""
+    usual: dict[str, Any] = {
+        "amount_cents": 100_00,
+        "rail": "wire",
+        "direction": "outgoing",
+        "type": None,
+        "status": "COMPLETED",
+        "counterparty_country": "US",
+        "card_decision_reason": None,
+        "entity_verification_status": "VERIFIED",
+        "entity_pep_status": "no",
+        "entity_is_high_risk": False,
+        "entity_requires_screening": False,
+        "entity_screening_age_days": 30,
+        "entity_count_30d": 20,
+        "velocity_24h_count": 1,
+        "velocity_24h_sum_cents": 100_00,
+        "entity_prior_transfers": 40,
+        "entity_prior_returns": 0,
+        "entity_ach_debits_60d": 10,
+        "entity_unauthorized_returns_60d": 0,
+        "structuring_window_count": 0,
+        "counterparty_first_time": False,
+        "counterparty_n": 10,
+        "counterparty_prior_returns": 0,
+        "counterparty_prior_unauthorized_returns": 0,
+        "program_n_90d": 100,
+        "program_median_cents": 100_00,
+        "program_p95_cents": 500_00,
+        "program_daily_avg_cents_30d": 1_000_00,
+        "program_declared_monthly_volume_cents": None,
+        "program_unauthorized_return_rate_60d": 0.0,
+        "declared_countries": "DE,US",
+        "typology_round_trip": None,
+        "typology_layering_hops": None,
+        "typology_dormant_days": 2,
+        "typology_just_below_threshold": False,
+        "declared_rails": "ach,wire",
+        "entity_sum_cents_30d": 2_000_00,
+        "entity_n_90d": 40,
+        "entity_sum_cents_90d": 4_000_00,
+        "structuring_24h_count": 0,
+        "counterparty_account_changed": False,
+    }
+    return FeatureVector(**usual | over)
