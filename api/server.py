@@ -23,20 +23,46 @@ from store.startup import StartupError
 DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75
 BACKLOG: Final = 2_048
+HEAD_LIMIT: Final = 65_536
 
 _POLL_S: Final = 0.02
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _UNREADABLE: Final = "The request is not readable as HTTP."
+_HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 
 
 class Protocol(HttpToolsProtocol):
-    """What cannot be parsed never reaches the application; it is answered in the same form here."""
+    """What cannot be parsed never reaches the application; it is answered in the same form here.
+
+    The parser itself holds headers of any length; here they may have ``HEAD_LIMIT`` bytes, and what arrived with them.
+    """
+
+    _in_head = False
+    _head_bytes = 0
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head, self._head_bytes = False, 0
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT and not self.transport.is_closing():
+                self._refuse("431 Request Header Fields Too Large", _HEAD_TOO_LARGE)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's own words are not ours
+        self._refuse("400 Bad Request", _UNREADABLE)
+
+    def _refuse(self, status: str, sentence: str) -> None:
         request_id = new_id()
-        body = msgspec.json.encode(ErrorEnvelope(error=_UNREADABLE, request_id=request_id))
+        body = msgspec.json.encode(ErrorEnvelope(error=sentence, request_id=request_id))
         head = (
-            "HTTP/1.1 400 Bad Request\r\n"
+            f"HTTP/1.1 {status}\r\n"
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
             f"x-request-id: {request_id}\r\nscore-version: {INTERFACE_VERSION}\r\n"
             "x-content-type-options: nosniff\r\ncache-control: no-store\r\n\r\n"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -159,6 +159,19 @@ def test_given_bytes_that_are_not_http_when_sent_then_the_answer_is_the_envelope
     assert head.startswith(b"http/1.1 400")
     assert b"score-version: 2026-09-17" in head
     assert set(json.decode(body)) == {"error", "requestId"}
+
+
+@pytest.mark.parametrize("headers", [b"X: " + b"a" * 400_000, b"A: b\r\n" * 100_000], ids=["long", "many"])
+def test_given_headers_without_end_when_sent_then_the_service_hangs_up_on_them(
+    service: tuple[str, Path], headers: bytes
+) -> None:
+    with suppress(ConnectionError):  # It may hang up while this is still being sent; waiting in vain is a TimeoutError.
+        head, _ = raw_exchange(service[0], b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + headers)
+        assert head.startswith(b"http/1.1 431") or not head
+
+
+def test_given_long_headers_within_the_limit_when_sent_then_they_are_read(service: tuple[str, Path]) -> None:
+    assert httpx.get(f"{service[0]}/healthz", headers={"X-Long": "a" * 30_000}).status_code == 200
 
 
 @pytest.mark.parametrize(
