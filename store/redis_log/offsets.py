@@ -11,11 +11,11 @@ _MS_LIMIT: Final = 1 << (63 - SEQ_BITS)
 
 
 def offset_of(stream_id: bytes | str) -> int:
-    text = stream_id.decode("ascii") if isinstance(stream_id, bytes) else stream_id
-    ms_text, _, seq_text = text.partition("-")
+    text = stream_id if isinstance(stream_id, bytes) else stream_id.encode("ascii")
+    ms_text, _, seq_text = text.partition(b"-")
     ms, seq = int(ms_text), int(seq_text)
     if not 0 <= ms < _MS_LIMIT or not 0 <= seq < SEQ_LIMIT:
-        raise ValueError(f"The stream id {text} has no offset: its parts must be below 2**43 and 2**20.")
+        raise ValueError(f"The stream id {text.decode()} has no offset: its parts must be below 2**43 and 2**20.")
     return ms << SEQ_BITS | seq
 
 
