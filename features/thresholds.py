@@ -3,6 +3,7 @@
 Amounts are cents. These are defaults: policy data may replace them, a code change is not needed for that to be right.
 """
 
+from bisect import bisect_right
 from typing import Final
 
 AS_OF: Final = "2026-06-19"
@@ -45,16 +46,20 @@ INCREASED_MONITORING_COUNTRIES: Final = frozenset(
 
 def structuring_zones(amount_cents: int) -> tuple[int, ...]:
     """The thresholds that an amount stays just under, in [0.80, 1.00) of each."""
-    return tuple(
-        threshold
-        for threshold in STRUCTURING_THRESHOLDS_CENTS
-        if threshold * STRUCTURING_ZONE_FROM_PERCENT <= amount_cents * 100 < threshold * 100
-    )
+    return _ZONES[bisect_right(_ZONE_EDGES, amount_cents)]
 
 
 def is_just_below(amount_cents: int) -> bool:
     """True in [0.90, 1.00) of any threshold."""
-    return any(
-        threshold * JUST_BELOW_FROM_PERCENT <= amount_cents * 100 < threshold * 100
-        for threshold in STRUCTURING_THRESHOLDS_CENTS
-    )
+    return bool(_JUST_BELOW[bisect_right(_JUST_BELOW_EDGES, amount_cents)])
+
+
+def _steps(from_percent: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """The amounts at which the answer changes, and the thresholds that each stretch between them lies just under."""
+    zones = [(-(-line * from_percent // 100), line) for line in STRUCTURING_THRESHOLDS_CENTS]
+    edges = tuple(sorted({edge for zone in zones for edge in zone}))
+    return edges, ((), *(tuple(line for first, line in zones if first <= edge < line) for edge in edges))
+
+
+_ZONE_EDGES, _ZONES = _steps(STRUCTURING_ZONE_FROM_PERCENT)
+_JUST_BELOW_EDGES, _JUST_BELOW = _steps(JUST_BELOW_FROM_PERCENT)
