@@ -72,8 +72,10 @@ class EventTimes:
     def first(self, upto: int) -> int | None:
         """The instant of the oldest fact at or before ``upto``, as known then."""
         if self.revised_at > upto:
-            return self._nth(iter(self.times), upto, 0, newest=False)
-        return self.times[0] if self.times and self.times[0] <= upto else None
+            found = self._nth(iter(self.times), upto, 0, newest=False)
+        else:
+            found = self.times[0] if self.times else None
+        return found if found is not None and found <= upto else None
 
     def _insert(self, at: int) -> int:
         times = self.times

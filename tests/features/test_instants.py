@@ -1,8 +1,12 @@
 """Instants: what is read, what is refused, and that what is read can always be shown again."""
 
-import pytest
+from datetime import UTC, datetime, timedelta, timezone
 
-from features.instants import format_instant, parse_instant
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.instants import SECOND_US, datetime_of, format_instant, instant_of, parse_instant
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,42 @@ def test_given_a_moment_when_it_is_read_then_it_is_shown_in_utc(text: str, shown
 )
 def test_given_no_moment_that_utc_can_show_when_it_is_read_then_it_is_none(text: str) -> None:
     assert parse_instant(text) is None
+
+
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+SPOKEN = st.datetimes(datetime(3, 1, 1), datetime(9997, 1, 1), timezones=OFFSETS)  # noqa: DTZ001 - zoned by ``timezones``
+
+
+@given(moment=SPOKEN)
+def test_given_any_moment_when_it_is_read_with_its_offset_then_no_microsecond_is_lost(moment: datetime) -> None:
+    at = parse_instant(moment.isoformat())
+
+    assert at == (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert at is not None
+    assert datetime_of(at) == moment
+    assert instant_of(moment) == at
+
+
+@given(moment=SPOKEN)
+def test_given_an_instant_when_it_is_shown_and_read_then_it_is_the_same_millisecond(moment: datetime) -> None:
+    at = instant_of(moment)
+
+    again = parse_instant(format_instant(at))
+
+    assert again == at - at % 1_000
+
+
+@given(text=st.text(max_size=40) | st.from_regex(r"\d{4}-\d\d-\d\d[Tt ]?\d{0,2}:?\d{0,2}:?\d{0,2}Z?", fullmatch=True))
+def test_given_any_text_when_it_is_read_twice_then_it_is_the_same_moment_or_none(text: str) -> None:
+    first = parse_instant(text)
+
+    assert parse_instant(text) == first
+    assert first is None or format_instant(first)
+
+
+def test_given_more_texts_than_are_remembered_when_they_are_read_then_each_is_read_right() -> None:
+    start = instant_of(datetime(2026, 3, 2, tzinfo=UTC))
+
+    for second in range(9_000):
+        at = start + second * SECOND_US
+        assert parse_instant(format_instant(at)) == at

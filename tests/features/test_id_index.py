@@ -1,0 +1,74 @@
+"""The index of ids against a dict."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.state.id_index import IdIndex, key_of
+
+
+def filled(values: dict[int, int]) -> IdIndex:
+    index = IdIndex()
+    for key, value in values.items():
+        index.put(key, value)
+    return index
+
+
+def test_given_more_keys_than_one_run_holds_when_they_are_looked_up_then_each_has_its_value() -> None:
+    chance = Random(3)
+    values = {key_of(f"evnt_{number}"): chance.randrange(2**32) for number in range(30_000)}
+    index = filled(values)
+
+    assert len(index) == len(values)
+    assert all(index.get(key) == value for key, value in values.items())
+    assert not [number for number in range(5_000) if index.get(key_of(f"other_{number}")) is not None]
+
+
+def test_given_an_index_at_any_fill_when_it_is_dumped_and_loaded_then_it_goes_on_as_before() -> None:
+    values = {key_of(f"evnt_{number}"): number for number in range(13_000)}
+    keys = list(values)
+    straight, resumed = IdIndex(), IdIndex()
+    for number, key in enumerate(keys):
+        straight.put(key, values[key])
+        resumed.put(key, values[key])
+        if number % 3_001 == 0:
+            resumed, dumped = IdIndex(), resumed.dump()
+            resumed.load(dumped)
+
+    assert resumed.dump() == straight.dump()
+    assert all(resumed.get(key) == value for key, value in values.items())
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    values=st.dictionaries(st.integers(0, 2**128 - 1), st.integers(0, 2**32 - 1), max_size=50),
+    absent=st.integers(0, 2**128 - 1),
+)
+def test_given_any_keys_when_they_are_sealed_then_they_are_found_and_others_are_not(
+    values: dict[int, int], absent: int
+) -> None:
+    index = filled(values)
+    if values:
+        index._seal()
+
+    assert {key: index.get(key) for key in values} == values
+    assert len(index) == len(values)
+    assert index.get(absent) == values.get(absent)
+
+
+def test_given_keys_that_share_their_upper_half_when_they_are_sealed_then_each_is_its_own() -> None:
+    values = {(7 << 64) + low: low for low in range(500)}
+    index = filled(values)
+    index._seal()
+
+    assert all(index.get(key) == value for key, value in values.items())
+    assert index.get((7 << 64) + 500) is None
+
+
+@given(texts=st.lists(st.text(st.characters(), max_size=20), unique=True, max_size=20))
+def test_given_different_ids_when_their_keys_are_made_then_they_differ(texts: list[str]) -> None:
+    keys = [key_of(text) for text in texts]
+
+    assert len(set(keys)) == len(texts)
+    assert all(0 <= key < 2**128 for key in keys)
