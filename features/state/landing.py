@@ -27,8 +27,8 @@ from features.state.records import (
     version_row,
 )
 from features.state.rescoring import account_changed, known_from, remember_change, score_again
-from features.state.returns import first_return, lift_return, merged_return, settle_return
-from features.state.transfer_table import TransferRecord
+from features.state.returns import Returner, first_return, lift_return, merged_return, settle_return
+from features.state.transfer_table import ReturnState, TransferRecord
 
 
 class Landed(NamedTuple):
@@ -51,6 +51,14 @@ class Known(NamedTuple):
     counterparty: Counterparty | None
     country: str | None
     baseline: BaselineValues
+
+
+class Newer(NamedTuple):
+    """What a newer snapshot has settled before the record is made."""
+
+    updated_at: int
+    actor: Actor | None
+    counterparty: Counterparty | None
 
 
 def land(program: ProgramState, said: TransferSnapshot, when: When) -> Landed:
@@ -135,22 +143,7 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
     if (updated_at, when.event_at) < (held.updated_at, held.event_at):
         return _older(program, row, held, said, when)
     actor, counterparty, learnt = _parties_said(program, held, said)
-    number = program.words.number
-    record = held._replace(
-        cents=held.cents if said.amount_cents is None else said.amount_cents,
-        updated_at=updated_at,
-        event_at=when.event_at,
-        actor=actor.index if actor is not None else -1,
-        counterparty=counterparty.index if counterparty is not None else -1,
-        account=held.account if said.account_id is None else program.account_number(said.account_id),
-        status=held.status if said.status is None else number(said.status),
-        country=_country_said(program, held, said, counterparty),
-        sec_code=held.sec_code if said.sec_code is None else number(said.sec_code),
-        currency=number(said.currency),
-        card_reason=held.card_reason if said.card_decision_reason is None else number(said.card_decision_reason),
-        ach_type=held.ach_type if said.type is None else TYPES.index(said.type),
-        moved=held.moved if said.status is None else said.status not in UNMOVED_STATUSES,
-    )
+    record = _newer_record(program, held, said, when, Newer(updated_at, actor, counterparty))
     old_actor, old_counterparty = parties_of(program, held)
     before = movement_of(held, old_actor, old_counterparty)
     after = movement_of(record, actor, counterparty)
@@ -159,13 +152,10 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
         move(program, before, after, known_at=known_at)
     old_return = program.returned.get(row)
     new_return = merged_return(old_return, said, own_at=held.at, event_at=known_at)
-    old_returner, returner = returner_of(held, old_actor, old_counterparty), returner_of(record, actor, counterparty)
-    if (old_return, old_returner) != (new_return, returner):
-        if old_return is not None:
-            lift_return(program, old_returner, old_return, known_at=known_at)
-        if new_return is not None:
-            program.returned[row] = new_return
-            settle_return(program, returner, new_return, known_at=known_at)
+    if old_return is not None or new_return is not None:
+        old_returner = returner_of(held, old_actor, old_counterparty)
+        returner = returner_of(record, actor, counterparty)
+        _exchange_return(program, row, (old_returner, old_return), (returner, new_return), known_at=known_at)
     if (before, old_return) != (after, new_return):
         remember_change(program, row, (held, old_return), (record, new_return), known_at=known_at)
     assessment = None
@@ -175,6 +165,57 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
     program.transfers.write(row, record)
     version = version_row(program, row, record, said, when)
     return Landed("applied", version, assessment, record.at, learnt=counterparty if learnt else None)
+
+
+def _newer_record(
+    program: ProgramState, held: TransferRecord, said: TransferSnapshot, when: When, newer: Newer
+) -> TransferRecord:
+    """What was held, with what the snapshot says; by position, because replacing by name costs three times as much."""
+    number = program.words.number
+    updated_at, actor, counterparty = newer
+    return TransferRecord(
+        held.cents if said.amount_cents is None else said.amount_cents,
+        held.at,
+        updated_at,
+        when.event_at,
+        held.scored_at,
+        held.scored_offset,
+        actor.index if actor is not None else -1,
+        counterparty.index if counterparty is not None else -1,
+        held.account if said.account_id is None else program.account_number(said.account_id),
+        held.score_n,
+        held.baseline_n,
+        held.baseline_median,
+        held.baseline_p95,
+        held.status if said.status is None else number(said.status),
+        _country_said(program, held, said, counterparty),
+        held.sec_code if said.sec_code is None else number(said.sec_code),
+        number(said.currency),
+        held.card_reason if said.card_decision_reason is None else number(said.card_decision_reason),
+        held.class_id,
+        held.ach_type if said.type is None else TYPES.index(said.type),
+        held.score,
+        held.confidence_percent,
+        held.moved if said.status is None else said.status not in UNMOVED_STATUSES,
+    )
+
+
+def _exchange_return(
+    program: ProgramState,
+    row: int,
+    before: tuple[Returner, ReturnState | None],
+    after: tuple[Returner, ReturnState | None],
+    *,
+    known_at: int,
+) -> None:
+    """Take the return that was known out of the windows and put the one that is known now in, unless they are equal."""
+    if before == after:
+        return
+    if before[1] is not None:
+        lift_return(program, before[0], before[1], known_at=known_at)
+    if after[1] is not None:
+        program.returned[row] = after[1]
+        settle_return(program, after[0], after[1], known_at=known_at)
 
 
 def _older(program: ProgramState, row: int, held: TransferRecord, said: TransferSnapshot, when: When) -> Landed:
