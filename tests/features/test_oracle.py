@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.log_entry import LogEntry
-from features.outcomes import QuarantineRow
+from features.outcomes import QuarantineRow, TransferRow
 from features.reason import Reason
 from features.scorers import trs_v1
 from features.state.shard import ShardState
@@ -80,7 +80,7 @@ def _same(name: str, mine: Any, exact: Any) -> bool:
     return bool(abs(mine - exact) * 200 <= exact)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=250, deadline=None, suppress_health_check=SLOW_IS_FINE)
 @given(entries=streams(most=60, least=10))
 def test_given_a_random_stream_when_it_is_applied_then_every_vector_is_the_oracles(entries: list[LogEntry]) -> None:
     found = disagreements(entries)
@@ -146,3 +146,22 @@ def test_given_a_random_stream_when_it_is_scored_then_the_reasons_add_up_to_the_
             reasons = msgspec.json.decode(row.reasons, type=list[Reason])
             assert row.score is None or sum(reason.weight for reason in reasons) == row.score
             assert row.hard == any(reason.hard for reason in reasons)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=50, least=5))
+def test_given_a_random_stream_when_a_transfers_version_is_kept_then_it_shows_its_newest_scoring(
+    entries: list[LogEntry],
+) -> None:
+    newest: dict[str, TransferFeaturesRow] = {}
+    state = ShardState(0)
+    for entry in entries:
+        rows = rows_of(state, [entry])
+        newest |= {row.transfer_id: row for row in rows if isinstance(row, TransferFeaturesRow)}
+        for row in rows:
+            if isinstance(row, TransferRow):
+                scoring = newest[row.id]
+                assert (row.score, row.score_band, row.score_n) == (scoring.score, scoring.band, scoring.n)
+                assert (row.scored_offset, row.scored_at) == (scoring.offset, scoring.scored_at)
+                assert (row.score_confidence, row.bank_created_at) == (scoring.confidence, scoring.taken_at)
+                assert row.amount_cents == scoring.vector.amount_cents

@@ -1,0 +1,224 @@
+"""The facts of the naive oracle: what the log said of transfers and parties, and the time each word counts from."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from features.instants import parse_instant
+from tests.support.oracle_reading import Return, Said, normal_name
+
+V = TypeVar("V")
+
+ALWAYS: Final = -(1 << 62)
+FAILED: Final = frozenset({"REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"})
+CANCELED: Final = frozenset({"CANCELED", "CANCELLED", "STOPPED", "VOIDED", "EXPIRED"})
+NOT_MOVED: Final = FAILED | CANCELED
+
+Key = tuple[str, ...]
+
+
+class Timeline(Generic[V]):
+    """Words with the time each counts from; a newer snapshot's word never counts from before the one it replaces."""
+
+    def __init__(self, first: V) -> None:
+        self.words: list[tuple[int, V]] = [(ALWAYS, first)]
+
+    def say(self, at: int, value: V) -> None:
+        if value != self.words[-1][1]:
+            self.words.append((at, value))
+
+    def at(self, instant: int) -> tuple[int, V]:
+        return next(word for word in reversed(self.words) if word[0] <= instant)
+
+    @property
+    def last(self) -> V:
+        return self.words[-1][1]
+
+
+class Baseline(NamedTuple):
+    n: int | None
+    median: int | None
+    p95: int | None
+
+
+@dataclass
+class Known:
+    """A transfer as the log told it so far."""
+
+    said: Said
+    own: int
+    key: tuple[int, int]
+    amount: Timeline[int]
+    actor: Timeline[Key | None]
+    party: Timeline[Key | None]
+    moved: Timeline[bool]
+    returned: Timeline[Return | None]
+    country: str | None
+    changed_at: int = ALWAYS
+    baseline: Baseline | None = None
+
+
+@dataclass
+class Profile:
+    """A version of an entity that was the newest when it came."""
+
+    event_at: int
+    verification: str | None
+    pep: str | None
+    high_risk: bool | None
+    requires_screening: bool | None
+    screened_at: int | None
+
+
+@dataclass
+class Party:
+    name: str | None = None
+    routing: str | None = None
+    last4: str | None = None
+    country: str | None = None
+
+
+@dataclass
+class Program:
+    transfers: dict[str, Known] = field(default_factory=dict)
+    events: set[str] = field(default_factory=set)
+    owners: dict[str, str] = field(default_factory=dict)
+    account_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    profiles: dict[str, list[Profile]] = field(default_factory=dict)
+    entity_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    parties: dict[Key, Party] = field(default_factory=dict)
+    party_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    declared: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+
+def instant(text: str) -> int:
+    at = parse_instant(text)
+    assert at is not None
+    return at
+
+
+def _version(data: dict[str, Any], event_at: int) -> tuple[int, int]:
+    updated = data.get("updated_at")
+    return (instant(updated) if updated is not None else event_at, event_at)
+
+
+def learn_entity(program: Program, data: dict[str, Any], event_at: int) -> None:
+    key = _version(data, event_at)
+    if key < program.entity_keys.get(data["id"], (ALWAYS, ALWAYS)):
+        return
+    program.entity_keys[data["id"]] = key
+    profiles = program.profiles.setdefault(data["id"], [])
+    screened = instant(data["last_screened_at"]) if data["last_screened_at"] is not None else None
+    profiles.append(
+        Profile(
+            event_at,
+            data["verification_status"],
+            data["person_details"]["pep_status"],
+            data["is_high_risk"],
+            data["requires_screening"],
+            profiles[-1].screened_at if screened is None and profiles else screened,
+        )
+    )
+
+
+def learn_account(program: Program, data: dict[str, Any], event_at: int) -> None:
+    key = _version(data, event_at)
+    if key < program.account_keys.get(data["id"], (ALWAYS, ALWAYS)):
+        return
+    program.account_keys[data["id"]] = key
+    program.owners[data["id"]] = data["owners"][0]
+
+
+def learn_counterparty(program: Program, data: dict[str, Any], event_at: int) -> None:
+    key = _version(data, event_at)
+    if key < program.party_keys.get(data["id"], (ALWAYS, ALWAYS)):
+        return
+    program.party_keys[data["id"]] = key
+    party = program.parties.setdefault(("id", data["id"]), Party())
+    party.name = data["name"] or party.name
+    party.routing = data["routing_number"] or party.routing
+    party.last4 = data["account_number"][-4:] if data["account_number"] else party.last4
+    party.country = data["address"]["country_code"] if data["address"] else party.country
+
+
+def _party_of(program: Program, said: Said) -> Key | None:
+    """Whom the snapshot names as its other side, after learning what it says of them."""
+    if said.counterparty_id is not None:
+        key: Key = ("id", said.counterparty_id)
+    elif said.name is not None:
+        key = ("name", normal_name(said.name), said.routing or "", said.last4 or "")
+    else:
+        return None
+    party = program.parties.setdefault(key, Party())
+    party.name = said.name or party.name
+    party.routing = said.routing or party.routing
+    party.last4 = said.last4 or party.last4
+    party.country = said.country or party.country
+    return key
+
+
+def _actor_of(program: Program, said: Said) -> Key | None:
+    if said.entity_id is not None:
+        return ("entity", said.entity_id)
+    if said.account_id is None:
+        return None
+    owner = program.owners.get(said.account_id)
+    return ("entity", owner) if owner is not None else ("account", said.account_id)
+
+
+def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known | None:
+    """Take one event of a transfer over; the transfer, when it must be scored for it."""
+    known = program.transfers.get(said.id)
+    if known is None:
+        known = program.transfers[said.id] = _first_sight(program, said, event_at, appended_at)
+        return known
+    key = (said.updated_at if said.updated_at is not None else event_at, event_at)
+    if key >= known.key:
+        known.key = key
+        return known if _revise(program, known, said, event_at) else None
+    if said.returned is None or known.returned.last is not None:
+        return None
+    known.changed_at = max(event_at, known.changed_at)
+    known.returned.say(max(known.own, known.changed_at), said.returned)
+    return known
+
+
+def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) -> Known:
+    own = min(said.created_at if said.created_at is not None else event_at, appended_at)
+    actor, party = _actor_of(program, said), _party_of(program, said)
+    known = Known(
+        said,
+        own,
+        (said.updated_at if said.updated_at is not None else event_at, event_at),
+        Timeline(said.amount),
+        Timeline(actor),
+        Timeline(party),
+        Timeline(said.status not in NOT_MOVED),
+        Timeline(None),
+        said.country or (program.parties[party].country if party is not None else None),
+    )
+    if said.returned is not None:
+        known.returned.say(max(own, event_at), said.returned)
+    return known
+
+
+def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
+    """Take over a newer snapshot; True when it changed what a transfer is scored again for."""
+    actor, party, country = known.actor.last, known.party.last, said.country or known.country
+    if said.entity_id is not None or actor is None:
+        actor = _actor_of(program, said)
+    named = _party_of(program, said)
+    if named is not None and (party is None or named[0] == "id" or party[0] == "name") and named != party:
+        party, country = named, said.country or program.parties[named].country
+    returned = said.returned if said.returned is not None else known.returned.last
+    after = (said.amount, actor, party, country, returned)
+    changed = after != (known.amount.last, known.actor.last, known.party.last, known.country, known.returned.last)
+    if changed or (said.status not in NOT_MOVED) != known.moved.last:
+        known.changed_at = max(event_at, known.changed_at)
+    at = known.changed_at
+    known.said, known.country = said, country
+    known.amount.say(at, said.amount)
+    known.actor.say(at, actor)
+    known.party.say(at, party)
+    known.moved.say(at, said.status not in NOT_MOVED)
+    known.returned.say(max(known.own, at), returned)
+    return changed
