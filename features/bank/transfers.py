@@ -22,22 +22,27 @@ from features.instants import parse_instant
 from features.vocabulary import AchType, Direction, Rail
 
 _ACH_TYPES: Final = frozenset(AchType)
+# Looked up once: Python 3.11 takes 0.1 µs for a member and 0.2 µs for its value, and each event asks for many.
+_ACH, _BOOK, _CARD, _CHECK = Rail.ACH, Rail.BOOK, Rail.CARD, Rail.CHECK
+_INCOMING, _OUTGOING = Direction.INCOMING, Direction.OUTGOING
+_INCOMING_WORD, _OUTGOING_WORD = Direction.INCOMING.value, Direction.OUTGOING.value
 
 
 class EventKind:
     """An event type taken apart once: ``ach.outgoing_transfer.returned`` is rail ach, outgoing, suffix returned."""
 
-    __slots__ = ("direction", "rail", "suffix")
+    __slots__ = ("direction", "rail", "rail_word", "suffix")
 
     def __init__(self, rail: Rail, middle: str, suffix: str) -> None:
         self.rail = rail
+        self.rail_word = rail.value
         self.suffix = suffix
         incoming = middle.startswith("incoming")
-        if rail is Rail.CHECK:
+        if rail is _CHECK:
             incoming = not incoming
-        if rail is Rail.CARD:
+        if rail is _CARD:
             incoming = suffix == "refunded"
-        self.direction = Direction.INCOMING if incoming else Direction.OUTGOING
+        self.direction = _INCOMING if incoming else _OUTGOING
 
 
 def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> TransferSnapshot | None:
@@ -47,8 +52,8 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         return None
     rail = kind.rail
     direction = kind.direction
-    if isinstance(data.is_incoming, bool) and rail is not Rail.CHECK:
-        direction = Direction.INCOMING if data.is_incoming else Direction.OUTGOING
+    if isinstance(data.is_incoming, bool) and rail is not _CHECK:
+        direction = _INCOMING if data.is_incoming else _OUTGOING
     status = _status(kind, data)
     return_code, undone, detail_at = (
         _returns(data.return_details, status) if data.return_details else (None, False, None)
@@ -56,27 +61,27 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
     counterparty_id, party_name, routing, last4, party_country = _other_side(rail, direction, data)
     return TransferSnapshot(
         id=transfer_id,
-        rail=rail.value,
-        direction=direction.value,
-        type=_ach_type(data.type) if rail is Rail.ACH else None,
+        rail=kind.rail_word,
+        direction=_INCOMING_WORD if direction is _INCOMING else _OUTGOING_WORD,
+        type=_ach_type(data.type) if rail is _ACH else None,
         amount_cents=_amount(rail, data),
         currency=data.currency_code.upper() if data.currency_code else "USD",
         status=status,
         entity_id=data.entity_id or None,
-        account_id=(data.sender_bank_account_id if rail is Rail.BOOK else data.bank_account_id) or None,
+        account_id=(data.sender_bank_account_id if rail is _BOOK else data.bank_account_id) or None,
         counterparty_id=counterparty_id,
         counterparty_name=party_name,
         counterparty_routing=routing,
         counterparty_last4=last4,
         country=party_country,
-        sec_code=(data.entry_class_code or data.sec_code or "").upper() or None if rail is Rail.ACH else None,
-        return_code=return_code if rail is Rail.ACH else None,
+        sec_code=(data.entry_class_code or data.sec_code or "").upper() or None if rail is _ACH else None,
+        return_code=return_code if rail is _ACH else None,
         return_undone=undone or status in RETURN_UNDONE_STATUSES,
         returned_at=_first_instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
         effective_at=_first_instant(data.effective_on, data.settlement_date),
         created_at=_first_instant(data.created_at, data.initiated_at),
         updated_at=_first_instant(data.updated_at),
-        card_decision_reason=_card_reason(data) if rail is Rail.CARD else None,
+        card_decision_reason=_card_reason(data) if rail is _CARD else None,
     )
 
 
@@ -95,7 +100,7 @@ def _ach_type(value: str | None) -> str | None:
 def _status(kind: EventKind, data: BankObject) -> str | None:
     if data.status:
         return data.status.upper()
-    if kind.rail is Rail.CARD:
+    if kind.rail is _CARD:
         return STATUS_OF_CARD_SUFFIX.get(kind.suffix)
     if not kind.suffix or "." in kind.suffix or kind.suffix in SUFFIXES_WITHOUT_STATUS:
         return None
@@ -103,7 +108,7 @@ def _status(kind: EventKind, data: BankObject) -> str | None:
 
 
 def _amount(rail: Rail, data: BankObject) -> int | None:
-    if rail is Rail.CHECK:
+    if rail is _CHECK:
         said = (data.deposited_amount, data.positive_pay_amount, data.amount)
         return next((amount for amount in said if amount is not None), None)
     return data.amount
@@ -130,16 +135,16 @@ def _other_side(
     rail: Rail, direction: Direction, data: BankObject
 ) -> tuple[str | None, str | None, str | None, str | None, str | None]:
     """Counterparty id, name, routing number, last four and country, from wherever the rail puts them."""
-    if rail is Rail.CARD:
+    if rail is _CARD:
         merchant = mapping(data.merchant)
         return text(merchant.get("id")), name(merchant.get("name")), None, None, country(merchant.get("country_code"))
-    if rail is Rail.BOOK:
+    if rail is _BOOK:
         return data.receiver_bank_account_id or None, None, None, None, None
-    incoming = direction is Direction.INCOMING
-    if rail is Rail.ACH:
+    incoming = direction is _INCOMING
+    if rail is _ACH:
         inline_name = data.company_name if incoming else data.receiver_name
         routing, number = (data.odfi_routing_number if incoming else None), None
-    elif rail is Rail.CHECK:
+    elif rail is _CHECK:
         inline_name, routing, number = data.payee_name, None, None
     elif incoming:
         inline_name, routing, number = data.originator_name, None, data.originator_account_number

@@ -21,17 +21,20 @@ CREDIBILITY_K: Final = 20
 CEILING: Final = 100
 
 Rule = Callable[[FeatureVector], Reason | None]
+_RULES: Final[tuple[tuple[Family, Rule], ...]] = tuple(
+    (family, rule) for family, rules in RULES.items() for rule in rules
+)
 
 
 def score(vector: FeatureVector, *, degraded: bool) -> Score:
     """Add up the rules that fire, family by family, and show every cap as a reason of its own."""
-    reasons: list[Reason] = []
-    total = 0
-    for family, rules in RULES.items():
-        fired = [reason for rule in rules if (reason := rule(vector)) is not None]
-        if fired:
-            total += _capped(family, fired)
-            reasons += fired
+    fired: dict[Family, list[Reason]] = {}
+    for family, rule in _RULES:
+        reason = rule(vector)
+        if reason is not None:
+            fired.setdefault(family, []).append(reason)
+    total = sum(_capped(family, of_family) for family, of_family in fired.items())
+    reasons = [reason for of_family in fired.values() for reason in of_family]
     n = _observations(vector)
     if vector.entity_prior_transfers < ENTITY_FLOOR and (vector.program_n_90d or 0) < PROGRAM_FLOOR:
         hard = tuple(sorted((reason for reason in reasons if reason.hard), key=_shown_first))

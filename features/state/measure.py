@@ -21,7 +21,7 @@ DAYS_30: Final = 30 * DAY_US
 DAYS_60: Final = 60 * DAY_US
 DAYS_90: Final = 90 * DAY_US
 _CLASSES: Final = {(rail.value, way.value): 2 * i + j for i, rail in enumerate(Rail) for j, way in enumerate(Direction)}
-_NOTHING: Final = EventTimes()
+_CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
 
 
@@ -182,7 +182,7 @@ def _structuring(subject: Subject, at: int, *, own_actor: int, own_party: int) -
 
     When the subject lies under a threshold itself, it counts, and only its own thresholds do.
     """
-    if subject.rail == Rail.CARD:
+    if subject.rail == _CARD:
         return 0, 0
     zones = structuring_zones(subject.cents)
     most_7d = most_24h = included = 1 if zones else 0

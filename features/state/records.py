@@ -13,7 +13,7 @@ from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.returns import Returner
 from features.state.transfer_table import TransferRecord
-from features.vocabulary import AchType, Direction, Rail, band_of
+from features.vocabulary import AchType, Direction, Rail, band_word
 
 TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
 CLASSES: Final = [(rail.value, way.value) for rail in Rail for way in Direction]
@@ -125,7 +125,7 @@ def version_row(
         record.at,
         word(record.card_reason),
         score,
-        band_of(score).value,
+        band_word(score),
         trs_v1.VERSION,
         record.score_n,
         None if score is None else record.confidence_percent / 100,

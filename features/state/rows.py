@@ -13,7 +13,7 @@ from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.records import When
 from features.vector import FEATURE_VERSION, TransferFeaturesRow
-from features.vocabulary import EntityType, PepStatus, VerificationStatus
+from features.vocabulary import EntityType, PepStatus, VerificationStatus, band_word
 
 Emit = Callable[[msgspec.Struct], None]
 Data = dict[str, Any]
@@ -135,7 +135,7 @@ def features_row(
         FEATURE_VERSION,
         score.version,
         score.value,
-        score.band.value,
+        band_word(score.value),
         score.n,
         score.confidence,
         score.hard,

@@ -32,6 +32,8 @@ Emit = Callable[[msgspec.Struct], None]
 _PREFLIGHT_DECODER: Final = msgspec.json.Decoder(PreflightRecord)
 _PROGRAM_DECODER: Final = msgspec.json.Decoder(Program)
 _TYPES_REMEMBERED: Final = 4_096
+_BANK, _PREFLIGHT = EntryKind.BANK.value, EntryKind.PREFLIGHT.value
+_PROGRAM, _TICK = EntryKind.PROGRAM.value, EntryKind.TICK.value
 
 
 _LEARNERS: Final = {
@@ -84,13 +86,13 @@ class ShardState:
     def apply(self, entry: LogEntry, emit: Emit) -> None:
         """Change the state by one entry and emit the rows it leads to."""
         try:
-            if entry.kind == EntryKind.BANK:
+            if entry.kind == _BANK:
                 self._bank(entry, emit)
-            elif entry.kind == EntryKind.PREFLIGHT:
+            elif entry.kind == _PREFLIGHT:
                 self._preflight(entry, emit)
-            elif entry.kind == EntryKind.PROGRAM:
+            elif entry.kind == _PROGRAM:
                 self._program(entry, emit)
-            elif entry.kind == EntryKind.TICK:
+            elif entry.kind == _TICK:
                 self._tick(entry)
             else:
                 emit(_quarantined(entry, f"unknown kind {entry.kind!r}"))
