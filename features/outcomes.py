@@ -58,6 +58,7 @@ class TransferRow(msgspec.Struct, frozen=True, gc=False):
     score_confidence: float | None
     scored_at: int | None
     scored_offset: int | None  # which transfer_features row holds the inputs
+    raw_offset: int  # which entry of the log holds the bank's object as last delivered
     updated_at: int
 
 

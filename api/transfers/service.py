@@ -74,7 +74,7 @@ class TransferService:
     def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
         """The object of the entry that this version came from, masked."""
         try:
-            body = self._events.body(transfer.row.shard, transfer.row.offset)
+            body = self._events.body(transfer.row.shard, transfer.row.raw_offset)
         except ConnectionError as error:
             raise UnavailableError(UNREADABLE) from error
         if body is None:

@@ -84,7 +84,7 @@ class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     direction: str
     type: str | None
     amount_cents: int | None
-    currency: str
+    currency: str | None
     status: str | None
     entity_id: str | None
     account_id: str | None

@@ -21,6 +21,7 @@ from features.bank.words import (
 from features.instants import parse_instant
 from features.vocabulary import AchType, Direction, Rail
 
+_CURRENCY_LETTERS: Final = 3
 _ACH_TYPES: Final = frozenset(AchType)
 # Looked up once: Python 3.11 takes 0.1 µs for a member and 0.2 µs for its value, and each event asks for many.
 _ACH, _BOOK, _CARD, _CHECK = Rail.ACH, Rail.BOOK, Rail.CARD, Rail.CHECK
@@ -65,7 +66,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         direction=_INCOMING_WORD if direction is _INCOMING else _OUTGOING_WORD,
         type=_ach_type(data.type) if rail is _ACH else None,
         amount_cents=_amount(rail, data),
-        currency=data.currency_code.upper() if data.currency_code else "USD",
+        currency=_currency(data.currency_code),
         status=status,
         entity_id=data.entity_id or None,
         account_id=(data.sender_bank_account_id if rail is _BOOK else data.bank_account_id) or None,
@@ -90,6 +91,12 @@ def _first_instant(*values: str | None) -> int | None:
         if value and (at := parse_instant(value)) is not None:
             return at
     return None
+
+
+def _currency(value: str | None) -> str | None:
+    """Three ASCII letters, upper-cased; anything else is not said."""
+    said = value.strip().upper() if value else ""
+    return said if len(said) == _CURRENCY_LETTERS and said.isascii() and said.isalpha() else None
 
 
 def _ach_type(value: str | None) -> str | None:

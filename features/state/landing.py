@@ -28,7 +28,7 @@ from features.state.records import (
 )
 from features.state.rescoring import account_changed, known_from, remember_change, score_again
 from features.state.returns import Returner, first_return, lift_return, merged_return, settle_return
-from features.state.transfer_table import ReturnState, TransferRecord
+from features.state.transfer_table import NO_INSTANT, ReturnState, TransferRecord
 
 
 class Landed(NamedTuple):
@@ -103,7 +103,7 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
     if state is not None:
         program.returned[row] = state
         settle_return(program, returner_of(record, actor, counterparty), state, known_at=None)
-    version = version_row(program, row, record, said, when)
+    version = version_row(program, row, record, said.id, when)
     return Landed("applied", version, assessment, at, is_new=True, learnt=counterparty if learnt else None)
 
 
@@ -119,6 +119,8 @@ def _first_record(
         when.event_at,
         when.appended_at,
         when.offset,
+        when.offset,
+        NO_INSTANT if said.effective_at is None else said.effective_at,
         known.actor.index if known.actor is not None else -1,
         known.counterparty.index if known.counterparty is not None else -1,
         program.account_number(said.account_id),
@@ -163,7 +165,7 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
         assessment = score_again(program, row, record)
         record = scored(record, assessment, when)
     program.transfers.write(row, record)
-    version = version_row(program, row, record, said, when)
+    version = version_row(program, row, record, said.id, when)
     return Landed("applied", version, assessment, record.at, learnt=counterparty if learnt else None)
 
 
@@ -180,6 +182,8 @@ def _newer_record(
         when.event_at,
         held.scored_at,
         held.scored_offset,
+        when.offset,
+        held.effective_at if said.effective_at is None else said.effective_at,
         actor.index if actor is not None else -1,
         counterparty.index if counterparty is not None else -1,
         held.account if said.account_id is None else program.account_number(said.account_id),
@@ -190,7 +194,7 @@ def _newer_record(
         held.status if said.status is None else number(said.status),
         _country_said(program, held, said, counterparty),
         held.sec_code if said.sec_code is None else number(said.sec_code),
-        number(said.currency),
+        held.currency if said.currency is None else number(said.currency),
         held.card_reason if said.card_decision_reason is None else number(said.card_decision_reason),
         held.class_id,
         held.ach_type if said.type is None else TYPES.index(said.type),
@@ -230,7 +234,7 @@ def _older(program: ProgramState, row: int, held: TransferRecord, said: Transfer
     assessment = score_again(program, row, held)
     record = scored(held, assessment, when)
     program.transfers.write(row, record)
-    return Landed("stale", version_row(program, row, record, said, when), assessment, record.at)
+    return Landed("stale", version_row(program, row, record, said.id, when), assessment, record.at)
 
 
 def _scored_on(record: TransferRecord) -> tuple[int, ...]:
@@ -245,10 +249,10 @@ def _parties_said(
     actor, counterparty = parties_of(program, held)
     if said.entity_id is not None or (actor is None and said.account_id is not None):
         actor = program.actor_of(said.entity_id, said.account_id)
-    named, learnt = _counterparty(program, said)
-    if named is None or (named.unlisted and counterparty is not None and not counterparty.unlisted):
+    if said.counterparty_id is None and counterparty is not None and not counterparty.unlisted:
         return actor, counterparty, False
-    return actor, named, learnt
+    named, learnt = _counterparty(program, said)
+    return actor, counterparty if named is None else named, learnt
 
 
 def _country_said(
@@ -265,9 +269,11 @@ def _counterparty(program: ProgramState, said: TransferSnapshot) -> tuple[Counte
     if said.counterparty_id is not None:
         party = program.counterparties.get_or_add(said.counterparty_id)
     elif said.counterparty_name is not None:
-        party = program.counterparties.unlisted(
-            said.counterparty_name, said.counterparty_routing, said.counterparty_last4
-        )
+        details = (said.counterparty_name, said.counterparty_routing, said.counterparty_last4)
+        on_file = program.counterparties.match(*details)
+        if on_file is not None and not on_file.unlisted:
+            return on_file, False
+        party = on_file or program.counterparties.unlisted(*details)
     else:
         return None, False
     learnt = program.counterparties.learn(

@@ -3,7 +3,6 @@
 from typing import Final, NamedTuple
 
 from features.assess import Assessment
-from features.bank.events import TransferSnapshot
 from features.outcomes import TransferRow
 from features.scorers import trs_v1
 from features.state.baseline import BaselineValues
@@ -12,7 +11,7 @@ from features.state.movement import Movement
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.returns import Returner
-from features.state.transfer_table import TransferRecord
+from features.state.transfer_table import NO_INSTANT, TransferRecord
 from features.vocabulary import AchType, Direction, Rail, band_word
 
 TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
@@ -93,9 +92,7 @@ def scored(record: TransferRecord, assessment: Assessment, when: When) -> Transf
     )
 
 
-def version_row(
-    program: ProgramState, row: int, record: TransferRecord, said: TransferSnapshot, when: When
-) -> TransferRow:
+def version_row(program: ProgramState, row: int, record: TransferRecord, transfer_id: str, when: When) -> TransferRow:
     """The transfer as it stands after this entry."""
     rail, direction = CLASSES[record.class_id]
     word = program.words.word
@@ -105,7 +102,7 @@ def version_row(
     return TransferRow(
         program.tenant_id,
         program.id,
-        said.id,
+        transfer_id,
         when.shard,
         when.offset,
         rail,
@@ -121,7 +118,7 @@ def version_row(
         word(record.sec_code),
         returned.code if returned is not None else None,
         returned.returned_at if returned is not None else None,
-        said.effective_at,
+        None if record.effective_at == NO_INSTANT else record.effective_at,
         record.at,
         word(record.card_reason),
         score,
@@ -131,5 +128,6 @@ def version_row(
         None if score is None else record.confidence_percent / 100,
         record.scored_at,
         record.scored_offset,
+        record.raw_offset,
         when.appended_at,
     )

@@ -50,6 +50,7 @@ class EventType(NamedTuple):
     suffix: str
     kind: EventKind | None
     is_transfer: bool
+    is_request: bool  # to return or to draw money: it names a transfer, and is none
 
 
 @lru_cache(maxsize=_TYPES_REMEMBERED)
@@ -59,9 +60,10 @@ def event_type(text: str) -> EventType:
     middle, _, suffix = rest.partition(".")
     rail = RAIL_OF_FAMILY.get(family)
     if rail is None:
-        return EventType(family, rest, None, is_transfer=False)
+        return EventType(family, rest, None, is_transfer=False, is_request=False)
     kind = EventKind(rail, middle, suffix)
-    return EventType(family, rest, kind, is_transfer=f"{family}.{middle}" in TRANSFER_RESOURCES)
+    is_transfer = f"{family}.{middle}" in TRANSFER_RESOURCES
+    return EventType(family, rest, kind, is_transfer=is_transfer, is_request=middle.endswith("_request"))
 
 
 class ShardState:
@@ -216,7 +218,9 @@ def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit
 
 def _said_of_transfer(kind: EventType, rail: EventKind, data: BankObject, when: When) -> TransferSnapshot | str:
     """The snapshot, or the word for why there is none; an unlisted type is a transfer when its id and amount say so."""
-    if not kind.is_transfer and (data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)):
+    if not kind.is_transfer and (
+        kind.is_request or data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)
+    ):
         return "stored"
     return read_transfer(rail, data, event_at=when.event_at) or "unusable"
 

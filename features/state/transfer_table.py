@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from features.state.id_index import IdIndex, key_of
 
+NO_INSTANT: Final = -(2**63)
+
 
 class TransferRecord(NamedTuple):
     """The newest state of one transfer."""
@@ -18,6 +20,8 @@ class TransferRecord(NamedTuple):
     event_at: int
     scored_at: int
     scored_offset: int
+    raw_offset: int  # of the entry that delivered the newest snapshot
+    effective_at: int  # NO_INSTANT when no snapshot said it
     actor: int
     counterparty: int
     account: int
@@ -63,7 +67,7 @@ class Counted(NamedTuple):
     returned: ReturnState | None
 
 
-_RECORD: Final = struct.Struct("<6q5i2H5H2BbB?")
+_RECORD: Final = struct.Struct("<8q5i2H5H2BbB?")
 
 
 class TransferTable:

@@ -59,6 +59,7 @@ def a_transfer(**over: Any) -> TransferRow:
         "score_confidence": 0.5,
         "scored_at": AT,
         "scored_offset": 1,
+        "raw_offset": 1,
         "updated_at": AT,
     }
     return TransferRow(**usual | over)

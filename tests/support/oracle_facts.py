@@ -87,6 +87,8 @@ class Program:
     entity_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     parties: dict[Key, Party] = field(default_factory=dict)
     party_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    named: list[Key] = field(default_factory=list)
+    holders: dict[tuple[str, str], Key] = field(default_factory=dict)
     declared: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
 
@@ -133,11 +135,38 @@ def learn_counterparty(program: Program, data: dict[str, Any], event_at: int) ->
     if key < program.party_keys.get(data["id"], (ALWAYS, ALWAYS)):
         return
     program.party_keys[data["id"]] = key
-    party = program.parties.setdefault(("id", data["id"]), Party())
-    party.name = data["name"] or party.name
-    party.routing = data["routing_number"] or party.routing
-    party.last4 = data["account_number"][-4:] if data["account_number"] else party.last4
-    party.country = data["address"]["country_code"] if data["address"] else party.country
+    country = data["address"]["country_code"] if data["address"] else None
+    last4 = data["account_number"][-4:] if data["account_number"] else None
+    _say(program, ("id", data["id"]), data["name"], data["routing_number"], last4, country)
+
+
+def _say(
+    program: Program, key: Key, name: str | None, routing: str | None, last4: str | None, country: str | None
+) -> None:
+    """Take over what is said; the names are kept in the order in which they were taken, accounts by first holder."""
+    party = program.parties.setdefault(key, Party())
+    if name is not None and (party.name is None or normal_name(party.name) != normal_name(name)):
+        program.named = [other for other in program.named if other != key] + [key]
+    party.name = name or party.name
+    party.routing = routing or party.routing
+    party.last4 = last4 or party.last4
+    party.country = country or party.country
+    if party.routing and party.last4:
+        program.holders.setdefault((party.routing, party.last4), key)
+
+
+def _on_file(program: Program, said: Said) -> Key | None:
+    """Whom a name without an id means: the holder of the account, else the first of that name that may be it."""
+    if said.routing and said.last4 and (said.routing, said.last4) in program.holders:
+        return program.holders[said.routing, said.last4]
+    for key in program.named:
+        party = program.parties[key]
+        pairs = ((party.routing, said.routing), (party.last4, said.last4))
+        if normal_name(party.name or "") == normal_name(said.name or "") and not any(
+            None not in pair and pair[0] != pair[1] for pair in pairs
+        ):
+            return key
+    return None
 
 
 def _party_of(program: Program, said: Said) -> Key | None:
@@ -145,14 +174,13 @@ def _party_of(program: Program, said: Said) -> Key | None:
     if said.counterparty_id is not None:
         key: Key = ("id", said.counterparty_id)
     elif said.name is not None:
-        key = ("name", normal_name(said.name), said.routing or "", said.last4 or "")
+        found = _on_file(program, said)
+        if found is not None and found[0] == "id":
+            return found
+        key = found or ("name", normal_name(said.name), said.routing or "", said.last4 or "")
     else:
         return None
-    party = program.parties.setdefault(key, Party())
-    party.name = said.name or party.name
-    party.routing = said.routing or party.routing
-    party.last4 = said.last4 or party.last4
-    party.country = said.country or party.country
+    _say(program, key, said.name, said.routing, said.last4, said.country)
     return key
 
 
@@ -206,8 +234,9 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     actor, party, country = known.actor.last, known.party.last, said.country or known.country
     if said.entity_id is not None or actor is None:
         actor = _actor_of(program, said)
-    named = _party_of(program, said)
-    if named is not None and (party is None or named[0] == "id" or party[0] == "name") and named != party:
+    is_kept = said.counterparty_id is None and party is not None and party[0] == "id"
+    named = None if is_kept else _party_of(program, said)
+    if named is not None and named != party:
         party, country = named, said.country or program.parties[named].country
     returned = said.returned if said.returned is not None else known.returned.last
     after = (said.amount, actor, party, country, returned)

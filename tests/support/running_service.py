@@ -161,7 +161,7 @@ def tables_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
     queries = {
         "events": "SELECT event_id, type, created_at, result, body_crc32 FROM bank_events WHERE result <> 'duplicate'",
         "transfers": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', "
-        "'scored_offset', 'updated_at')) FROM transfers",
+        "'scored_offset', 'raw_offset', 'updated_at')) FROM transfers",
         "features": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at')) "
         "FROM transfer_features",
         "entities": "SELECT id, verification_status, name, raw FROM entities",
