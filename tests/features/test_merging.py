@@ -1,4 +1,4 @@
-"""What a snapshot leaves out stays as it was, and whom a name without an id means is the same landed and asked about."""
+"""What a snapshot leaves out stays as it was; a name without an id means the same party landed and asked about."""
 
 from typing import Final
 
