@@ -30,7 +30,9 @@ def parse_instant(text: str) -> int | None:
         _parsed.clear()
     try:
         moment = datetime.fromisoformat(text.upper())
-        at = instant_of(moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
+        if moment.tzinfo is not UTC:
+            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        at = instant_of(moment)
     except (ValueError, OverflowError):
         at = None
     _parsed[text] = at

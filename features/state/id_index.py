@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 _SEAL_AT: Final = 4_096
 _MERGE_RATIO: Final = 4
-_KEYS_PER_SLOT: Final = 4
+_KEYS_PER_SLOT: Final = 2
 _LOW_BITS: Final = 64
 _LOW_MASK: Final = 2**64 - 1
 
@@ -29,29 +29,22 @@ def key_of(text: str) -> int:
 class _Run:
     """Sorted, immutable keys with their values."""
 
-    __slots__ = ("_directory", "_shift", "high", "low", "values")
+    __slots__ = ("directory", "high", "low", "shift", "values")
 
     def __init__(
         self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], values: npt.NDArray[np.uint32]
     ) -> None:
         slots_log2 = max(1, (len(high) // _KEYS_PER_SLOT).bit_length())
-        self._shift = _LOW_BITS - slots_log2
+        self.shift = _LOW_BITS - slots_log2
         edges = np.arange((1 << slots_log2) + 1, dtype=np.uint64)
-        starts = np.searchsorted(high >> np.uint64(self._shift), edges)
-        self._directory = array("I", starts.astype(np.uint32).tobytes())
+        starts = np.searchsorted(high >> np.uint64(self.shift), edges)
+        self.directory = array("I", starts.astype(np.uint32).tobytes())
         self.high = array("Q", high.tobytes())
         self.low = array("Q", low.tobytes())
         self.values = array("I", values.tobytes())
 
     def __len__(self) -> int:
         return len(self.high)
-
-    def get(self, high: int, low: int) -> int | None:
-        slot = high >> self._shift
-        for index in range(self._directory[slot], self._directory[slot + 1]):
-            if self.high[index] == high and self.low[index] == low:
-                return self.values[index]
-        return None
 
 
 class IdIndex:
@@ -70,10 +63,11 @@ class IdIndex:
         found = self._new.get(key)
         if found is None and self._runs:
             high, low = key >> _LOW_BITS, key & _LOW_MASK
-            for run in reversed(self._runs):
-                found = run.get(high, low)
-                if found is not None:
-                    return found
+            for run in reversed(self._runs):  # all in one place: this is asked three times a transfer
+                slot, highs = high >> run.shift, run.high
+                for index in range(run.directory[slot], run.directory[slot + 1]):
+                    if highs[index] == high and run.low[index] == low:
+                        return run.values[index]
         return found
 
     def put(self, key: int, value: int) -> None:

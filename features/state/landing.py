@@ -147,18 +147,21 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
     actor, counterparty, learnt = _parties_said(program, held, said)
     record = _newer_record(program, held, said, when, Newer(updated_at, actor, counterparty))
     old_actor, old_counterparty = parties_of(program, held)
-    before = movement_of(held, old_actor, old_counterparty)
-    after = movement_of(record, actor, counterparty)
     known_at = known_from(program, row, when.event_at)
-    if before != after:
-        move(program, before, after, known_at=known_at)
+    moved_otherwise = _moved_as(held) != _moved_as(record)
+    if moved_otherwise:
+        before = movement_of(held, old_actor, old_counterparty)
+        after = movement_of(record, actor, counterparty)
+        moved_otherwise = before != after
+        if moved_otherwise:
+            move(program, before, after, known_at=known_at)
     old_return = program.returned.get(row)
     new_return = merged_return(old_return, said, own_at=held.at, event_at=known_at)
     if old_return is not None or new_return is not None:
         old_returner = returner_of(held, old_actor, old_counterparty)
         returner = returner_of(record, actor, counterparty)
         _exchange_return(program, row, (old_returner, old_return), (returner, new_return), known_at=known_at)
-    if (before, old_return) != (after, new_return):
+    if moved_otherwise or old_return != new_return:
         remember_change(program, row, (held, old_return), (record, new_return), known_at=known_at)
     assessment = None
     if old_return != new_return or _scored_on(held) != _scored_on(record):
@@ -235,6 +238,11 @@ def _older(program: ProgramState, row: int, held: TransferRecord, said: Transfer
     record = scored(held, assessment, when)
     program.transfers.write(row, record)
     return Landed("stale", version_row(program, row, record, said.id, when), assessment, record.at)
+
+
+def _moved_as(record: TransferRecord) -> tuple[int, ...]:
+    """All that can change of what a transfer puts into the windows."""
+    return (record.moved, record.cents, record.actor, record.counterparty, record.ach_type)
 
 
 def _scored_on(record: TransferRecord) -> tuple[int, ...]:

@@ -60,6 +60,9 @@ class OpenPreflights:
         self._of_key: dict[Key, deque[_Open]] = {}
         self._by_age: deque[tuple[int, str]] = deque()
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def add(self, preflight_id: str, other_side: OtherSide, cents: int, asked_at: int) -> None:
         if preflight_id in self._open:
             return

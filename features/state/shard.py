@@ -235,7 +235,7 @@ def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit)
         emit(landed.row)
     if landed.assessment is not None:
         emit(rows.features_row(program, said.id, landed.assessment, landed.taken_at, when))
-    if landed.is_new:
+    if landed.is_new and len(program.preflights):
         _match_preflight(program, said, landed.taken_at, when, emit)
     return landed.result
 

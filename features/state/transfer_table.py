@@ -73,22 +73,25 @@ _RECORD: Final = struct.Struct("<8q5i2H5H2BbB?")
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_records", "_rows")
+    __slots__ = ("_asked", "_records", "_rows")
 
     def __init__(self) -> None:
         self._records = bytearray()
         self._rows = IdIndex()
+        self._asked = ("", key_of(""))
 
     def __len__(self) -> int:
         return len(self._records) // _RECORD.size
 
     def row_of(self, transfer_id: str) -> int | None:
-        return self._rows.get(key_of(transfer_id))
+        self._asked = (transfer_id, key_of(transfer_id))
+        return self._rows.get(self._asked[1])
 
     def add(self, transfer_id: str, record: TransferRecord) -> int:
         row = len(self)
         self._records += _RECORD.pack(*record)
-        self._rows.put(key_of(transfer_id), row)
+        asked_id, key = self._asked  # of ``row_of``, which comes before
+        self._rows.put(key if asked_id == transfer_id else key_of(transfer_id), row)
         return row
 
     def read(self, row: int) -> TransferRecord:
