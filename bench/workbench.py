@@ -27,7 +27,7 @@ from store.redis_log.server import EmbeddedRedis
 
 PREFIX: Final = "clearhold-bench-"
 TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"
-_POLL_S: Final = 0.002
+_POLL_S: Final = 0.01
 
 
 class MarkedShards(Shards):
