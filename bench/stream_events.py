@@ -1,7 +1,8 @@
 """Bank events for benchmarks: the same ones for the same seed, made one by one and never held in a list.
 
 Several rails, two events a transfer, a return now and then, and a little disorder: a few first events come behind
-younger ones. An entity mostly deals with a handful of counterparties. Amounts are log-normal.
+younger ones. An entity mostly deals with a handful of counterparties, which are told of the same way on every rail. Amounts are
+log-normal.
 
 Unit    instants in microseconds
 """
@@ -48,7 +49,7 @@ _ACH: Final[dict[str, Any]] = {
     "company_name": "HARBOR GOODS",
     "company_entry_description": "INVOICE",
     "receiver_name": "Party %(other)s",
-    "odfi_routing_number": "121145307",
+    "odfi_routing_number": "021000021",
     "trace_number": "121145300000123",
     "effective_on": "%(day)s",
     "nsf_deadline": None,
@@ -59,7 +60,7 @@ _WIRE: Final[dict[str, Any]] = {
     **_COMMON,
     "originator_name": "Harbor Goods LLC",
     "beneficiary_name": "Party %(other)s",
-    "beneficiary_account_number": "00004471%(other)s",
+    "beneficiary_account_number": "88%(account)08d",
     "creditor_agent_routing_number": "021000021",
     "business_function_code": "CTR",
     "imad": "20260114MMQFMP2K000123",
@@ -112,7 +113,7 @@ _LIVES: Final = (
     _Life(
         15,
         "acht",
-        {**_ACH, "is_incoming": True},
+        {**_ACH, "is_incoming": True, "company_name": "Party %(other)s", "receiver_name": "Harbor Goods LLC"},
         (f"{_IN}.scheduled", "SCHEDULED"),
         (f"{_IN}.settled", "SETTLED"),
         f"{_IN}.returned",
@@ -203,6 +204,7 @@ class Traffic:
             "event": f"{self.name}_{transfer:09d}_1",
             "entity": f"{self.name}_{entity}",
             "other": f"{self.name}_{regular % self.counterparties}",
+            "account": regular % self.counterparties,
             "cents": self._amounts[pick % _AMOUNTS],
             "ach_type": "CREDIT" if pick % 3 else "DEBIT",
             "created": created,
