@@ -27,7 +27,7 @@ def run(run: Run) -> Iterator[Figure]:
     with Workbench() as bench:
         now = time.time_ns() // 1_000
         step_us = _US * PROGRAMS * 2 // PER_SECOND
-        feeds = programs(PROGRAMS, entities=2_000, counterparties=4_000, start_at=now, step_us=step_us)
+        feeds = programs(PROGRAMS, entities=500, counterparties=1_000, start_at=now, step_us=step_us)
         bench.declare(feeds, appended_at=now)
         shards = MarkedShards(bench.data_dir.shards)
         engine = bench.engine(shards)

@@ -1,8 +1,8 @@
 """Bank events for benchmarks: the same ones for the same seed, made one by one and never held in a list.
 
 Several rails, two events a transfer, a return now and then, and a little disorder: a few first events come behind
-younger ones. An entity mostly deals with a handful of counterparties, which are told of the same way on every rail. Amounts are
-log-normal.
+younger ones. An entity mostly deals with a handful of counterparties, which are told of the same way on every rail.
+Amounts are log-normal.
 
 Unit    instants in microseconds
 """
