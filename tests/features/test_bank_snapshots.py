@@ -145,3 +145,19 @@ def test_given_a_return_when_a_newer_snapshot_does_not_mention_it_then_it_stays(
 
     assert applied.one(TransferRow).return_code == "R01"
     assert not applied.all(TransferFeaturesRow)
+
+
+@pytest.mark.parametrize("number", range(1, 86))
+def test_given_any_return_code_when_the_next_transfer_is_scored_then_six_of_them_are_unauthorized(number: int) -> None:
+    code = f"R{number:02d}"
+    returned = bank.an_ach_transfer(
+        type="DEBIT", status="RETURNED", return_details=[bank.a_return(code)], entity_id="enti_1"
+    )
+    applied = Applied().deliver("ach.outgoing_transfer.returned", returned)
+
+    applied.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer(id="acht_2", entity_id="enti_1"))
+
+    unauthorized = code in {"R05", "R07", "R10", "R11", "R29", "R51"}
+    assert applied.vector.entity_prior_returns == (not 61 <= number <= 77)
+    assert applied.vector.entity_unauthorized_returns_60d == unauthorized
+    assert applied.vector.program_unauthorized_return_rate_60d == float(unauthorized)

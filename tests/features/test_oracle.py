@@ -98,11 +98,13 @@ def test_given_a_long_stream_when_it_is_applied_then_every_vector_is_the_oracles
     assert not found, found
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
-@given(entries=streams(most=50, least=5), cuts=st.lists(st.integers(0, 100), max_size=4))
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(seed=st.integers(0, 10**6), length=st.integers(5, 120), cuts=st.lists(st.integers(0, 100), max_size=4))
 def test_given_a_stream_when_the_state_is_dumped_and_loaded_in_between_then_nothing_differs(
-    entries: list[LogEntry], cuts: list[int]
+    seed: int, length: int, cuts: list[int]
 ) -> None:
+    chance = Random(seed)
+    entries = stream_of([chance.randbytes(WIDTH) for _ in range(length)])
     straight = ShardState(0)
     expected = rows_of(straight, entries)
 

@@ -2,6 +2,7 @@
 
 from features.instants import DAY_US, HOUR_US
 from features.outcomes import EventRow, TransferRow
+from features.state.shard import ShardState
 from tests.support.applied import Applied
 from tests.support.bank_events import (
     Data,
@@ -56,6 +57,43 @@ def test_given_a_transfer_when_its_counterparty_is_corrected_then_the_new_one_is
     applied.deliver(ACH, an_ach(1, T0, counterparty_id="cpty_9", updated_at=rfc3339(later)), at=later)
 
     assert (applied.vector.counterparty_first_time, applied.vector.counterparty_n) == (True, 0)
+
+
+def test_given_a_transfer_when_its_account_details_are_corrected_then_it_is_no_other_namesake_of_its_own() -> None:
+    first: Data = {"counterparty_id": "cpty_1", "beneficiary_account_number": "000001111"}
+    applied = Applied().deliver(WIRE, a_wire(**first), at=T0)
+
+    later = T0 + HOUR_US
+    second: Data = {"counterparty_id": "cpty_2", "beneficiary_account_number": "000002222"}
+    applied.deliver(WIRE, a_wire(updated_at=rfc3339(later), **second), at=later)
+
+    assert (applied.vector.counterparty_first_time, applied.vector.counterparty_account_changed) == (True, False)
+
+
+def test_given_a_newer_snapshot_of_an_earlier_event_when_others_are_scored_then_it_follows_the_one_it_replaces() -> (
+    None
+):
+    applied = Applied().deliver(ACH, an_ach(1, T0, amount=100), at=T0)
+    for amount, event_hours, version_hours in ((200, 10, 10), (300, 5, 11)):
+        over: Data = {"amount": amount, "updated_at": rfc3339(T0 + version_hours * HOUR_US)}
+        applied.deliver(ACH, an_ach(1, T0, **over), at=T0 + event_hours * HOUR_US, appended_at=T0 + DAY_US)
+
+    seen = [
+        applied.deliver(ACH, an_ach(number, at), at=at, appended_at=T0 + DAY_US).vector.velocity_24h_sum_cents - 12_500
+        for number, at in ((2, T0 + 7 * HOUR_US), (3, T0 + 10 * HOUR_US))
+    ]
+
+    assert seen == [100, 300 + 12_500]
+
+
+def test_given_a_corrected_transfer_when_the_state_is_loaded_again_then_it_still_knows_what_it_was() -> None:
+    applied = Applied().deliver(ACH, an_ach(1, T0, amount=100), at=T0)
+    applied.deliver(ACH, an_ach(1, T0, amount=200, updated_at=rfc3339(T0 + 1)), at=T0 + 1)
+    applied.state = ShardState.loaded(iter(list(applied.state.dump())))
+
+    applied.deliver(ACH, an_ach(1, T0, amount=300, updated_at=rfc3339(T0 + 2)), at=T0 + 2)
+
+    assert (applied.vector.velocity_24h_sum_cents, applied.vector.entity_sum_cents_30d) == (300, 0)
 
 
 def test_given_a_transfer_when_its_entity_is_corrected_then_neither_entity_counts_it() -> None:
