@@ -12,7 +12,7 @@ HOUR_US: Final = 3_600 * SECOND_US
 DAY_US: Final = 24 * HOUR_US
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
+_DAY_S: Final = 86_400
 _REMEMBERED: Final = 8_192
 _LONGEST: Final = 64
 _UNREAD: Final = -(2**63)
@@ -41,7 +41,8 @@ def parse_instant(text: str) -> int | None:
 
 def instant_of(moment: datetime) -> int:
     """Microseconds of an aware datetime, without passing through a float."""
-    return (moment - _EPOCH) // _MICROSECOND
+    since = moment - _EPOCH
+    return (since.days * _DAY_S + since.seconds) * SECOND_US + since.microseconds
 
 
 def datetime_of(at: int) -> datetime:

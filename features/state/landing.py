@@ -4,7 +4,7 @@ A transfer is scored when first seen, and again when an event changes its amount
 return. Its own time stays the one it was first seen with. A change counts for others from the event's time on.
 """
 
-from typing import NamedTuple
+import msgspec
 
 from features.assess import Assessment, assess
 from features.bank.events import TransferSnapshot
@@ -31,7 +31,7 @@ from features.state.returns import Returner, first_return, lift_return, merged_r
 from features.state.transfer_table import NO_INSTANT, ReturnState, TransferRecord
 
 
-class Landed(NamedTuple):
+class Landed(msgspec.Struct, frozen=True, gc=False):
     """What one event led to; ``result`` says why there may be no row."""
 
     result: str
@@ -42,7 +42,7 @@ class Landed(NamedTuple):
     learnt: Counterparty | None = None  # the counterparty, when something new was said of it
 
 
-class Known(NamedTuple):
+class Known(msgspec.Struct, frozen=True, gc=False):
     """What a first sight has settled before the record is made."""
 
     cents: int
@@ -53,7 +53,7 @@ class Known(NamedTuple):
     baseline: BaselineValues
 
 
-class Newer(NamedTuple):
+class Newer(msgspec.Struct, frozen=True, gc=False):
     """What a newer snapshot has settled before the record is made."""
 
     updated_at: int
@@ -177,11 +177,11 @@ def _newer_record(
 ) -> TransferRecord:
     """What was held, with what the snapshot says; by position, because replacing by name costs three times as much."""
     number = program.words.number
-    updated_at, actor, counterparty = newer
+    actor, counterparty = newer.actor, newer.counterparty
     return TransferRecord(
         held.cents if said.amount_cents is None else said.amount_cents,
         held.at,
-        updated_at,
+        newer.updated_at,
         when.event_at,
         held.scored_at,
         held.scored_offset,

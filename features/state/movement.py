@@ -1,13 +1,13 @@
 """What a transfer that moved money puts into the windows of its program, its actor and its counterparty."""
 
-from typing import NamedTuple
+import msgspec
 
 from features.state.parties import Actor, Counterparty, times_of, zone_of
 from features.state.program import ProgramState
 from features.thresholds import structuring_zones
 
 
-class Movement(NamedTuple):
+class Movement(msgspec.Struct, frozen=True, gc=False):
     """A transfer's contribution; two equal ones leave the windows as they are."""
 
     actor: Actor | None

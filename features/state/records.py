@@ -1,6 +1,8 @@
 """A transfer's packed record against the rest of the program: its parties, its contribution, its row."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from features.assess import Assessment
 from features.outcomes import TransferRow
@@ -23,7 +25,7 @@ _ORIGINATED_CLASS: Final = CLASSES.index((Rail.ACH.value, Direction.OUTGOING.val
 _DEBIT: Final = TYPES.index(AchType.DEBIT.value)
 
 
-class When(NamedTuple):
+class When(msgspec.Struct, frozen=True, gc=False):
     """An entry's place in the log and the instants that belong to it."""
 
     shard: int

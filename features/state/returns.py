@@ -4,7 +4,7 @@ A return counts from the moment it was delivered; a dishonoured one stops counti
 Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 """
 
-from typing import NamedTuple
+import msgspec
 
 from features.bank.events import TransferSnapshot
 from features.bank.words import RETURN_UNDONE_STATUSES, UNAUTHORIZED_RETURN_CODES
@@ -14,7 +14,7 @@ from features.state.series import EventTimes
 from features.state.transfer_table import ReturnState
 
 
-class Returner(NamedTuple):
+class Returner(msgspec.Struct, frozen=True, gc=False):
     """The transfer whose return it is, as far as the windows care."""
 
     actor: Actor | None

@@ -1,7 +1,7 @@
 """Parties learnt and transfers scored, as the rows that the store keeps of them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +17,8 @@ from features.vocabulary import EntityType, PepStatus, VerificationStatus, band_
 
 Emit = Callable[[msgspec.Struct], None]
 Data = dict[str, Any]
+
+_ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def learn_entity(program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit) -> str:
@@ -146,4 +148,4 @@ def features_row(
 
 
 def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return _ENCODE(value).decode()

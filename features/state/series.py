@@ -181,11 +181,15 @@ class AmountSeries(EventTimes):
 
     def measure(self, after: int, upto: int) -> tuple[int, int]:
         """Count and cents of the facts in (after, upto], as known at ``upto``."""
-        times = self.times
-        last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
+        times, sums = self.times, self._sums
+        last = len(times)
+        if last and times[-1] > upto:
+            last = bisect_right(times, upto)
         first = bisect_right(times, after, 0, last) if after != ALWAYS else 0
         count = last - first
-        cents = ((self._sums[last - 1] if last else 0) - (self._sums[first - 1] if first else 0)) & _WRAP
+        cents = sums[last - 1] if last else 0
+        if first:
+            cents = (cents - sums[first - 1]) & _WRAP
         if self.revised_at > upto:
             count_change, cents_change = self._unrevised(after, upto)
             return count + count_change, (cents + cents_change) & _WRAP
