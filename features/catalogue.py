@@ -184,6 +184,8 @@ FEATURES: Final = (
         _ALL,
         "A first transfer to a name that was dealt with before under other account details.",
     ),
+    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "ACH returns delivered on it."),
+    Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "Its other ACH debits."),
 )
 
 

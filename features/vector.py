@@ -54,6 +54,8 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     entity_sum_cents_90d: int
     structuring_24h_count: int
     counterparty_account_changed: bool
+    entity_returns_30d: int
+    entity_ach_debits_30d: int
 
 
 class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):

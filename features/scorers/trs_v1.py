@@ -47,7 +47,7 @@ def score(vector: FeatureVector, *, degraded: bool) -> Score:
     elif total < 0:
         reasons.append(_limit("TRS-CAP-00", "floor", -total, "Points below 0 are raised to 0."))
         total = 0
-    confidence = round(n / (n + CREDIBILITY_K) * (0.5 if degraded else 1.0), 2)
+    confidence = round(round(n / (n + CREDIBILITY_K), 2) * (0.5 if degraded else 1.0), 3)
     return Score(
         version=VERSION, value=total, n=n, confidence=confidence, reasons=tuple(sorted(reasons, key=_shown_first))
     )

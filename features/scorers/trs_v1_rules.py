@@ -140,12 +140,12 @@ def unauthorized_return(v: FeatureVector) -> Reason | None:
 
 
 def return_code_abuse(v: FeatureVector) -> Reason | None:
-    """At least two returned ACH transfers, and a fifth of the debits of 60 days or more."""
-    if v.rail != _ACH or v.entity_prior_returns < RETURNS_FLOOR:
+    """At least two ACH returns in 30 days, and as many as a fifth of the ACH debits of that time."""
+    if v.rail != _ACH or v.entity_returns_30d < RETURNS_FLOOR:
         return None
-    if v.entity_prior_returns * 100 < RETURNS_SHARE_PERCENT * v.entity_ach_debits_60d:
+    if v.entity_returns_30d * 100 < RETURNS_SHARE_PERCENT * v.entity_ach_debits_30d:
         return None
-    sentence = f"{v.entity_prior_returns} earlier returns against {v.entity_ach_debits_60d} ACH debits in 60 days."
+    sentence = f"{v.entity_returns_30d} returns against {v.entity_ach_debits_30d} ACH debits in 30 days."
     return _reason("TRS-RET-02", "return_code_abuse", 20, sentence)
 
 

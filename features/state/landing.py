@@ -134,7 +134,7 @@ def _first_record(
         class_of(said.rail, said.direction),
         TYPES.index(said.type),
         UNMEASURED if score.value is None else score.value,
-        0 if score.confidence is None else round(score.confidence * 100),
+        0 if score.confidence is None else round(score.confidence * 1_000),
         said.status not in UNMOVED_STATUSES,
     )
 
@@ -202,7 +202,7 @@ def _newer_record(
         held.class_id,
         held.ach_type if said.type is None else TYPES.index(said.type),
         held.score,
-        held.confidence_percent,
+        held.confidence_permille,
         held.moved if said.status is None else said.status not in UNMOVED_STATUSES,
     )
 

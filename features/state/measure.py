@@ -129,6 +129,7 @@ def measure(
         cents_90d - own_cents,
         in_24h,
         subject.account_changed,
+        *_returns_30d(subject, at, own_count, own_return),
     )
 
 
@@ -158,6 +159,13 @@ def _activity(
         _count(actor, "unauthorized", at - DAYS_60, at)
         - (own_actor_return if own.unauthorized and own.ach_debit else 0),
     )
+
+
+def _returns_30d(subject: Subject, at: int, own_count: int, own_return: int) -> tuple[int, int]:
+    """The actor's returns and ACH debits of 30 days, without the subject."""
+    own, actor = subject.own, subject.actor
+    returns = _count(actor, "returns", at - DAYS_30, at) - (own_return if own.actor is actor else 0)
+    return returns, _count(actor, "ach_debits", at - DAYS_30, at) - (own_count if own.ach_debit else 0)
 
 
 def _relationship(subject: Subject, at: int, own_party: int, own_return: int) -> tuple[bool | None, int, int, int]:

@@ -178,8 +178,9 @@ class CounterpartyBook:
 
     def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
         """Routing number and last four first; else the name, unless both sides carry account details that differ."""
-        if routing and last4 and (party := self._by_account.get((routing, last4))) is not None:
-            return party
+        holder = self._by_account.get((routing, last4)) if routing and last4 else None
+        if holder is not None and (holder.routing, holder.last4) == (routing, last4):
+            return holder
         for party in self._by_name.get(folded(name), ()):
             if not _differs(party, routing, last4):
                 return party

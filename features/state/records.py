@@ -90,7 +90,7 @@ def scored(record: TransferRecord, assessment: Assessment, when: When) -> Transf
         scored_offset=when.offset,
         score_n=score.n,
         score=UNMEASURED if score.value is None else score.value,
-        confidence_percent=0 if score.confidence is None else round(score.confidence * 100),
+        confidence_permille=0 if score.confidence is None else round(score.confidence * 1_000),
     )
 
 
@@ -127,7 +127,7 @@ def version_row(program: ProgramState, row: int, record: TransferRecord, transfe
         band_word(score),
         trs_v1.VERSION,
         record.score_n,
-        None if score is None else record.confidence_percent / 100,
+        None if score is None else record.confidence_permille / 1_000,
         record.scored_at,
         record.scored_offset,
         record.raw_offset,

@@ -26,6 +26,8 @@ def learn_entity(program: ProgramState, suffix: str, data: Data, raw: msgspec.Ra
     if said is None:
         return "unusable"
     actor = program.entity_or_new(said.id)
+    if suffix == "created" and said.verification_status is None and not actor.profiles:
+        said = msgspec.structs.replace(said, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
     if actor.learn(said, known_at=when.event_at) is None:
         return "stale"
@@ -56,6 +58,8 @@ def learn_account(program: ProgramState, suffix: str, data: Data, raw: msgspec.R
     updated_at = said.updated_at if said.updated_at is not None else when.event_at
     if not program.own(said.id, said.owner_id, (updated_at, when.event_at)):
         return "stale"
+    if said.owner_id is None and said.type is None and said.status is None:
+        return "stored"  # an overdraft alert names an account and says nothing of it
     emit(
         AccountRow(
             program.tenant_id,

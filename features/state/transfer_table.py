@@ -37,7 +37,7 @@ class TransferRecord(NamedTuple):
     class_id: int  # rail and direction
     ach_type: int
     score: int  # -1 is unscored
-    confidence_percent: int
+    confidence_permille: int
     moved: bool  # counts toward sums, baselines and first times
 
 
@@ -67,7 +67,7 @@ class Counted(NamedTuple):
     returned: ReturnState | None
 
 
-_RECORD: Final = struct.Struct("<8q5i2H5H2BbB?")
+_RECORD: Final = struct.Struct("<8q5i2H5H2BbH?")
 
 
 class TransferTable:

@@ -197,12 +197,16 @@ def test_given_a_known_entity_when_a_later_event_says_one_thing_then_the_rest_st
     assert (row.name, row.verification_status, row.last_screened_at) == ("Dana Rivers", "DENIED", T0)
 
 
-def test_given_an_overdraft_alert_when_it_is_delivered_then_it_names_its_account_and_makes_no_transfer() -> None:
+def test_given_an_overdraft_alert_when_it_is_delivered_then_it_changes_nothing_known_and_makes_no_transfer() -> None:
     alert = {"bank_account_id": "bacc_1", "reserve_account_id": "bacc_2", "transfer_id": "wire_7"}
 
-    applied = Applied().deliver("account.overdrafted", alert)
+    applied = Applied().deliver("account.frozen", bank.an_account(id="bacc_1", status="frozen"))
+    frozen = applied.one(AccountRow)
+    applied.deliver("account.overdrafted", alert)
 
-    assert applied.one(AccountRow).id == "bacc_1"
+    assert (frozen.id, frozen.status) == ("bacc_1", "FROZEN")
+    assert applied.one(EventRow).result == "stored"
+    assert not applied.all(AccountRow)
     assert not applied.all(TransferRow)
 
 

@@ -71,6 +71,8 @@ def vectors(draw: st.DrawFn) -> FeatureVector:
         entity_n_90d=draw(COUNTS),
         entity_sum_cents_90d=draw(CENTS),
         counterparty_account_changed=draw(st.booleans()),
+        entity_returns_30d=draw(COUNTS),
+        entity_ach_debits_30d=draw(COUNTS),
     )
 
 
@@ -199,7 +201,7 @@ def test_given_a_history_around_the_floor_when_a_transfer_is_scored_then_n_says_
 
 @pytest.mark.parametrize(
     ("n", "degraded", "confidence"),
-    [(5, False, 0.2), (20, False, 0.5), (60, False, 0.75), (180, False, 0.9), (20, True, 0.25)],
+    [(5, False, 0.2), (20, False, 0.5), (60, False, 0.75), (180, False, 0.9), (20, True, 0.25), (98, True, 0.415)],
 )
 def test_given_a_history_when_a_transfer_is_scored_then_confidence_grows_with_it(
     *, n: int, degraded: bool, confidence: float

@@ -27,7 +27,7 @@ BUSY: Final = {"velocity_24h_count": 6, "entity_count_30d": 60, "velocity_24h_su
 MUCH: Final = {"velocity_24h_sum_cents": 2_500_00, "entity_sum_cents_30d": 25_000_00}
 ASLEEP: Final = {"typology_dormant_days": 90, "amount_cents": 500_00}
 LARGE_FIRST: Final = {"counterparty_first_time": True, "amount_cents": 2_500_00, "program_median_cents": 2_500_00}
-ABUSE: Final = {"rail": "ach", "type": "DEBIT", "entity_prior_returns": 2, "entity_ach_debits_60d": 10}
+ABUSE: Final = {"rail": "ach", "type": "DEBIT", "entity_returns_30d": 2, "entity_ach_debits_30d": 10}
 CLEAN: Final = {"entity_prior_transfers": 60, "counterparty_n": 20}
 
 CASES: Final = {
@@ -140,7 +140,7 @@ CASES: Final = {
         "TRS-RET-02",
         20,
         ABUSE,
-        ({"entity_prior_returns": 1, "entity_ach_debits_60d": 1}, {"entity_ach_debits_60d": 11}, {"rail": "wire"}),
+        ({"entity_returns_30d": 1, "entity_ach_debits_30d": 1}, {"entity_ach_debits_30d": 11}, {"rail": "wire"}),
     ),
     "denied": Case(
         "verification",

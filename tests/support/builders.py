@@ -69,5 +69,7 @@ def a_vector(**over: Any) -> FeatureVector:
         "entity_sum_cents_90d": 4_000_00,
         "structuring_24h_count": 0,
         "counterparty_account_changed": False,
+        "entity_returns_30d": 0,
+        "entity_ach_debits_30d": 5,
     }
     return FeatureVector(**usual | over)

@@ -248,6 +248,10 @@ def _activity_fields(said: Said, own: list[Other], at: int) -> Fields:
         "entity_prior_transfers": len(own),
         "entity_prior_returns": sum(1 for other in own if other.code is not None),
         "entity_ach_debits_60d": sum(1 for other in debits if other.own > at - 60 * DAY_US),
+        "entity_ach_debits_30d": sum(1 for other in debits if other.own > at - 30 * DAY_US),
+        "entity_returns_30d": sum(
+            1 for other in own if other.code is not None and other.returned_at > at - 30 * DAY_US
+        ),
         "entity_unauthorized_returns_60d": sum(
             1 for other in debits if other.unauthorized and other.returned_at > at - 60 * DAY_US
         ),

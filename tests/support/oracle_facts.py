@@ -157,8 +157,12 @@ def _say(
 
 def _on_file(program: Program, said: Said) -> Key | None:
     """Whom a name without an id means: the holder of the account, else the first of that name that may be it."""
-    if said.routing and said.last4 and (said.routing, said.last4) in program.holders:
-        return program.holders[said.routing, said.last4]
+    holder = program.holders.get((said.routing or "", said.last4 or ""))
+    if holder is not None and (program.parties[holder].routing, program.parties[holder].last4) == (
+        said.routing,
+        said.last4,
+    ):
+        return holder
     for key in program.named:
         party = program.parties[key]
         pairs = ((party.routing, said.routing), (party.last4, said.last4))
