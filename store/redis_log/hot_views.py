@@ -3,7 +3,7 @@
 ``live:{tenant}``        a stream of the newest scored transfers, capped
 ``view:program:{id}``    a hash: how many transfers the program has, the newest of them, and the log offset it stands at
 
-Errors  the built-in ``ConnectionError`` while Redis is gone; the next publication brings the newest state again
+Errors  the built-in ``ConnectionError`` while Redis is gone or refuses; the next publication brings the newest state
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 import redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.exceptions import RedisError
 
 LIVE_LENGTH: Final = 1_000
 LIVE_AT_ONCE: Final = 100  # of one publication; a feed that moves faster cannot be watched anyway
@@ -70,7 +69,7 @@ class HotViews:
             pipeline.hset(view_key(program.program_id), mapping=fields)
         try:
             pipeline.execute()
-        except (RedisConnectionError, RedisTimeoutError) as error:
+        except RedisError as error:
             raise ConnectionError(f"The views cannot be published: {error}") from error
 
     def live(self, tenant_id: str, *, newest: int) -> list[LiveScore]:

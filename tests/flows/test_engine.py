@@ -20,6 +20,7 @@ from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append
+from tests.support.waiting import eventually
 
 PROGRAM = "3f0c8a52-0000-4000-8000-000000000001"
 OTHER = "3f0c8a52-0000-4000-8000-000000000002"
@@ -154,6 +155,22 @@ def test_given_scored_transfers_then_the_views_show_them(
     newest = views.live("t1", newest=5)
     assert len(newest) == 5
     assert {score.program_id for score in newest} == {PROGRAM}
+
+
+def test_given_views_that_redis_refuses_when_more_comes_then_it_is_committed_all_the_same(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    log_redis.set("live:t1", "not a stream")
+    append(log_redis, PROGRAM, [declared(PROGRAM)], EntryKind.PROGRAM)
+    append(log_redis, PROGRAM, history[:500])
+    shard = shard_of(PROGRAM, SHARDS)
+
+    with room.running() as engine:
+        append(log_redis, PROGRAM, history[500:600])
+        newest = LogReader(log_redis, [shard]).tail(shard)
+        eventually(lambda: engine.shards.committed_offset(shard) >= newest)
+
+    assert room.rows("SELECT count(*) FROM bank_events") == [(600,)]
 
 
 class _GoneThenBack:
