@@ -82,10 +82,16 @@ class Checkpointer:
         self.written[shard] = offset
 
 
-def load_state(checkpoints: Checkpoints, shard: int) -> ShardState:
-    """The shard's newest checkpointed state, or a new one; one that cannot be read costs a replay, not the start."""
+def load_state(checkpoints: Checkpoints, shard: int, *, committed_offset: int) -> ShardState:
+    """The shard's newest checkpointed state, or a new one; one that cannot be read costs a replay, not the start.
+
+    One ahead of the tables, as after an older database was put back, would skip rows for good, and is not used.
+    """
     found = checkpoints.newest(shard)
     if found is None:
+        return ShardState(shard)
+    if found[0] > committed_offset:
+        log.warning("checkpoint_ahead", shard=shard, offset=found[0], committed=committed_offset)
         return ShardState(shard)
     try:
         return ShardState.loaded(_parts(found[1]))

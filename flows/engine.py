@@ -74,7 +74,7 @@ class Engine:
         for shard, offset in committed.items():
             self.shards.mark_committed(shard, offset)
         for shard in range(self.shards.count):
-            self.shards.restore(load_state(self._checkpoints, shard))
+            self.shards.restore(load_state(self._checkpoints, shard, committed_offset=committed.get(shard, 0)))
         gc.freeze()
         reader = LogReader(self._open_redis(), range(self.shards.count))
         self._targets = {shard: reader.tail(shard) for shard in range(self.shards.count)}
@@ -157,8 +157,8 @@ class Engine:
                         self._segments.write_control(tenant_id, entries)
                 self._let_go(segmenter)
                 fold_wal(self._database)  # outside of any commit, which would wait for it
-            except (ConnectionError, OSError, duckdb.Error) as error:
-                log.warning("housekeeping_failed", error=str(error))
+            except Exception as error:  # noqa: BLE001 - whatever failed: without this thread Redis is never trimmed
+                log.warning("housekeeping_failed", error=f"{type(error).__name__}: {error}")
             if self._stopped.wait(_HOUSEKEEPING_S):
                 return
 

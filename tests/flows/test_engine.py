@@ -121,6 +121,35 @@ def test_given_a_log_trimmed_behind_its_segments_when_no_checkpoint_is_left_then
     assert room.rows("SELECT count(*) FROM bank_events") == [(len(history),)]
 
 
+def test_given_checkpoints_ahead_of_the_tables_when_started_then_the_log_fills_the_tables_again(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    append(log_redis, PROGRAM, history[:300])
+    with room.running():
+        pass
+    scores = room.rows(SCORES)
+    (room.folder / "clearhold.duckdb").unlink()
+    assert room.checkpoints()
+
+    with room.running():
+        pass
+
+    assert room.rows(SCORES) == scores
+    assert room.rows("SELECT count(*) FROM bank_events") == [(300,)]
+
+
+def test_given_a_round_of_housekeeping_that_redis_refuses_then_the_next_round_comes(
+    room: EngineRoom, log_redis: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.engine._HOUSEKEEPING_S", 0.01)
+    log_redis.set("log:tenants", "not a set")
+    seen: list[int] = []
+    monkeypatch.setattr(Segmenter, "run_once", lambda _self, shard, *_: seen.append(shard))
+
+    with room.running():
+        eventually(lambda: seen)
+
+
 def test_given_entries_that_cannot_be_read_then_they_are_set_aside_and_the_others_go_on(
     room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
 ) -> None:

@@ -18,7 +18,7 @@ def test_given_a_state_of_another_shape_when_loaded_then_the_shard_begins_anew(
     checkpoints = Checkpoints(tmp_path, format_version=1)
     checkpoints.write(0, 77, [len(part).to_bytes(8, "big") + part for part in parts])
 
-    state = load_state(checkpoints, 0)
+    state = load_state(checkpoints, 0, committed_offset=77)
 
     assert state.applied_offset == 0
     assert not state.programs
