@@ -22,7 +22,7 @@ from store.duck.writer import BatchWriter
 
 GATHERED_ENTRIES_LIMIT: Final = 8_192
 FULL_ENTRIES: Final = 1_024
-LEAST_INTERVAL_S: Final = 0.1
+LEAST_INTERVAL_S: Final = 0.05
 _RETRY_S: Final = 1.0
 
 log = structlog.get_logger()
