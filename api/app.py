@@ -41,6 +41,7 @@ from store.startup import StartupError
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 2.5
+WATCH_S: Final = 0.5
 
 log = structlog.get_logger()
 
@@ -61,6 +62,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         stores = _open_stores(data_dir, target, appending, opened)
         engine = _started_engine(stores, data_dir, target, opened)
         services, preflight_log = wired_services(stores, _readiness(stores, engine))
+        services.readiness.add("preflights", lambda: preflight_log.is_open)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         authenticator = Authenticator(tenancy=stores.registry, admin_token=admin_token, clock=stores.clock)
         app = http_app(services, authenticator=authenticator, base_url=settings.base_url or address)
@@ -74,16 +76,28 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
             ticking = asyncio.create_task(
                 tick_every_minute(stores.appender, shards=data_dir.shards, clock=stores.clock)
             )
+            watching = asyncio.create_task(_stop_when_ended(engine))
             try:
                 await serve_until_signalled(app, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
             finally:
                 ticking.cancel()
-                await asyncio.gather(ticking, return_exceptions=True)
+                watching.cancel()
+                await asyncio.gather(ticking, watching, return_exceptions=True)
                 await appending.aclose()
 
         uvloop.run(main())
         log.info("stopping")
+        failed = engine.ended
     log.info("stopped")
+    if failed:
+        raise StartupError("The flow ended by itself; its log says why. Start the service again to go on.")
+
+
+async def _stop_when_ended(engine: Engine) -> None:
+    """A service that takes events and scores none is worse than one that ends and is started again."""
+    while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
+        await asyncio.sleep(WATCH_S)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _redis_target(settings: Settings, data_dir: DataDir, opened: ExitStack) -> str | Path:

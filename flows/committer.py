@@ -18,7 +18,7 @@ from features.state.shards import Shards
 from flows.publishing import Publisher
 from flows.results import ShardResults
 from store.clock import Clock
-from store.duck.writer import BatchWriter
+from store.duck.writer import BatchWriter, Rows
 
 GATHERED_ENTRIES_LIMIT: Final = 8_192
 FULL_ENTRIES: Final = 1_024
@@ -40,6 +40,7 @@ class Committer:
         self._abandoned = Event()
         self._thread = Thread(target=self._run, name="committer", daemon=True)
         self.failure: str | None = None
+        self.ended = False
 
     def start(self) -> None:
         self._thread.start()
@@ -62,6 +63,14 @@ class Committer:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        try:
+            self._commit_until_closed()
+        except BaseException as error:  # noqa: BLE001 - a thread that ends must be heard of
+            self.failure = f"{type(error).__name__}: {error}"
+            self.ended = True
+            log.critical("committer_failed", error=self.failure)
+
+    def _commit_until_closed(self) -> None:
         while True:
             began = monotonic()
             with self._changed:
@@ -75,19 +84,22 @@ class Committer:
             self._commit(gathered)
 
     def _commit(self, gathered: list[ShardResults]) -> None:
-        rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
+        together: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
         offsets: dict[int, int] = {}
         for results in gathered:
             offsets[results.shard] = results.offset
             for row_type, of_type in results.rows.items():
-                rows.setdefault(row_type, []).extend(of_type)
+                together.setdefault(row_type, []).extend(of_type)
+        rows: Rows = together
         while not self._abandoned.is_set():
             try:
                 self._writer.commit(rows, offsets, self._clock.now())
             except Exception as error:  # noqa: BLE001 - nothing may be lost: whatever failed, it is tried again
                 self.failure = f"{type(error).__name__}: {error}"
                 log.error("commit_failed", error=self.failure)  # noqa: TRY400 - the engine's message is enough
-                self._abandoned.wait(_RETRY_S)
+                rows, odd = self._writer.sifted(rows, self._clock.now())
+                if not odd:
+                    self._abandoned.wait(_RETRY_S)
                 continue
             self.failure = None
             for shard, offset in offsets.items():

@@ -106,6 +106,11 @@ class Engine:
         """Why the flow does not get on, if it does not."""
         return self._flow_failure or self._committer.failure
 
+    @property
+    def ended(self) -> bool:
+        """True when a thread of the flow is gone: nothing will be scored any more until the process starts again."""
+        return self._flow_failure is not None or self._committer.ended
+
     def caught_up(self) -> bool:
         """True once everything that the log held at the start is committed."""
         return all(self.shards.committed_offset(shard) >= target for shard, target in self._targets.items())

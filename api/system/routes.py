@@ -32,6 +32,9 @@ class Readiness:
     def __init__(self, checks: dict[str, Callable[[], bool]]) -> None:
         self._checks = checks
 
+    def add(self, name: str, check: Callable[[], bool]) -> None:
+        self._checks[name] = check
+
     def report(self) -> ReadinessReport:
         components = {name: UP if _holds(check) else DOWN for name, check in self._checks.items()}
         status = READY if all(state == UP for state in components.values()) else UNAVAILABLE

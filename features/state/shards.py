@@ -52,7 +52,10 @@ class Shards:
 
     @contextmanager
     def reading(self, program_id: str) -> Iterator[ProgramState]:
-        """A program's state, held still; an empty one when the shard has not heard of the program yet."""
+        """A program's state, held still; an empty one when the shard has not heard of the program yet.
+
+        For one reading thread, the API's: ``waiting`` is counted outside the lock.
+        """
         guarded = self._guarded[shard_of(program_id, self.count)]
         guarded.waiting += 1
         with guarded.lock:

@@ -1,5 +1,6 @@
 """The engine: from log to tables, over restarts, damaged checkpoints, a trimmed log and unreadable entries."""
 
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -10,9 +11,16 @@ import redis
 
 from demo.bank import SimulatedBank
 from features.log_entry import EntryKind, LogEntry, shard_of
+from features.outcomes import EventRow
 from features.program import Program
+from features.state.shards import Shards
+from flows.committer import Committer
 from flows.log_source import LogPartition
-from flows.results import ShardChunk
+from flows.publishing import Publisher
+from flows.results import ShardChunk, ShardResults
+from store.clock import SystemClock
+from store.duck.database import open_database
+from store.duck.writer import BatchWriter
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.redis_log.connect import connect_sync
@@ -227,3 +235,29 @@ def test_given_a_log_out_of_reach_when_it_is_back_then_reading_goes_on_and_drain
     draining.set()
     with pytest.raises(StopIteration):
         partition.next_batch()
+
+
+def test_given_a_row_that_no_table_takes_when_its_batch_is_committed_then_it_is_set_aside_and_the_others_are_there(
+    room: EngineRoom,
+) -> None:
+    good, odd = ShardResults(0), ShardResults(1)
+    good.emit(_an_event_row(offset=5, created_at=7))
+    odd.emit(_an_event_row(offset=6, created_at=2**70))
+    good.offset, odd.offset = 5, 6
+    shards = Shards(SHARDS)
+    with closing(open_database(room.folder / "clearhold.duckdb")) as database:
+        publisher = Publisher(HotViews(room.open_redis()), shards)
+        committer = Committer(BatchWriter(database), shards, publisher=publisher, clock=SystemClock())
+        committer.put(good)
+        committer.put(odd)
+        committer.start()
+        assert committer.close(5.0)
+
+    assert committer.failure is None
+    assert room.rows('SELECT "offset" FROM bank_events') == [(5,)]
+    assert room.rows('SELECT "offset", kind FROM quarantine') == [(6, "EventRow")]
+    assert [shards.committed_offset(shard) for shard in (0, 1)] == [5, 6]
+
+
+def _an_event_row(*, offset: int, created_at: int) -> EventRow:
+    return EventRow("t1", PROGRAM, 0, offset, f"evnt_{offset}", "ach.x", "ach", created_at, 1, "stored", 1)

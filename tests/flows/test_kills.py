@@ -2,11 +2,13 @@
 
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from demo.bank import SimulatedBank
+from store.redis_log.connect import connect_sync
 from tests.support.running_service import (
     RunningService,
     post_until_taken,
@@ -16,7 +18,7 @@ from tests.support.running_service import (
 
 UNTIL = 1_780_000_000_000_000
 KILLS = 20
-EVENTS = 3_200
+EVENTS = 5_400
 WITHIN_S = 240.0
 
 
@@ -89,9 +91,21 @@ def test_given_kills_at_random_moments_when_all_is_posted_then_the_record_is_tha
     killer = Killer(seed=4)
     killed = a_run(tmp_path / "killed", bodies, killer)
 
-    assert killer.under_load > KILLS // 2
+    assert killer.under_load == KILLS
     assert killer.redis_killed > KILLS // 3
     assert undisturbed["quarantine"] == []
     assert len(undisturbed["features"]) > EVENTS // 5
     for table, rows in undisturbed.items():
         assert killed[table] == rows, table
+
+
+def test_given_a_log_that_is_no_log_any_more_when_the_flow_ends_then_the_service_ends_too_and_says_so(
+    tmp_path: Path,
+) -> None:
+    with RunningService(tmp_path / "data") as service, closing(connect_sync(service.data / "redis.sock")) as client:
+        client.delete("log:0")
+        client.set("log:0", "no stream")
+
+        assert service.ended_with(within_s=20) != 0
+
+    assert "The flow ended by itself" in (tmp_path / "service.log").read_text()

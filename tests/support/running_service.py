@@ -17,6 +17,7 @@ import duckdb
 import msgspec
 
 READY_WITHIN_S = 30.0
+PACE_S = 0.002  # between events, so that posting outlasts the killing
 ADMIN_TOKEN = "adm_of_all_the_tests"
 _COMMAND = "from api.cli.main import main; main()"
 
@@ -66,6 +67,13 @@ class RunningService:
         assert self._process.wait(READY_WITHIN_S) == 0
         self._close_pipe()
         return time.monotonic() - began
+
+    def ended_with(self, *, within_s: float) -> int:
+        """The code with which it ends by itself."""
+        assert self._process is not None
+        code = self._process.wait(within_s)
+        self._close_pipe()
+        return code
 
     def kill(self) -> None:
         """As the power would."""
@@ -132,6 +140,7 @@ def post_until_taken(service: RunningService, program: dict[str, Any], bodies: l
                 answer = connection.getresponse()
                 content = answer.read()
                 if answer.status == http.client.OK:
+                    time.sleep(PACE_S)
                     break
                 assert answer.status == http.client.SERVICE_UNAVAILABLE, content
             except (OSError, http.client.HTTPException):
