@@ -35,6 +35,7 @@ IDLE_P99_MS: Final = Promise(6)
 TIMES_ECHO: Final = Promise(3)
 LOADED_P99_MS: Final = Promise(10)
 LOADED_P999_MS: Final = Promise(30)
+BESIDE_PER_S: Final = Promise(0.95 * 2_000, at_least=True)
 _STEP_US: Final = 1_000_000 * PROGRAMS * 2 // EVENTS_PER_S
 _HISTORY_WITHIN_S: Final = 300
 _SETTLE_S: Final = 2.0
@@ -79,11 +80,13 @@ def run(run: Run) -> Iterator[Figure]:
             echo = call(address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
         feeds = [each.feed._replace(traffic=_traffic(f"live{number}", now)) for number, each in enumerate(known)]
         with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S) as feeder:
+            began = time.monotonic()
             time.sleep(_SETTLE_S)
             run.say(f"asking beside {EVENTS_PER_S:,} events a second")
             loaded = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
-            feeder.stop()
+            per_second = feeder.stop() / (time.monotonic() - began)
     yield from _figures(idle, loaded, echo)
+    yield Figure(name="events beside the loaded ones", value=per_second, unit="events/s", promise=BESIDE_PER_S)
 
 
 def _give_history(run: Run, service: Service, known: list[Known], *, at: int) -> None:
