@@ -41,6 +41,9 @@ def serve(
     except StartupError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(CANNOT_START) from error
+    # All is closed by now. Giving gigabytes of state back object by object would take longer than a stop may.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def main() -> None:

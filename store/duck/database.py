@@ -43,6 +43,7 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     for statement in ddl():
         connection.execute(statement)
     connection.execute(_KEEP_NEWEST_OFFSETS)
+    connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # a stop is quick; the next start reads the log back
     return connection
 
 
