@@ -40,7 +40,7 @@ from store.secrets import SecretBox, UnsealError
 from store.startup import StartupError
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
-FLOW_STOP_WITHIN_S: Final = 2.5
+FLOW_STOP_WITHIN_S: Final = 3.8
 WATCH_S: Final = 0.5
 
 log = structlog.get_logger()

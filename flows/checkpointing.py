@@ -14,8 +14,8 @@ from features.state.shard import ShardState
 from features.state.shards import Shards
 from store.checkpoints import Checkpoints
 
-DUE_ENTRIES: Final = 20_000
-DUE_SHARE: Final = 5  # or a fifth of the shard's transfers, whichever is more
+DUE_ENTRIES: Final = 10_000
+DUE_SHARE: Final = 10  # or a tenth of the shard's transfers, whichever is more
 _LENGTH_BYTES: Final = 8
 _COMMIT_POLL_S: Final = 0.02
 
