@@ -5,9 +5,10 @@ promise was missed by is in the table; the exit code says that one was.
 """
 
 import argparse
+import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ _MISSED: Final = 1
 def main() -> int:
     asked = _arguments()
     console, answers = Console(stderr=True), list[Answered]()
+    signal.signal(signal.SIGTERM, _end)
     for name in asked.names or BENCHMARKS:
         console.print(f"[bold]{name}[/]  {question(name)}", highlight=False)
         with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
@@ -31,6 +33,13 @@ def main() -> int:
     for sentence in missed(answers):
         console.print(f"missed: {sentence}", style="red", highlight=False)
     return _MISSED if missed(answers) else 0
+
+
+def _end(number: int, _: object) -> None:
+    """Pass the end on, so that the benchmark stops what it started and removes what it made."""
+    for child in active_children():
+        child.terminate()
+    sys.exit(128 + number)
 
 
 def _arguments() -> argparse.Namespace:

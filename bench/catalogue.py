@@ -1,5 +1,6 @@
 """Which benchmarks there are, and how one is run; importable by the process that each of them runs in."""
 
+import signal
 import sys
 import time
 from typing import Final
@@ -19,6 +20,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
 
 
 def answered(name: str, *, quick: bool) -> Answered:
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is stopped
     started = time.monotonic()
     figures = tuple(BENCHMARKS[name](Run(quick=quick)))
     seconds = round(time.monotonic() - started, 1)
