@@ -18,6 +18,7 @@ from features.errors import (
     ForbiddenError,
     InvalidRequestError,
     NotFoundError,
+    RateLimitedError,
     RiskError,
     UnauthorizedError,
     UnavailableError,
@@ -26,6 +27,10 @@ from features.errors import (
 
 class BodyTooLargeError(RiskError):
     """The body is longer than its route takes."""
+
+
+class SlowBodyError(InvalidRequestError):
+    """The body did not arrive in time; the connection is closed, because the rest may still come."""
 
 
 class UnsupportedMediaTypeError(RiskError):
@@ -40,9 +45,14 @@ STATUS_OF: Final[Mapping[type[RiskError], int]] = {
     ConflictError: 409,
     BodyTooLargeError: 413,
     UnsupportedMediaTypeError: 415,
+    RateLimitedError: 429,
     UnavailableError: 503,
 }
-HEADERS_OF: Final[Mapping[int, Mapping[str, str]]] = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+HEADERS_OF: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"WWW-Authenticate": "Bearer"},
+    429: {"Retry-After": "1"},
+    503: {"Retry-After": "1"},
+}
 INTERNAL: Final = "Internal error."
 
 _FRAMEWORK_SENTENCES: Final[Mapping[int, str]] = {
@@ -64,6 +74,8 @@ def render_error(request: Request[Any, Any, Any], exc: Exception) -> Response[Er
     elif status >= HTTP_500_INTERNAL_SERVER_ERROR:
         log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
     headers = dict(HEADERS_OF.get(status, {}))
+    if isinstance(exc, SlowBodyError):
+        headers["Connection"] = "close"
     if isinstance(exc, HTTPException) and exc.headers:
         headers |= {name: value for name, value in exc.headers.items() if name.lower() == "allow"}
     envelope = ErrorEnvelope(error=sentence, request_id=request_id(request.scope))

@@ -6,6 +6,7 @@ Mode, program and scope (403) and the rate limit (429) belong between the bearer
 Idempotency-Key after X-Operator; its stored answer right before the handler.
 """
 
+import asyncio
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -16,13 +17,16 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.auth import Authenticator, Caller, operator_of
 from api.envelope import INTERFACE_VERSION, header_values
-from api.errors import BodyTooLargeError, UnsupportedMediaTypeError
+from api.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
 from api.operation import OPT, Access, Operation
 from api.shapes import Shape
 from features.errors import InvalidRequestError
 
 MAX_QUERY_PARAMETERS: Final = 100
 TENANT: Final = "tenant"
+BODY_PART_WITHIN_S: Final = 10.0
+BODY_WITHIN_S: Final = 30.0
+TOO_SLOW: Final = "The request body did not arrive in time."
 
 _PASSED: Final = "clearhold.passed"
 _JSON: Final = b"application/json"
@@ -106,7 +110,10 @@ def query_of(scope: Any, struct: type[S]) -> S:
 
 
 async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
-    """The whole body; refused as soon as it is known to be too long, whether or not its length was declared."""
+    """The whole body; refused as soon as it is known to be too long, whether or not its length was declared.
+
+    A body of which no part comes for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``, is refused as well.
+    """
     refused = BodyTooLargeError(f"The request body must have at most {limit} bytes.")
     declared = header_values(scope, b"content-length")
     if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
@@ -114,16 +121,23 @@ async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     more = True
-    while more:
-        message: Any = await receive()
-        if message["type"] == "http.disconnect":
-            raise InvalidRequestError("The request body ended early.")
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > limit:
-            raise refused
-        parts.append(part)
-        more = message.get("more_body", False)
+    loop = asyncio.get_running_loop()
+    end_at = loop.time() + BODY_WITHIN_S
+    try:
+        async with asyncio.timeout(BODY_PART_WITHIN_S) as waiting:
+            while more:
+                message: Any = await receive()
+                if message["type"] == "http.disconnect":
+                    raise InvalidRequestError("The request body ended early.")
+                part: bytes = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise refused
+                parts.append(part)
+                more = message.get("more_body", False)
+                waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
+    except TimeoutError:
+        raise SlowBodyError(TOO_SLOW) from None
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

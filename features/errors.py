@@ -28,5 +28,9 @@ class ConflictError(RiskError):
     """The object's state, or an earlier request, stands against it."""
 
 
+class RateLimitedError(RiskError):
+    """The caller asks for more at a time than it may; the same request can be granted later."""
+
+
 class UnavailableError(RiskError):
     """The service cannot do this durably right now; nothing was stored."""
