@@ -20,10 +20,12 @@ _START: Final = "http.response.start"
 _STAMPS: Final = (
     (b"score-version", INTERFACE_VERSION.encode()),
     (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"referrer-policy", b"no-referrer"),
 )
-_NO_STORE: Final = (b"cache-control", b"no-store")
+_UNLESS_SAID: Final = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+)
 
 
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -52,7 +54,6 @@ async def stamp_headers(message: Message, scope: Scope) -> None:
     """Litestar's before_send hook."""
     if message["type"] != _START:
         return
-    headers = [*message["headers"], (b"x-request-id", request_id(scope).encode()), *_STAMPS]
-    if not any(name.lower() == _NO_STORE[0] for name, _ in message["headers"]):
-        headers.append(_NO_STORE)
-    message["headers"] = headers
+    said = {name.lower() for name, _ in message["headers"]}
+    unsaid = [stamp for stamp in _UNLESS_SAID if stamp[0] not in said]
+    message["headers"] = [*message["headers"], (b"x-request-id", request_id(scope).encode()), *_STAMPS, *unsaid]

@@ -15,14 +15,13 @@ from litestar.routes import HTTPRoute
 
 from api.envelope import INTERFACE_VERSION, ErrorEnvelope
 from api.gate import TENANT
-from api.operation import OPT, Access, Operation
+from api.operation import JSON, OPT, Access, Operation
 
 TITLE: Final = "Clearhold: money-movement risk scoring"
 
 _REFS: Final = "#/components/schemas/{name}"
 _PATH_PARAMETER: Final = re.compile(r"\{([A-Za-z_]+)\}")
 _UNDERSCORED: Final = re.compile(r"_([a-z])")
-_JSON: Final = "application/json"
 _TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
 _SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.PUBLIC: [],
@@ -123,10 +122,10 @@ def _described(path: str, operation: Operation, schemas: _Schemas) -> dict[str, 
         content: dict[str, Any] = {"schema": schemas.of_type[operation.body.struct]}
         if operation.example is not None:
             content["example"] = operation.example
-        described["requestBody"] = {"required": operation.body_required, "content": {_JSON: content}}
+        described["requestBody"] = {"required": operation.body_required, "content": {JSON: content}}
     elif operation.raw_body:
         content = {"schema": {"type": "object"}, "example": operation.example}
-        described["requestBody"] = {"required": True, "content": {_JSON: content}}
+        described["requestBody"] = {"required": True, "content": {JSON: content}}
     return described
 
 
@@ -147,8 +146,16 @@ def _response(status: int, answer: Any, operation: Operation, schemas: _Schemas)
     if status < HTTPStatus.MULTIPLE_CHOICES:
         further |= {name: {"description": "See the interface conventions."} for name in operation.headers}
     headers |= {name: header | {"required": False, "schema": {"type": "string"}} for name, header in further.items()}
+    described: dict[str, Any] = {"description": HTTPStatus(status).phrase, "headers": headers}
+    if status != HTTPStatus.NOT_MODIFIED:
+        described["content"] = _content(status, answer, operation, schemas)
+    return described
+
+
+def _content(status: int, answer: Any, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     schema = schemas.of_type[ErrorEnvelope if answer is None else answer]
-    return {"description": HTTPStatus(status).phrase, "headers": headers, "content": {_JSON: {"schema": schema}}}
+    media = operation.media if status < HTTPStatus.MULTIPLE_CHOICES else (JSON,)
+    return {kind: {"schema": schema if kind == JSON else {"type": "string"}} for kind in media}
 
 
 def _in_short(schema: Any) -> Any:

@@ -12,6 +12,7 @@ OPT: Final = "operation"
 BODY_LIMIT: Final = 256 * 1024
 PREFLIGHT_BODY_LIMIT: Final = 65_536
 INGEST_BODY_LIMIT: Final = 1024 * 1024
+JSON: Final = "application/json"
 
 
 class Access(StrEnum):
@@ -38,6 +39,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     raw_body: bool = False  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body
     headers: tuple[str, ...] = ()  # further response headers of its 2xx answers
+    media: tuple[str, ...] = (JSON,)  # of its 2xx answers; anything but JSON is described as text
 
     @property
     def reads_body(self) -> bool:
