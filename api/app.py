@@ -13,10 +13,14 @@ from typing import Any, Final, NoReturn
 import redis.asyncio
 import structlog
 import uvloop
+from prometheus_client import CollectorRegistry
 
 from api.auth import Authenticator
 from api.http import http_app
 from api.logs import configure_logs
+from api.metrics import RequestMetrics, measure_process
+from api.metrics_port import metrics_served, metrics_socket
+from api.observe import Observed
 from api.server import address_of, listening_socket, serve_until_signalled
 from api.settings import Settings
 from api.system.routes import READY, Readiness
@@ -57,6 +61,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         data_dir = opened.enter_context(DataDir.open(settings.data))
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
         address = address_of(listening)
+        metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
         target = _redis_target(settings, data_dir, opened)
         appending = connect_async(target)
         stores = _open_stores(data_dir, target, appending, opened)
@@ -66,6 +71,12 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         authenticator = Authenticator(tenancy=stores.registry, admin_token=admin_token, clock=stores.clock)
         app = http_app(services, authenticator=authenticator, base_url=settings.base_url or address)
+
+        metrics = CollectorRegistry()
+        observed = Observed(app, RequestMetrics(metrics))
+        measure_process(metrics, stores.appender)
+        metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
+        opened.enter_context(metrics_served(metrics_listening, metrics))
 
         def is_ready() -> bool:
             if not preflight_log.is_open and engine.caught_up():
@@ -78,7 +89,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
             )
             watching = asyncio.create_task(_stop_when_ended(engine))
             try:
-                await serve_until_signalled(app, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
+                await serve_until_signalled(observed, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
             finally:
                 ticking.cancel()
                 watching.cancel()

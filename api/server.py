@@ -79,8 +79,8 @@ class Server(uvicorn.Server):
         yield
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
-    """Take the address now, so that a taken port is told before anything else is started."""
+def listening_socket(host: str, port: int, *, option: str = "--port") -> socket.socket:
+    """Take the address now, so that a taken port is told before anything else is started; ``option`` names the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     taken = socket.socket(family, socket.SOCK_STREAM)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,7 +90,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         taken.close()
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise StartupError(f"Port {port} is taken on {host}; name another with --port.") from error
+            raise StartupError(f"Port {port} is taken on {host}; name another with {option}.") from error
         raise StartupError(f"The address {host}:{port} cannot be listened on: {error}.") from error
     return taken
 

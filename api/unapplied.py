@@ -4,7 +4,9 @@ Two questions are asked of it: is this event among them, so that it is a duplica
 and how long has the oldest been waiting, so that an answer can say that the state is behind.
 """
 
+from bisect import bisect_right
 from collections import deque
+from operator import itemgetter
 from typing import Final
 
 from features.state.shards import Shards
@@ -42,6 +44,11 @@ class Unapplied:
         self._drop_applied(shard)
         waiting = self._waiting[shard]
         return max(0, now - waiting[0][1]) if waiting else 0
+
+    def entries(self, shard: int) -> int:
+        """How many of the shard's entries are not applied yet. Any thread may ask."""
+        offsets = list(self._waiting[shard])  # One step, while the event loop may be appending.
+        return len(offsets) - bisect_right(offsets, self._shards.applied_offset(shard), key=itemgetter(0))
 
     def _drop_applied(self, shard: int) -> None:
         waiting = self._waiting[shard]

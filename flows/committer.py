@@ -7,14 +7,17 @@ much is gathered. A transaction that fails is tried again until it succeeds: its
 
 from collections.abc import Iterable
 from threading import Condition, Event, Thread
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Final
 
 import msgspec
 import structlog
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
+from features.instants import SECOND_US
+from features.outcomes import QuarantineRow
 from features.state.shards import Shards
+from flows.counts import FlowCounts
 from flows.publishing import Publisher
 from flows.results import ShardResults
 from store.clock import Clock
@@ -39,6 +42,7 @@ class Committer:
         self._closing = False
         self._abandoned = Event()
         self._thread = Thread(target=self._run, name="committer", daemon=True)
+        self.counts = FlowCounts()
         self.failure: str | None = None
         self.ended = False
 
@@ -92,20 +96,32 @@ class Committer:
                 together.setdefault(row_type, []).extend(of_type)
         rows: Rows = together
         while not self._abandoned.is_set():
+            began = perf_counter()
             try:
                 self._writer.commit(rows, offsets, self._clock.now())
             except Exception as error:  # noqa: BLE001 - nothing may be lost: whatever failed, it is tried again
                 self.failure = f"{type(error).__name__}: {error}"
+                self.counts.commit_failures += 1
                 log.error("commit_failed", error=self.failure)  # noqa: TRY400 - the engine's message is enough
                 rows, odd = self._writer.sifted(rows, self._clock.now())
                 if not odd:
                     self._abandoned.wait(_RETRY_S)
                 continue
             self.failure = None
+            self._count(gathered, rows, seconds=perf_counter() - began)
             for shard, offset in offsets.items():
                 self._shards.mark_committed(shard, offset)
             self._publisher.publish(gathered)
             return
+
+    def _count(self, gathered: list[ShardResults], rows: Rows, *, seconds: float) -> None:
+        counts, now = self.counts, self._clock.now()
+        counts.commit_seconds.add(seconds)
+        counts.batch_entries.add(sum(results.entries for results in gathered))
+        counts.quarantined += len(rows.get(QuarantineRow, ()))
+        for results in gathered:
+            if results.oldest_at is not None:
+                counts.lag_seconds.add(max(0, now - results.oldest_at) / SECOND_US)
 
 
 class RecordSink(DynamicSink[tuple[str, ShardResults]]):

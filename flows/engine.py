@@ -21,6 +21,7 @@ from bytewax.testing import run_main
 
 from features.state.shards import Shards
 from flows.checkpointing import Checkpointer, load_state
+from flows.collector import FlowCollector
 from flows.committer import Committer, RecordSink
 from flows.log_source import LogSource
 from flows.publishing import Publisher
@@ -114,6 +115,17 @@ class Engine:
     def caught_up(self) -> bool:
         """True once everything that the log held at the start is committed."""
         return all(self.shards.committed_offset(shard) >= target for shard, target in self._targets.items())
+
+    def collector(self, *, waiting: Callable[[int], int]) -> FlowCollector:
+        """The numbers of the running flow; ``waiting`` counts a shard's entries that are appended and not applied."""
+        return FlowCollector(
+            self.shards,
+            counts=self._committer.counts,
+            checkpointed=self._checkpointer.written,
+            waiting=waiting,
+            reader=LogReader(self._open_redis(), range(self.shards.count)),
+            clock=self._clock,
+        )
 
     def stop(self, timeout_s: float) -> None:
         """Drain the log, commit, checkpoint; what does not fit into the time is replayed at the next start."""

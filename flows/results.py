@@ -15,14 +15,18 @@ class ShardChunk(msgspec.Struct, gc=False):
 
 
 class ShardResults:
-    """Rows by their type, and the offset they bring the shard to. One a shard and batch."""
+    """Rows by their type, and the offset they bring the shard to. One a shard and batch.
 
-    __slots__ = ("entries", "offset", "rows", "shard")
+    ``oldest_at`` is when the first entry was appended that had not been committed before; None when all had been.
+    """
+
+    __slots__ = ("entries", "offset", "oldest_at", "rows", "shard")
 
     def __init__(self, shard: int) -> None:
         self.shard = shard
         self.offset = 0
         self.entries = 0
+        self.oldest_at: int | None = None
         self.rows: defaultdict[type[msgspec.Struct], list[msgspec.Struct]] = defaultdict(list)
 
     def emit(self, row: msgspec.Struct) -> None:

@@ -1,10 +1,11 @@
 """The stateful step: a shard's entries applied in order, one list of rows out of each batch."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from bytewax.operators import StatefulBatchLogic
 
+from features.log_entry import LogEntry
 from features.state.shards import Shards
 from flows.results import ShardChunk, ShardResults
 
@@ -41,8 +42,15 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
             apply(entry, results.emit if entry.offset > committed else skipped.emit)
         results.offset = chunk.entries[-1].offset
         results.entries = len(chunk.entries)
+        results.oldest_at = _oldest_at(chunk.entries, after=committed)
         context.snapshots.offer(chunk.shard, results.entries)
         return results
 
     def snapshot(self) -> None:
         return None
+
+
+def _oldest_at(entries: Sequence[LogEntry], *, after: int) -> int | None:
+    if entries[-1].offset <= after:
+        return None
+    return next(entry.appended_at for entry in entries if entry.offset > after)

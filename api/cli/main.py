@@ -14,7 +14,12 @@ from store.startup import StartupError
 
 CANNOT_START: Final = 2
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Clearhold scores money movement while it happens.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # their frames can show what was in a variable
+    help="Clearhold scores money movement while it happens.",
+)
 replay.register(app)
 
 
@@ -28,6 +33,14 @@ def serve(
     data: Annotated[Path, typer.Option(help="The data directory; made when it is not there.", file_okay=False)],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65_535)] = 8080,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="The port for /metrics, on the same host; 0 takes a free one. [default: 9464 if it is free]",
+            min=0,
+            max=65_535,
+        ),
+    ] = None,
 ) -> None:
     """Run the service: embedded Redis, DuckDB, flow and API in one process.
 
@@ -35,7 +48,7 @@ def serve(
     """
     try:
         run_service(
-            Settings.of(data=data, host=host, port=port, environment=os.environ),
+            Settings.of(data=data, host=host, port=port, environment=os.environ, metrics_port=metrics_port),
             on_ready=lambda address: print(f"ready {address}", flush=True),
         )
     except StartupError as error:

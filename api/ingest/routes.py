@@ -15,6 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.gate import passed
 from api.ingest.service import IngestService
+from api.metrics import Outcome, note
 from api.operation import INGEST_BODY_LIMIT, Access, Operation
 
 STATE_KEY: Final = "ingest"
@@ -55,6 +56,8 @@ class IngestAtOnce(ASGIMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:  # noqa: ARG002
         ingest: IngestService = scope["litestar_app"].state[STATE_KEY]
         duplicate = await ingest.take(scope["path_params"]["program_id"], scope, passed(scope).raw)
+        if duplicate:
+            note(scope, Outcome.DUPLICATE)
         body = _DUPLICATE if duplicate else _TAKEN
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

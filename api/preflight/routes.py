@@ -7,6 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.gate import body_of, caller_of, passed
+from api.metrics import Outcome, note
 from api.operation import PREFLIGHT_BODY_LIMIT, Access, Operation
 from api.preflight.schemas import PreflightDetail, PreflightRequest, names_one_program
 from api.preflight.service import PreflightDetails, PreflightService
@@ -41,6 +42,8 @@ async def submit_preflight(
     """201 when it is new and recorded, 200 when it is replayed."""
     asked = body_of(request.scope, PreflightRequest)
     answer = await preflights.submit(caller_of(request.scope), asked, passed(request.scope).plain)
+    if answer.preflight.degraded:
+        note(request.scope, Outcome.DEGRADED)
     headers = {MISMATCH: "true"} if answer.mismatch else {}
     return Response(answer.preflight, status_code=200 if answer.preflight.idempotent else 201, headers=headers)
 

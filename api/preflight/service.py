@@ -71,6 +71,10 @@ class PreflightLog:
         """Whether the program's shard has entries of ours that stay unapplied for too long."""
         return self._unapplied.waiting_us(self._shard(program_id), now=now) > STATE_BEHIND_AFTER_US
 
+    def waiting_entries(self, shard: int) -> int:
+        """How many entries that this process appended are not applied yet."""
+        return self._unapplied.entries(shard)
+
     async def known(self, tenant_id: str, preflight_id: str) -> PreflightRecord | None:
         """The record under this id, without a look at the disk for ids that were never recorded."""
         if not self.is_open:

@@ -107,6 +107,15 @@ class LogAppender:
         """The highest offset that this process appended to the shard, 0 if none."""
         return self._last[shard]
 
+    @property
+    def waiting_entries(self) -> int:
+        """How many callers' entries are not on their way to Redis yet."""
+        return len(self._waiting)
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._waiting_bytes
+
     def _note(self, shard: int, offset: int) -> None:
         self._last[shard] = max(self._last[shard], offset)
 

@@ -23,3 +23,8 @@ def stream_id_of(offset: int) -> str:
     if offset < 0:
         raise ValueError(f"An offset is not negative: {offset}.")
     return f"{offset >> SEQ_BITS}-{offset & (SEQ_LIMIT - 1)}"
+
+
+def log_time_of(offset: int) -> int:
+    """When Redis took the entry in, in microseconds, to the millisecond."""
+    return (offset >> SEQ_BITS) * 1_000

@@ -1,0 +1,150 @@
+"""What is measured of requests, by route template, method, status and tenant slug; never by path, id or name.
+
+Unit    seconds
+A request costs a look-up and a few increments: all series that a kind of request moves are found once and kept.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
+
+from store.redis_log.appender import LogAppender
+
+KINDS_LIMIT: Final = 1_000
+"""Kinds of request that are kept apart by tenant; from then on new ones are counted under ``OTHER``."""
+
+OTHER: Final = "other"
+INGEST: Final = "/api/ingest/bank/{program_id}"
+PREFLIGHT: Final = "/api/preflight"
+UNMATCHED: Final = "unmatched"
+
+_REQUEST_BOUNDS: Final = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+_PREFLIGHT_BOUNDS: Final = (0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 1)
+_KIND: Final = ("route", "method", "status", "tenant")
+_REFUSALS: Final = {
+    400: "refused_invalid",
+    401: "refused_unverified",
+    413: "refused_too_large",
+    429: "refused_rate_limited",
+    503: "refused_unavailable",
+}
+_OUTCOME: Final = "clearhold.outcome"
+
+
+class Outcome(StrEnum):
+    """What a status does not tell. A route notes it; at most one a request."""
+
+    NONE = ""
+    DEGRADED = "degraded"  # a pre-flight that leaned on something missing or stale
+    DUPLICATE = "duplicate"  # an event that was in the log already
+    REPLAYED = "replayed"  # the stored answer of an Idempotency-Key
+    CONFLICT = "conflict"  # an Idempotency-Key with another body, or one that is still at work
+
+
+def note(scope: Any, outcome: Outcome) -> None:
+    """Leave the outcome for whoever counts the request."""
+    scope[_OUTCOME] = outcome
+
+
+def outcome_of(scope: Any) -> Outcome:
+    found: Outcome = scope.get(_OUTCOME, Outcome.NONE)
+    return found
+
+
+def measure_process(registry: CollectorRegistry, appender: LogAppender) -> None:
+    """The process's memory, processor time and files, and what waits for the log."""
+    ProcessCollector(registry=registry)
+    for unit, read in (("entries", lambda: appender.waiting_entries), ("bytes", lambda: appender.waiting_bytes)):
+        name = f"clearhold_log_append_waiting_{unit}"
+        Gauge(name, "What waits to be sent to the log.", registry=registry).set_function(read)
+
+
+class Kind(NamedTuple):
+    """Requests that are counted together."""
+
+    route: str
+    method: str
+    status: int
+    tenant: str
+    outcome: Outcome
+
+
+class _Series(NamedTuple):
+    increments: tuple[Callable[[], None], ...]
+    observations: tuple[Callable[[float], None], ...]
+
+
+class RequestMetrics:
+    """Belongs to the API's event loop; a scrape may read at any time."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # When a series began is of no use here and doubles their number.
+
+        def counter(name: str, said: str, *labels: str) -> Counter:
+            return Counter(f"clearhold_{name}", said, labels, registry=registry)
+
+        def histogram(name: str, said: str, labels: tuple[str, ...], bounds: tuple[float, ...]) -> Histogram:
+            return Histogram(f"clearhold_{name}", said, labels, buckets=bounds, registry=registry)
+
+        self._requests = counter("http_requests", "Requests answered.", *_KIND)
+        self._seconds = histogram(
+            "http_request_duration_seconds", "First byte in to last byte out.", _KIND, _REQUEST_BOUNDS
+        )
+        self._events = counter("ingest_events", "Bank events by what became of them.", "result")
+        self._preflight_seconds = histogram(
+            "preflight_duration_seconds", "Pre-flights scored and recorded.", ("tenant",), _PREFLIGHT_BOUNDS
+        )
+        self._degraded = counter("preflight_degraded", "Pre-flights answered with degraded true.", "tenant")
+        self._replays = counter("idempotency_replays", "Stored answers given again.", "tenant")
+        self._conflicts = counter("idempotency_conflicts", "Keys with another body, or at work.", "tenant")
+        self._auth_failures = counter("auth_failures", "Answers 401.", "route")
+        self._rate_limited = counter("rate_limited", "Answers 429.", "tenant")
+        self._kinds: dict[Kind, _Series] = {}
+
+    def count(self, kind: Kind, seconds: float) -> None:
+        series = self._kinds.get(kind) or self._found(kind)
+        for increment in series.increments:
+            increment()
+        for observe in series.observations:
+            observe(seconds)
+
+    def _found(self, kind: Kind) -> _Series:
+        """The kind's series. Without the tenant there are few kinds: routes and methods are ours, statuses some ten."""
+        if len(self._kinds) >= KINDS_LIMIT and kind.tenant != OTHER:
+            kind = kind._replace(tenant=OTHER)
+            known = self._kinds.get(kind)
+            if known is not None:
+                return known
+        labels = (kind.route, kind.method, str(kind.status), kind.tenant)
+        counters = [self._requests.labels(*labels), *self._further(kind)]
+        observed = [self._seconds.labels(*labels)]
+        if kind.route == PREFLIGHT and kind.method == "POST" and kind.status == 201:  # noqa: PLR2004 - recorded anew
+            observed.append(self._preflight_seconds.labels(kind.tenant))
+        series = _Series(tuple(each.inc for each in counters), tuple(each.observe for each in observed))
+        self._kinds[kind] = series
+        return series
+
+    def _further(self, kind: Kind) -> list[Counter]:
+        found = []
+        if kind.route == INGEST:
+            found.append(self._events.labels(_event_result(kind)))
+        by_status = {401: (self._auth_failures, kind.route), 429: (self._rate_limited, kind.tenant)}
+        by_outcome = {
+            Outcome.DEGRADED: self._degraded,
+            Outcome.REPLAYED: self._replays,
+            Outcome.CONFLICT: self._conflicts,
+        }
+        if kind.status in by_status:
+            family, label = by_status[kind.status]
+            found.append(family.labels(label))
+        if kind.outcome in by_outcome:
+            found.append(by_outcome[kind.outcome].labels(kind.tenant))
+        return found
+
+
+def _event_result(kind: Kind) -> str:
+    if kind.status == 200:  # noqa: PLR2004 - the one status of an event that is in the log
+        return "duplicate" if kind.outcome is Outcome.DUPLICATE else "accepted"
+    return _REFUSALS.get(kind.status, "failed")

@@ -1,0 +1,100 @@
+"""The flow's numbers in the form that Prometheus reads. Nothing is kept here: all is read when it is asked for.
+
+Unit    seconds; shards by their number. What needs the log is left out while the log cannot be reached
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from features.instants import SECOND_US
+from features.state.shards import Shards
+from flows.counts import Distribution, FlowCounts
+from store.clock import Clock
+from store.redis_log.offsets import log_time_of
+from store.redis_log.reader import LogReader
+
+_PER_SHARD: Final = ("shard",)
+
+
+class FlowCollector(Collector):
+    """``checkpointed`` holds the offset of each shard's newest checkpoint; ``waiting`` counts a shard's entries that
+    this process appended and the flow has not applied. The reader is used by no one else.
+    """
+
+    def __init__(
+        self,
+        shards: Shards,
+        *,
+        counts: FlowCounts,
+        checkpointed: dict[int, int],
+        waiting: Callable[[int], int],
+        reader: LogReader,
+        clock: Clock,
+    ) -> None:
+        self._shards, self._counts, self._checkpointed = shards, counts, checkpointed
+        self._waiting, self._reader, self._clock = waiting, reader, clock
+
+    def collect(self) -> Iterator[Metric]:
+        counts = self._counts
+        yield _histogram("clearhold_ingest_lag_seconds", "Append to commit, the oldest of a batch.", counts.lag_seconds)
+        yield _histogram("clearhold_flow_batch_entries", "Log entries in one commit.", counts.batch_entries)
+        yield _histogram("clearhold_flow_commit_duration_seconds", "Time one commit took.", counts.commit_seconds)
+        yield _counter("clearhold_flow_quarantined_entries", "Entries set aside as unreadable.", counts.quarantined)
+        yield _counter("clearhold_flow_commit_failures", "Commits that failed.", counts.commit_failures)
+        entries = GaugeMetricFamily(
+            "clearhold_flow_behind_entries", "Entries appended by this process and not applied yet.", labels=_PER_SHARD
+        )
+        for shard in range(self._shards.count):
+            entries.add_metric([str(shard)], self._waiting(shard))
+        yield entries
+        yield self._checkpoint_ages()
+        yield from self._behind()
+
+    def _checkpoint_ages(self) -> Metric:
+        """By the log's time, so a checkpoint that an earlier process wrote has its real age."""
+        family = GaugeMetricFamily(
+            "clearhold_checkpoint_age_seconds", "Since the last entry that the checkpoint holds.", labels=_PER_SHARD
+        )
+        now = self._clock.now()
+        for shard, offset in self._checkpointed.copy().items():  # Another thread writes to it.
+            if offset:
+                family.add_metric([str(shard)], max(0, now - log_time_of(offset)) / SECOND_US)
+        return family
+
+    def _behind(self) -> Iterator[Metric]:
+        reachable = GaugeMetricFamily("clearhold_log_reachable", "1 while Redis answers, else 0.")
+        seconds = GaugeMetricFamily(
+            "clearhold_flow_behind_seconds", "Age of the oldest entry that is not committed.", labels=_PER_SHARD
+        )
+        try:
+            for shard in range(self._shards.count):
+                seconds.add_metric([str(shard)], self._behind_us(shard) / SECOND_US)
+        except ConnectionError:  # The gauge says it; whoever reads the log for a living logs it.
+            reachable.add_metric([], 0)
+            yield reachable
+            return
+        reachable.add_metric([], 1)
+        yield reachable
+        yield seconds
+
+    def _behind_us(self, shard: int) -> int:
+        committed = self._shards.committed_offset(shard)
+        oldest = self._reader.range(shard, committed, self._reader.tail(shard), count=1)
+        return max(0, self._clock.now() - oldest[0].appended_at) if oldest else 0
+
+
+def _histogram(name: str, said: str, values: Distribution) -> Metric:
+    counts, total = values.read()
+    bounds = [*(str(float(bound)) for bound in values.bounds), "+Inf"]
+    return HistogramMetricFamily(
+        name, said, buckets=list(zip(bounds, accumulate(counts), strict=True)), sum_value=total
+    )
+
+
+def _counter(name: str, said: str, value: int) -> Metric:
+    return CounterMetricFamily(name, said, value=value)

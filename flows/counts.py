@@ -1,0 +1,42 @@
+"""What the flow has done since the start, in numbers that cost next to nothing to keep.
+
+Each number is changed by one thread, once a batch and never once an entry; whoever reads takes what is there.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+BATCH_ENTRIES_BOUNDS: Final = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384)
+COMMIT_SECONDS_BOUNDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+LAG_SECONDS_BOUNDS: Final = (0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600)
+
+
+class Distribution:
+    """Values counted into ranges. ``bounds`` are inclusive upper bounds; one more range is for all above."""
+
+    __slots__ = ("_counts", "_sum", "bounds")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def add(self, value: float) -> None:
+        self._counts[bisect_left(self.bounds, value)] += 1
+        self._sum += value
+
+    def read(self) -> tuple[list[int], float]:
+        """How many values fell into each range, and the sum of all."""
+        return self._counts.copy(), self._sum
+
+
+class FlowCounts:
+    """Changed by the committer's thread."""
+
+    def __init__(self) -> None:
+        self.batch_entries = Distribution(BATCH_ENTRIES_BOUNDS)
+        self.commit_seconds = Distribution(COMMIT_SECONDS_BOUNDS)
+        self.lag_seconds = Distribution(LAG_SECONDS_BOUNDS)
+        self.quarantined = 0
+        self.commit_failures = 0
