@@ -5,17 +5,15 @@ data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry �
 
 import asyncio
 import signal
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-import redis.asyncio
 import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
-from api.auth import Authenticator
 from api.http import http_app
 from api.logs import configure_logs
 from api.metrics import RequestMetrics, measure_process
@@ -24,7 +22,7 @@ from api.observe import Observed
 from api.server import address_of, listening_socket, serve_until_signalled
 from api.settings import Settings
 from api.system.routes import READY, Readiness
-from api.wiring import Stores, wired_services
+from api.wiring import Stores, wired_gate, wired_services
 from features.state.shards import Shards
 from flows.engine import STATE_VERSION, Engine
 from flows.ticks import tick_every_minute
@@ -34,6 +32,7 @@ from store.data_dir import DataDir
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.ids import new_id, new_token
+from store.key_usage import KeyUsage
 from store.lake.log_segments import LogSegments
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import check_external, connect_async, connect_sync
@@ -63,15 +62,13 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         address = address_of(listening)
         metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
         target = _redis_target(settings, data_dir, opened)
-        appending = connect_async(target)
-        stores = _open_stores(data_dir, target, appending, opened)
+        stores = _open_stores(data_dir, target, opened)
         engine = _started_engine(stores, data_dir, target, opened)
         services, preflight_log = wired_services(stores, _readiness(stores, engine))
         services.readiness.add("preflights", lambda: preflight_log.is_open)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
-        authenticator = Authenticator(tenancy=stores.registry, admin_token=admin_token, clock=stores.clock)
-        app = http_app(services, authenticator=authenticator, base_url=settings.base_url or address)
-
+        gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
+        app = http_app(services, gate=gate, base_url=settings.base_url or address)
         metrics = CollectorRegistry()
         observed = Observed(app, RequestMetrics(metrics))
         measure_process(metrics, stores.appender)
@@ -84,17 +81,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
             return preflight_log.is_open and services.readiness.report().status == READY
 
         async def main() -> None:
-            ticking = asyncio.create_task(
-                tick_every_minute(stores.appender, shards=data_dir.shards, clock=stores.clock)
-            )
-            watching = asyncio.create_task(_stop_when_ended(engine))
-            try:
+            async with _in_background(stores, engine):
                 await serve_until_signalled(observed, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
-            finally:
-                ticking.cancel()
-                watching.cancel()
-                await asyncio.gather(ticking, watching, return_exceptions=True)
-                await appending.aclose()
 
         uvloop.run(main())
         log.info("stopping")
@@ -102,6 +90,24 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     log.info("stopped")
     if failed:
         raise StartupError("The flow ended by itself; its log says why. Start the service again to go on.")
+
+
+@asynccontextmanager
+async def _in_background(stores: Stores, engine: Engine) -> AsyncIterator[None]:
+    """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
+    tasks = [
+        asyncio.create_task(tick_every_minute(stores.appender, shards=stores.shards.count, clock=stores.clock)),
+        asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
+        asyncio.create_task(_stop_when_ended(engine)),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await stores.key_usage.flush(stores.hot)
+        await stores.hot.aclose()
 
 
 async def _stop_when_ended(engine: Engine) -> None:
@@ -123,10 +129,12 @@ def _redis_target(settings: Settings, data_dir: DataDir, opened: ExitStack) -> s
     return embedded.socket_path
 
 
-def _open_stores(data_dir: DataDir, target: str | Path, appending: redis.asyncio.Redis, opened: ExitStack) -> Stores:
+def _open_stores(data_dir: DataDir, target: str | Path, opened: ExitStack) -> Stores:
     clock = SystemClock()
-    reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
-    appender = LogAppender(appending, shards=data_dir.shards)
+    reading = opened.enter_context(closing(connect_sync(target)))
+    reader = LogReader(reading, range(data_dir.shards))
+    hot = connect_async(target)
+    appender = LogAppender(hot, shards=data_dir.shards)
     box = SecretBox(data_dir.master_key())
     registry = Registry(log=appender, box=box, clock=clock, new_id=new_id, shards=data_dir.shards)
     try:
@@ -137,6 +145,10 @@ def _open_stores(data_dir: DataDir, target: str | Path, appending: redis.asyncio
         clock=clock,
         new_id=new_id,
         shards=Shards(data_dir.shards),
+        box=box,
+        process=new_id(),
+        hot=hot,
+        key_usage=KeyUsage.read_from(reading),
         registry=registry,
         appender=appender,
         reader=reader,

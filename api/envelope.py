@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 from litestar.types import Message, Scope
 
+from api.rate_limits import rate_headers
 from store.ids import new_id
 
 INTERFACE_VERSION: Final = "2026-09-17"
@@ -56,4 +57,10 @@ async def stamp_headers(message: Message, scope: Scope) -> None:
         return
     said = {name.lower() for name, _ in message["headers"]}
     unsaid = [stamp for stamp in _UNLESS_SAID if stamp[0] not in said]
-    message["headers"] = [*message["headers"], (b"x-request-id", request_id(scope).encode()), *_STAMPS, *unsaid]
+    message["headers"] = [
+        *message["headers"],
+        (b"x-request-id", request_id(scope).encode()),
+        *_STAMPS,
+        *unsaid,
+        *rate_headers(scope),
+    ]

@@ -33,6 +33,10 @@ class SlowBodyError(InvalidRequestError):
     """The body did not arrive in time; the connection is closed, because the rest may still come."""
 
 
+class InFlightError(ConflictError):
+    """The same request is being answered right now; it can be repeated a little later."""
+
+
 class UnsupportedMediaTypeError(RiskError):
     """The body is not what its route reads."""
 
@@ -74,6 +78,8 @@ def render_error(request: Request[Any, Any, Any], exc: Exception) -> Response[Er
     elif status >= HTTP_500_INTERNAL_SERVER_ERROR:
         log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
     headers = dict(HEADERS_OF.get(status, {}))
+    if isinstance(exc, InFlightError):
+        headers["Retry-After"] = "1"
     if isinstance(exc, SlowBodyError):
         headers["Connection"] = "close"
     if isinstance(exc, HTTPException) and exc.headers:

@@ -1,9 +1,7 @@
 """The order of checks. Every request to a route of ours passes here, and the first failure answers.
 
-body size 413 ─▶ bearer 401 ─▶ X-Operator 400 ─▶ media type 415 ─▶ validation 400 ─▶ the handler: 404, 409
-
-Mode, program and scope (403) and the rate limit (429) belong between the bearer and X-Operator; the syntax of
-Idempotency-Key after X-Operator; its stored answer right before the handler.
+body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400 ─▶ Idempotency-Key 400
+─▶ media type 415 ─▶ validation 400 ─▶ the key's stored answer, or 409 ─▶ the handler: 404, 409
 """
 
 import asyncio
@@ -15,15 +13,20 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from api.auth import Authenticator, Caller, operator_of
+from api.auth import Authenticator, Named, operator_of
 from api.envelope import INTERFACE_VERSION, header_values
 from api.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
-from api.operation import OPT, Access, Operation
+from api.idempotency import Idempotency, Requested, key_of, requested
+from api.operation import OPT, PROVEN, Access, Operation
+from api.rate_limits import RateLimits
 from api.shapes import Shape
 from features.errors import InvalidRequestError
+from features.principal import Principal, PrincipalKind
 
 MAX_QUERY_PARAMETERS: Final = 100
 TENANT: Final = "tenant"
+PRINCIPAL: Final = "clearhold.principal"
+"""Where the scope holds the principal as soon as the bearer is known."""
 BODY_PART_WITHIN_S: Final = 10.0
 BODY_WITHIN_S: Final = 30.0
 TOO_SLOW: Final = "The request body did not arrive in time."
@@ -43,14 +46,25 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
     """What the gate leaves for the handler."""
 
     raw: bytes
-    caller: Caller | None
+    principal: Principal | None
     body: Any
     plain: dict[str, Any]
     query: Any
+    asked: Requested | None  # with an idempotency key
 
 
 _NO_QUERY: Final = Shape(NoQuery)
 _EMPTY_QUERY: Final = NoQuery()
+
+
+class _NamedInBody(msgspec.Struct, frozen=True, rename="camel"):
+    """What a body that may yet turn out to be invalid says about its program."""
+
+    program_id: Any = None
+    program_slug: Any = None
+
+
+_NAMED_IN_BODY: Final = msgspec.json.Decoder(_NamedInBody)
 
 
 class Gate(ASGIMiddleware):
@@ -58,23 +72,29 @@ class Gate(ASGIMiddleware):
 
     scopes = (ScopeType.HTTP,)
 
-    def __init__(self, authenticator: Authenticator) -> None:
-        self._authenticator = authenticator
+    def __init__(self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency) -> None:
+        self._authenticator, self._limits, self._idempotency = authenticator, limits, idempotency
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         operation: Operation | None = scope["route_handler"].opt.get(OPT)
-        if operation is not None:  # None: Litestar's own OPTIONS handlers.
-            raw = await read_body(scope, receive, limit=operation.body_limit) if operation.reads_body else b""
-            scope[_PASSED] = self._checked(scope, operation, raw)  # type: ignore[typeddict-unknown-key]
-        await next_app(scope, receive, send)
+        if operation is None:  # Litestar's own OPTIONS handlers.
+            await next_app(scope, receive, send)
+            return
+        raw = await read_body(scope, receive, limit=operation.body_limit) if operation.reads_body else b""
+        allowed = self._checked(scope, operation, raw)
+        scope[_PASSED] = allowed  # type: ignore[typeddict-unknown-key]
+        if allowed.asked is None:
+            await next_app(scope, receive, send)
+        else:
+            await self._idempotency.answer(allowed.asked, operation, scope, receive, send, next_app)
 
     def _checked(self, scope: Any, operation: Operation, raw: bytes) -> Passed:
         pairs = query_pairs(scope)
-        caller = None
-        if operation.access in {Access.OPERATOR, Access.ADMIN}:
-            tenant = next((text for name, text in pairs if name == TENANT), None)
-            principal = self._authenticator.principal(scope, operation.access, tenant)
-            caller = msgspec.structs.replace(principal, operator=operator_of(scope))
+        principal = None
+        key = None
+        if operation.access in PROVEN:
+            principal = self._principal(scope, operation, raw, pairs)
+            key = key_of(scope) if operation.is_idempotent(scope["method"]) else None
         check_version(scope)
         body: Any = None
         plain: dict[str, Any] = {}
@@ -83,7 +103,19 @@ class Gate(ASGIMiddleware):
         query = _query_of(operation, pairs)
         if operation.body is not None and (raw or operation.body_required):
             body, plain = operation.body.decode(raw)
-        return Passed(raw=raw, caller=caller, body=body, plain=plain, query=query)
+        asked = None if principal is None or key is None else requested(scope, principal, key, plain, pairs)
+        return Passed(raw=raw, principal=principal, body=body, plain=plain, query=query, asked=asked)
+
+    def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
+        """Who asks, once it is clear that they may: 401, 403, 429 and X-Operator's 400."""
+        tenant = next((text for name, text in pairs if name == TENANT), None)
+        principal = self._authenticator.principal(scope, operation.access, tenant)
+        scope[PRINCIPAL] = principal
+        self._authenticator.authorize(principal, operation, _named(scope, principal, raw, pairs))
+        self._limits.take(scope, principal, operation.rate_class(scope["method"]))
+        if operation.access is Access.OWNER:
+            return principal
+        return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
 
 
 def passed(scope: Any) -> Passed:
@@ -91,10 +123,16 @@ def passed(scope: Any) -> Passed:
     return found
 
 
-def caller_of(scope: Any) -> Caller:
-    caller = passed(scope).caller
-    assert caller is not None, "this route has no authenticated caller"
-    return caller
+def principal_of(scope: Any) -> Principal:
+    principal = passed(scope).principal
+    assert principal is not None, "this route has no proven caller"
+    return principal
+
+
+def effect_id_of(scope: Any) -> str | None:
+    """The id that the effect of this request must have, when it came with an idempotency key."""
+    asked = passed(scope).asked
+    return None if asked is None else asked.effect_id
 
 
 def body_of(scope: Any, struct: type[S]) -> S:
@@ -168,6 +206,22 @@ def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
     kind, *parameters = [part.strip().lower() for part in sent[0].split(b";")] if len(sent) == 1 else [b""]
     if kind != _JSON or any(parameter not in _UTF8 for parameter in parameters if parameter):
         raise UnsupportedMediaTypeError("The request body must be application/json in UTF-8.")
+
+
+def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> Named:
+    """The program that is named in the path, else in the query, else in the body. Only keys are held against it."""
+    named = scope["path_params"].get("program_id") or next((text for name, text in pairs if name == "programId"), None)
+    if named is not None or not raw or principal.kind is not PrincipalKind.KEY:
+        return Named(program_id=named)
+    try:
+        found = _NAMED_IN_BODY.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Named()  # Validation will say what is wrong with it.
+    program_id, slug = found.program_id, found.program_slug
+    return Named(
+        program_id=program_id if isinstance(program_id, str) else None,
+        program_slug=slug if isinstance(slug, str) else None,
+    )
 
 
 def _query_of(operation: Operation, pairs: list[tuple[str, str]]) -> Any:

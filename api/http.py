@@ -11,13 +11,14 @@ from litestar.types import ControllerRouterHandler
 
 from api.admin.routes import ROUTES as ADMIN_ROUTES
 from api.admin.service import AdminService
-from api.auth import Authenticator
 from api.envelope import stamp_headers
 from api.errors import render_error
 from api.gate import Gate
 from api.ingest.routes import ROUTES as INGEST_ROUTES
 from api.ingest.routes import STATE_KEY
 from api.ingest.service import IngestService
+from api.keys.routes import ROUTES as KEY_ROUTES
+from api.keys.service import KeyService
 from api.openapi import document_of
 from api.preflight.routes import ROUTES as PREFLIGHT_ROUTES
 from api.preflight.service import PreflightDetails, PreflightService
@@ -31,6 +32,7 @@ from api.transfers.service import TransferService
 ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *ADMIN_ROUTES,
     *INGEST_ROUTES,
+    *KEY_ROUTES,
     *PREFLIGHT_ROUTES,
     *PROGRAM_ROUTES,
     *SYSTEM_ROUTES,
@@ -43,6 +45,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
 
     admin: AdminService
     ingest: IngestService
+    keys: KeyService
     preflights: PreflightService
     preflight_details: PreflightDetails
     programs: ProgramService
@@ -50,12 +53,12 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     transfers: TransferService
 
 
-def http_app(services: Services, *, authenticator: Authenticator, base_url: str) -> Litestar:
+def http_app(services: Services, *, gate: Gate, base_url: str) -> Litestar:
     """The application over its services."""
     app = Litestar(
         route_handlers=ROUTES,
         dependencies=dict(_provided(services)),
-        middleware=[Gate(authenticator)],
+        middleware=[gate],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
         openapi_config=None,

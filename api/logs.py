@@ -1,26 +1,49 @@
 """Logs: one JSON object a line on standard error. No logger is ever handed a body, token, secret or signature.
 
-Tracebacks are written without the local variables of their frames, because a request's headers are among them.
+Tracebacks are written without the local variables of their frames, because a request's headers are among them; and what
+exceptions say is written without what they quote, because they quote the value that they failed on.
 """
 
 import logging
+import re
 import sys
-from typing import Final
+import threading
+from types import TracebackType
+from typing import Any, Final
 
 import structlog
 
-_TRACEBACKS: Final = structlog.processors.ExceptionRenderer(
-    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+_BLANK: Final = "\N{HORIZONTAL ELLIPSIS}"
+_VALUES: Final = re.compile(
+    r"""(?<!\w)(?P<quote>['"]).*(?P=quote)"""  # from the first quote to the last: quotes may be quoted
+    r"|\d{5,}|[A-Za-z0-9_+/=]{20,}",  # account numbers, tokens, digests
+    re.DOTALL,
 )
 
 
+def without_values(said: str) -> str:
+    """What an exception says, with all that may be a value blanked."""
+    return _VALUES.sub(_BLANK, said)
+
+
+class _Transformer(structlog.tracebacks.ExceptionDictTransformer):
+    def __call__(self, exc_info: Any) -> list[dict[str, Any]]:
+        return _without_values_in(super().__call__(exc_info))
+
+
+_TRACEBACKS: Final = structlog.processors.ExceptionRenderer(_Transformer(show_locals=False))
+
+
 def configure_logs() -> None:
-    """For the whole process; whatever the standard library's loggers say goes the same way, from warnings on."""
+    """For the whole process; whatever the standard library's loggers say goes the same way, from warnings on, and so
+    does what Python itself would print of warnings and of exceptions that nobody caught.
+    """
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _blank_error,
             _TRACEBACKS,
             structlog.processors.JSONRenderer(),
         ],
@@ -39,3 +62,38 @@ def configure_logs() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _uncaught
+    sys.unraisablehook = _unraisable
+    threading.excepthook = _uncaught_in_thread
+
+
+def _blank_error(_: Any, __: str, event: Any) -> Any:
+    """``error`` is where our own loggers put what an exception says."""
+    if "error" in event:
+        event["error"] = without_values(str(event["error"]))
+    return event
+
+
+def _without_values_in(exceptions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for each in exceptions:
+        each["exc_value"] = without_values(each["exc_value"])
+        each["exc_notes"] = [without_values(note) for note in each["exc_notes"]]
+        for within in each["exceptions"]:
+            _without_values_in(within)
+    return exceptions
+
+
+def _uncaught(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
+    structlog.get_logger().critical("uncaught", exc_info=error)
+
+
+def _uncaught_in_thread(args: Any) -> None:
+    if args.exc_type is SystemExit:
+        return
+    structlog.get_logger().critical("thread_ended", thread=args.thread and args.thread.name, exc_info=args.exc_value)
+
+
+def _unraisable(args: Any) -> None:
+    """An exception in a finalizer; its object's repr is left out, because it may show what the object holds."""
+    structlog.get_logger().error("unraisable", exc_info=args.exc_value)

@@ -15,7 +15,8 @@ from litestar.routes import HTTPRoute
 
 from api.envelope import INTERFACE_VERSION, ErrorEnvelope
 from api.gate import TENANT
-from api.operation import JSON, OPT, Access, Operation
+from api.idempotency import REPLAYED
+from api.operation import JSON, OPT, PROVEN, Access, Operation
 
 TITLE: Final = "Clearhold: money-movement risk scoring"
 
@@ -26,11 +27,19 @@ _TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
 _SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.PUBLIC: [],
     Access.SIGNATURE: [{"bankSignature": []}],
+    Access.BEARER: [{"operatorToken": [], "operatorName": []}, {"apiKey": []}, {"apiKey": [], "operatorName": []}],
     Access.OPERATOR: [{"operatorToken": [], "operatorName": []}],
+    Access.OWNER: [{"operatorToken": []}],
     Access.ADMIN: [],
 }
 _SECURITY_SCHEMES: Final = {
     "operatorToken": {"type": "http", "scheme": "bearer", "description": "The tenant's operator token."},
+    "apiKey": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key of the tenant. A test key may touch simulated programs only, a live key "
+        "bank-sourced ones. It needs no X-Operator; with one, that person is on the record.",
+    },
     "operatorName": {
         "type": "apiKey",
         "in": "header",
@@ -48,7 +57,37 @@ _USUAL_HEADERS: Final = {
     "X-Request-Id": {"description": "The request's id, the caller's own when it was well formed."},
     "Score-Version": {"description": f"The interface version, {INTERFACE_VERSION}."},
 }
-_HEADERS_OF: Final = {401: {"WWW-Authenticate": {"description": "Bearer"}}, 503: {"Retry-After": {"description": "1"}}}
+_RETRY_AFTER: Final = {"Retry-After": {"description": "After how many seconds to try again."}}
+_HEADERS_OF: Final = {
+    401: {"WWW-Authenticate": {"description": "Bearer"}},
+    409: {"Retry-After": {"description": "When the first request with the same Idempotency-Key is still under way."}},
+    429: _RETRY_AFTER,
+    503: _RETRY_AFTER,
+}
+_RATE_HEADERS: Final = {
+    "RateLimit-Policy": {"description": "The limit of this kind of request: q requests in w seconds."},
+    "RateLimit": {"description": "How many of them are left (r), and the seconds until there are more (t)."},
+}
+_REPLAYED_HEADER: Final = {REPLAYED: {"description": "true when an Idempotency-Key's stored answer was given again."}}
+_IDEMPOTENCY_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Makes the request safe to repeat. The same request under the same key is answered with the stored "
+    "status and body; another one is a 409. Keys are kept for 24 hours at least, for each caller and path apart.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+_SENTENCES: Final = {
+    400: "Validation failed: transfer.amountCents must be a string of digits",
+    401: "The bearer token is missing or unknown.",
+    403: "This API key may not touch this program.",
+    404: "Unknown program on this tenant.",
+    409: "This Idempotency-Key was used for another request.",
+    413: "The request body must have at most 65536 bytes.",
+    415: "The request body must be application/json in UTF-8.",
+    429: "Too many requests of this kind; the header Retry-After says when to try again.",
+    503: "The log did not confirm this in time. Try again.",
+}
 
 
 def document_of(app: Litestar, *, base_url: str) -> bytes:
@@ -57,7 +96,7 @@ def document_of(app: Litestar, *, base_url: str) -> bytes:
     schemas = _schemas_of([operation for _, _, operation in operations])
     paths: dict[str, dict[str, Any]] = {}
     for path, method, operation in operations:
-        paths.setdefault(path, {})[method] = _described(path, operation, schemas)
+        paths.setdefault(path, {})[method] = _described(path, method.upper(), operation, schemas)
     components = {
         "schemas": _in_short(schemas.components),
         "securitySchemes": _SECURITY_SCHEMES,
@@ -106,16 +145,16 @@ def _schemas_of(operations: list[Operation]) -> _Schemas:
     return _Schemas(dict(zip(known, schemas, strict=True)), components)
 
 
-def _described(path: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
+def _described(path: str, method: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
         "security": _SECURITY[operation.access],
-        "parameters": list(_parameters(path, operation)),
+        "parameters": list(_parameters(path, method, operation)),
         "responses": {
-            str(status): _response(status, answer, operation, schemas)
-            for status, answer in sorted(operation.answers.items())
+            str(status): _response(status, answer, method, operation, schemas)
+            for status, answer in sorted(operation.statuses(method).items())
         },
     }
     if operation.body is not None:
@@ -129,10 +168,12 @@ def _described(path: str, operation: Operation, schemas: _Schemas) -> dict[str, 
     return described
 
 
-def _parameters(path: str, operation: Operation) -> Iterator[dict[str, Any]]:
+def _parameters(path: str, method: str, operation: Operation) -> Iterator[dict[str, Any]]:
     for name in _PATH_PARAMETER.findall(path):
         yield {"name": name, "in": "path", "required": True, "schema": _TEXT_PARAMETER}
-    if operation.access is Access.OPERATOR:
+    if operation.is_idempotent(method):
+        yield _IDEMPOTENCY_KEY
+    if operation.access in PROVEN:
         yield {"name": TENANT, "in": "query", "required": False, "schema": _TEXT_PARAMETER}
     if operation.query is not None:
         for name, schema in operation.query.properties.items():
@@ -140,9 +181,13 @@ def _parameters(path: str, operation: Operation) -> Iterator[dict[str, Any]]:
             yield {"name": name, "in": "query", "required": False, "schema": inline}
 
 
-def _response(status: int, answer: Any, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
+def _response(status: int, answer: Any, method: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     headers: dict[str, Any] = {name: {"$ref": f"#/components/headers/{name}"} for name in _USUAL_HEADERS}
-    further = dict(_HEADERS_OF.get(status, {}))
+    further: dict[str, Any] = dict(_HEADERS_OF.get(status, {}))
+    if operation.access in PROVEN and status not in {401, 403, 413}:
+        further |= _RATE_HEADERS
+    if operation.is_idempotent(method) and status < HTTPStatus.MULTIPLE_CHOICES:
+        further |= _REPLAYED_HEADER
     if status < HTTPStatus.MULTIPLE_CHOICES:
         further |= {name: {"description": "See the interface conventions."} for name in operation.headers}
     headers |= {name: header | {"required": False, "schema": {"type": "string"}} for name, header in further.items()}
@@ -155,7 +200,18 @@ def _response(status: int, answer: Any, operation: Operation, schemas: _Schemas)
 def _content(status: int, answer: Any, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     schema = schemas.of_type[ErrorEnvelope if answer is None else answer]
     media = operation.media if status < HTTPStatus.MULTIPLE_CHOICES else (JSON,)
-    return {kind: {"schema": schema if kind == JSON else {"type": "string"}} for kind in media}
+    content: dict[str, Any] = {kind: {"schema": schema if kind == JSON else {"type": "string"}} for kind in media}
+    example = _example(status, answer, operation)
+    if example is not None and JSON in content:
+        content[JSON]["example"] = example
+    return content
+
+
+def _example(status: int, answer: Any, operation: Operation) -> Any:
+    if answer is None and status in _SENTENCES:
+        return {"error": _SENTENCES[status], "requestId": "8c1f2a44-9d0e-4b7d-8d2f-6f0f6f1f2a10"}
+    first = min(kept for kept, shown in operation.answers.items() if shown is not None)
+    return operation.answer_example if status == first else None
 
 
 def _in_short(schema: Any) -> Any:

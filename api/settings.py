@@ -6,6 +6,8 @@ from typing import Final, Self
 
 import msgspec
 
+from api.operation import RateClass
+from api.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from store.startup import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable
@@ -28,6 +30,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: str | None = None
     base_url: str | None = None
     metrics_port: int | None = None
+    rate_limits: Mapping[RateClass, int] = DEFAULT_LIMITS
 
     @classmethod
     def of(
@@ -47,6 +50,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             redis_url=environment.get(REDIS_URL) or None,
             base_url=environment.get(BASE_URL) or None,
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
+            rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 
 

@@ -16,6 +16,8 @@ class ControlKind(StrEnum):
     PROGRAM_CHANGED = "program_changed"
     OPERATOR_TOKEN = "operator_token"  # noqa: S105 - the name of an entry, not a token
     INGEST_SECRET = "ingest_secret"  # noqa: S105 - as above
+    API_KEY = "api_key"
+    API_KEY_REVOKED = "api_key_revoked"
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,11 +41,24 @@ class ProgramEntry(Program, frozen=True, kw_only=True, rename="camel"):
     sealed_ingest_secret: str
 
 
+class ProgramChangedEntry(Program, frozen=True, kw_only=True, rename="camel"):
+    """A program as changed, by the effect of this id, if its request had an idempotency key."""
+
+    effect_id: str | None = None
+
+
+class Effect(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of an entry that names the idempotent request that caused it."""
+
+    effect_id: str | None = None
+
+
 class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A new operator token; the one before it holds until ``others_until`` (microseconds), older ones no more."""
 
     operator_token_sha256: str
     others_until: int
+    effect_id: str | None = None
 
 
 class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -52,6 +67,7 @@ class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     program_id: str
     sealed_ingest_secret: str
     others_until: int
+    effect_id: str | None = None
 
 
 class Held(msgspec.Struct, frozen=True, gc=False):

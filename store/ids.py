@@ -30,6 +30,11 @@ def derived_id(*parts: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, msgspec.json.encode(parts).decode()))
 
 
+def is_derived(known: str) -> bool:
+    """Whether an id of ours was derived (UUID version 5) and not made fresh (version 4)."""
+    return known[14] == "5"
+
+
 def new_token(prefix: str) -> str:
     """An unguessable token that shows by its prefix what it opens."""
     return prefix + "".join(secrets.choice(_BASE62) for _ in range(TOKEN_CHARACTERS))

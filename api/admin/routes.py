@@ -19,34 +19,41 @@ from api.admin.schemas import (
     countries_exist,
 )
 from api.admin.service import AdminService
-from api.gate import body_of, caller_of
+from api.gate import body_of, effect_id_of, principal_of
 from api.operation import Access, Operation
 from api.shapes import Shape
 from features.program import Program
 from store.control_entries import Tenant
 
-_REFUSALS: Final[Mapping[int, None]] = {400: None, 401: None, 413: None, 415: None, 503: None}
-
 
 def _administration(
-    operation_id: str, summary: str, answers: Mapping[int, Any], body: Shape[Any] | None = None
+    operation_id: str,
+    summary: str,
+    answers: Mapping[int, Any],
+    body: Shape[Any] | None = None,
+    shown_once: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     return Operation(
         id=operation_id,
         tag="administration",
         summary=summary,
         access=Access.ADMIN,
-        answers=dict(_REFUSALS) | dict(answers),
+        answers=answers,
         body=body,
+        shown_once=shown_once,
     ).as_opt
 
 
 @post(
     "/api/admin/tenants",
-    opt=_administration("createTenant", "A new bank.", {201: TenantCreated, 409: None}, Shape(NewTenant)),
+    opt=_administration(
+        "createTenant", "A new bank.", {201: TenantCreated}, Shape(NewTenant), shown_once=("operatorToken",)
+    ),
 )
 async def create_tenant(request: Request[Any, Any, Any], admin: NamedDependency[AdminService]) -> TenantCreated:
-    return await admin.create_tenant(caller_of(request.scope), body_of(request.scope, NewTenant))
+    return await admin.create_tenant(
+        principal_of(request.scope), body_of(request.scope, NewTenant), effect_id_of(request.scope)
+    )
 
 
 @get("/api/admin/tenants", opt=_administration("listTenants", "All banks.", {200: tuple[Tenant, ...]}))
@@ -56,12 +63,16 @@ async def list_tenants(admin: NamedDependency[AdminService]) -> tuple[Tenant, ..
 
 @post(
     "/api/admin/tenants/{tenant_id:str}/operator-token",
-    opt=_administration("rotateOperatorToken", "A new operator token.", {201: NewToken, 404: None}, Shape(Rotation)),
+    opt=_administration(
+        "rotateOperatorToken", "A new operator token.", {201: NewToken, 404: None}, Shape(Rotation), ("token",)
+    ),
 )
 async def rotate_operator_token(
     tenant_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]
 ) -> NewToken:
-    return await admin.rotate_operator_token(caller_of(request.scope), tenant_id, body_of(request.scope, Rotation))
+    return await admin.rotate_operator_token(
+        principal_of(request.scope), tenant_id, body_of(request.scope, Rotation), effect_id_of(request.scope)
+    )
 
 
 @post(
@@ -69,12 +80,14 @@ async def rotate_operator_token(
     opt=_administration(
         "createProgram",
         "A new program.",
-        {201: ProgramCreated, 404: None, 409: None},
+        {201: ProgramCreated, 404: None},
         Shape(NewProgram, rules=countries_exist),
     ),
 )
 async def create_program(request: Request[Any, Any, Any], admin: NamedDependency[AdminService]) -> ProgramCreated:
-    return await admin.create_program(caller_of(request.scope), body_of(request.scope, NewProgram))
+    return await admin.create_program(
+        principal_of(request.scope), body_of(request.scope, NewProgram), effect_id_of(request.scope)
+    )
 
 
 @patch(
@@ -86,7 +99,9 @@ async def create_program(request: Request[Any, Any, Any], admin: NamedDependency
 async def change_program(
     program_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]
 ) -> Program:
-    return await admin.change_program(caller_of(request.scope), program_id, body_of(request.scope, ProgramChange))
+    return await admin.change_program(
+        principal_of(request.scope), program_id, body_of(request.scope, ProgramChange), effect_id_of(request.scope)
+    )
 
 
 @post(
@@ -96,7 +111,9 @@ async def change_program(
 async def rotate_ingest_secret(
     program_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]
 ) -> NewSecret:
-    return await admin.rotate_ingest_secret(caller_of(request.scope), program_id, body_of(request.scope, Rotation))
+    return await admin.rotate_ingest_secret(
+        principal_of(request.scope), program_id, body_of(request.scope, Rotation), effect_id_of(request.scope)
+    )
 
 
 ROUTES: Final = (

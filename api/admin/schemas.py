@@ -54,19 +54,19 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class TenantCreated(Tenant, frozen=True, kw_only=True, rename="camel"):
-    operator_token: str
+    operator_token: str | None  # None in the answer to a repeat
 
 
 class ProgramCreated(Program, frozen=True, kw_only=True, rename="camel"):
-    ingest_secret: str
+    ingest_secret: str | None
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True):
-    token: str
+    token: str | None
 
 
 class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
-    secret: str
+    secret: str | None
 
 
 def countries_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:

@@ -13,7 +13,7 @@ from api.admin.schemas import (
     Rotation,
     TenantCreated,
 )
-from api.auth import Caller
+from features.principal import Principal
 from features.program import Program
 from store.control_entries import Tenant
 from store.registry import Registry
@@ -28,29 +28,41 @@ class AdminService:
     def tenants(self) -> tuple[Tenant, ...]:
         return self._registry.tenants()
 
-    async def create_tenant(self, caller: Caller, request: NewTenant) -> TenantCreated:
-        tenant, token = await self._registry.create_tenant(slug=request.slug, name=request.name)
-        log.info("tenant_created", tenant_id=tenant.id, operator=caller.operator)
+    async def create_tenant(self, principal: Principal, request: NewTenant, effect_id: str | None) -> TenantCreated:
+        tenant, token = await self._registry.create_tenant(slug=request.slug, name=request.name, effect_id=effect_id)
+        log.info("tenant_created", tenant_id=tenant.id, operator=principal.operator)
         return TenantCreated(**structs.asdict(tenant), operator_token=token)
 
-    async def create_program(self, caller: Caller, request: NewProgram) -> ProgramCreated:
+    async def create_program(self, principal: Principal, request: NewProgram, effect_id: str | None) -> ProgramCreated:
         fields = structs.asdict(request)
-        program, secret = await self._registry.create_program(str(fields.pop("tenant_id")), **fields)
-        log.info("program_created", program_id=program.id, operator=caller.operator)
+        program, secret = await self._registry.create_program(
+            str(fields.pop("tenant_id")), effect_id=effect_id, **fields
+        )
+        log.info("program_created", program_id=program.id, operator=principal.operator)
         return ProgramCreated(**structs.asdict(program), ingest_secret=secret)
 
-    async def change_program(self, caller: Caller, program_id: str, request: ProgramChange) -> Program:
+    async def change_program(
+        self, principal: Principal, program_id: str, request: ProgramChange, effect_id: str | None
+    ) -> Program:
         fields = {name: value for name, value in structs.asdict(request).items() if value is not UNSET}
-        program = await self._registry.change_program(program_id, **fields)
-        log.info("program_changed", program_id=program.id, operator=caller.operator)
+        program = await self._registry.change_program(program_id, effect_id=effect_id, **fields)
+        log.info("program_changed", program_id=program.id, operator=principal.operator)
         return program
 
-    async def rotate_operator_token(self, caller: Caller, tenant_id: str, request: Rotation) -> NewToken:
-        token = await self._registry.rotate_operator_token(tenant_id, overlap_hours=request.overlap_hours)
-        log.info("operator_token_rotated", tenant_id=tenant_id, operator=caller.operator)
+    async def rotate_operator_token(
+        self, principal: Principal, tenant_id: str, request: Rotation, effect_id: str | None
+    ) -> NewToken:
+        token = await self._registry.rotate_operator_token(
+            tenant_id, overlap_hours=request.overlap_hours, effect_id=effect_id
+        )
+        log.info("operator_token_rotated", tenant_id=tenant_id, operator=principal.operator)
         return NewToken(token=token)
 
-    async def rotate_ingest_secret(self, caller: Caller, program_id: str, request: Rotation) -> NewSecret:
-        secret = await self._registry.rotate_ingest_secret(program_id, overlap_hours=request.overlap_hours)
-        log.info("ingest_secret_rotated", program_id=program_id, operator=caller.operator)
+    async def rotate_ingest_secret(
+        self, principal: Principal, program_id: str, request: Rotation, effect_id: str | None
+    ) -> NewSecret:
+        secret = await self._registry.rotate_ingest_secret(
+            program_id, overlap_hours=request.overlap_hours, effect_id=effect_id
+        )
+        log.info("ingest_secret_rotated", program_id=program_id, operator=principal.operator)
         return NewSecret(secret=secret)

@@ -36,7 +36,7 @@ def serve(
     metrics_port: Annotated[
         int | None,
         typer.Option(
-            help="The port for /metrics, on the same host; 0 takes a free one. [default: 9464 if it is free]",
+            help="The port for /metrics, on the same host; 0 takes a free one. Left out: 9464, if it is free.",
             min=0,
             max=65_535,
         ),

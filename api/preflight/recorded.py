@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from features.errors import UnavailableError
 from features.preflight import PreflightRecord
+from features.principal import Principal
 from features.state.shards import Shards
 from store.duck.preflights import Preflights
 from store.raw_events import RawEvents
@@ -40,10 +41,10 @@ class RecordedPreflights:
         self._places[preflight_id] = (shard, offset)
         self._order[shard].append((offset, preflight_id))
 
-    async def find(self, tenant_id: str, preflight_id: str) -> PreflightRecord | None:
+    async def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
         place = self._places.get(preflight_id)
         if place is None:
-            return await to_thread.run_sync(self._committed.find, tenant_id, preflight_id)
+            return await to_thread.run_sync(self._committed.find, principal, preflight_id)
         try:
             body = await to_thread.run_sync(self._events.body, *place)
         except ConnectionError as error:
@@ -51,10 +52,13 @@ class RecordedPreflights:
         if body is None:
             raise UnavailableError(UNREADABLE)
         record = msgspec.json.decode(body, type=PreflightRecord)
-        return record if record.tenant_id == tenant_id else None
+        if record.tenant_id != principal.tenant_id:
+            return None
+        principal.require_program(record.answer.program_id)
+        return record
 
-    async def matched_transfer_id(self, tenant_id: str, preflight_id: str) -> str | None:
-        return await to_thread.run_sync(self._committed.matched_transfer_id, tenant_id, preflight_id)
+    async def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
+        return await to_thread.run_sync(self._committed.matched_transfer_id, principal, preflight_id)
 
     def _drop_committed(self, shard: int) -> None:
         order = self._order[shard]

@@ -13,7 +13,6 @@ from uuid import UUID
 
 import msgspec
 
-from api.auth import Caller
 from api.preflight.recorded import RecordedPreflights
 from api.preflight.schemas import PreflightDetail, PreflightRequest, proposed
 from api.programs.service import ProgramService
@@ -22,12 +21,13 @@ from features.errors import NotFoundError, UnavailableError
 from features.instants import SECOND_US, format_instant
 from features.log_entry import EntryKind, shard_of
 from features.preflight import LimitHit, Preflight, PreflightRecord, ProposedTransfer, decide
+from features.principal import Principal
 from features.program import Program
 from features.state.ask import Asked, ask
 from features.state.id_index import IdIndex
 from features.state.shards import Shards
 from store.clock import Clock
-from store.ids import IdFactory, derived_id
+from store.ids import IdFactory, derived_id, is_derived
 from store.redis_log.appender import LogAppender
 
 UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
@@ -62,7 +62,7 @@ class PreflightLog:
         self.is_open = False
 
     def open(self, keyed_ids: Iterable[str]) -> None:
-        """Begin, knowing the ids of all keyed pre-flights that earlier processes recorded."""
+        """Begin, knowing the ids of all repeatable pre-flights that earlier processes recorded."""
         for preflight_id in keyed_ids:
             self._keyed.put(UUID(preflight_id).int, 0)
         self.is_open = True
@@ -75,13 +75,13 @@ class PreflightLog:
         """How many entries that this process appended are not applied yet."""
         return self._unapplied.entries(shard)
 
-    async def known(self, tenant_id: str, preflight_id: str) -> PreflightRecord | None:
+    async def known(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
         """The record under this id, without a look at the disk for ids that were never recorded."""
         if not self.is_open:
             raise UnavailableError(STARTING)
         if self._keyed.get(UUID(preflight_id).int) is None:
             return None
-        return await self._recorded.find(tenant_id, preflight_id)
+        return await self._recorded.find(principal, preflight_id)
 
     async def append(self, record: PreflightRecord) -> None:
         """Returns once the record is durable."""
@@ -95,7 +95,7 @@ class PreflightLog:
         offset = await self._appender.append(shard, EntryKind.PREFLIGHT, answer.program_id, record.asked_at, body)
         self._recorded.add(shard, offset, answer.preflight_id)
         self._unapplied.add(shard, offset, record.asked_at)
-        if record.idempotency_key is not None:
+        if is_derived(answer.preflight_id):
             self._keyed.put(UUID(answer.preflight_id).int, shard)
 
     def _shard(self, program_id: str) -> int:
@@ -112,32 +112,46 @@ class PreflightService:
         self._clock, self._new_id = clock, new_id
         self._asking: dict[str, asyncio.Future[bool]] = {}
 
-    async def submit(self, caller: Caller, request: PreflightRequest, plain: dict[str, Any]) -> Answer:
-        """A new answer, or the recorded one when the tenant has used this idempotency key before."""
-        program = self._program(caller, request)
+    async def submit(
+        self, principal: Principal, request: PreflightRequest, plain: dict[str, Any], effect_id: str | None
+    ) -> Answer:
+        """A new answer, or the recorded one when the tenant has used the body's idempotency key before.
+
+        With an ``effect_id`` the request came under a claim: what is recorded under that id is its own answer.
+        """
+        program = self._program(principal, request)
         key = request.idempotency_key
+        if key is None and effect_id is not None:
+            own = await self._log.known(principal, effect_id)
+            if own is not None:
+                return Answer(preflight=own.answer)
         if key is None:
-            return await self._answered(caller, program, request, plain, self._new_id())
-        preflight_id = derived_id("preflight", caller.tenant_id, key)
+            return await self._answered(principal, program, request, plain, effect_id or self._new_id())
+        preflight_id = derived_id("preflight", principal.tenant_id, key)
         while (other := self._asking.get(preflight_id)) is not None:
             await asyncio.shield(other)
         done = self._asking[preflight_id] = asyncio.get_running_loop().create_future()
         try:
-            earlier = await self._log.known(caller.tenant_id, preflight_id)
+            earlier = await self._log.known(principal, preflight_id)
             if earlier is not None:
                 return replayed(earlier, program, proposed(request.transfer))
-            return await self._answered(caller, program, request, plain, preflight_id)
+            return await self._answered(principal, program, request, plain, preflight_id)
         finally:
             del self._asking[preflight_id]
             done.set_result(True)
 
-    def _program(self, caller: Caller, request: PreflightRequest) -> Program:
+    def _program(self, principal: Principal, request: PreflightRequest) -> Program:
         if request.program_id is not None:
-            return self._programs.read(caller, str(request.program_id))
-        return self._programs.read_by_slug(caller, request.program_slug or "")
+            return self._programs.read(principal, str(request.program_id))
+        return self._programs.read_by_slug(principal, request.program_slug or "")
 
     async def _answered(
-        self, caller: Caller, program: Program, request: PreflightRequest, plain: dict[str, Any], preflight_id: str
+        self,
+        principal: Principal,
+        program: Program,
+        request: PreflightRequest,
+        plain: dict[str, Any],
+        preflight_id: str,
     ) -> Answer:
         asked_at = self._clock.now()
         transfer = proposed(request.transfer)
@@ -145,11 +159,11 @@ class PreflightService:
         with self._shards.reading(program.id) as state:  # The lock is held for this one read.
             asked = ask(state, transfer, at=asked_at, stale=stale)
         record = PreflightRecord(
-            tenant_id=caller.tenant_id,
+            tenant_id=principal.tenant_id,
             answer=_answer(preflight_id, program, asked, latency_us=self._clock.now() - asked_at),
             request=plain,
             transfer=transfer,
-            operator=caller.operator,
+            operator=principal.operator,
             resolved=asked.resolved,
             asked_at=asked_at,
             idempotency_key=request.idempotency_key,
@@ -164,11 +178,11 @@ class PreflightDetails:
     def __init__(self, recorded: RecordedPreflights) -> None:
         self._recorded = recorded
 
-    async def read(self, caller: Caller, preflight_id: str) -> PreflightDetail:
-        record = await self._recorded.find(caller.tenant_id, preflight_id)
+    async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
+        record = await self._recorded.find(principal, preflight_id.lower())
         if record is None:
             raise NotFoundError(UNKNOWN_PREFLIGHT)
-        matched = await self._recorded.matched_transfer_id(caller.tenant_id, preflight_id)
+        matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
         return PreflightDetail(
             **{name: getattr(record.answer, name) for name in Preflight.__struct_fields__},
             request=record.request | {"operator": record.operator, "resolved": record.resolved},

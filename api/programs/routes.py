@@ -7,7 +7,7 @@ from litestar import Request, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.gate import caller_of, query_of
+from api.gate import principal_of, query_of
 from api.operation import Access, Operation
 from api.programs.service import ProgramService
 from api.shapes import Shape
@@ -23,7 +23,7 @@ _LIST: Final = Operation(
     id="listPrograms",
     tag="programs",
     summary="The tenant's programs, newest first.",
-    access=Access.OPERATOR,
+    access=Access.BEARER,
     answers={200: tuple[Program, ...], 400: None, 401: None},
     query=Shape(ProgramsQuery),
 )
@@ -31,7 +31,7 @@ _READ: Final = Operation(
     id="getProgram",
     tag="programs",
     summary="One program of the tenant.",
-    access=Access.OPERATOR,
+    access=Access.BEARER,
     answers={200: Program, 400: None, 401: None, 404: None},
 )
 
@@ -40,14 +40,14 @@ _READ: Final = Operation(
 async def list_programs(
     request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
 ) -> tuple[Program, ...]:
-    return programs.list(caller_of(request.scope), source=query_of(request.scope, ProgramsQuery).source)
+    return programs.list(principal_of(request.scope), source=query_of(request.scope, ProgramsQuery).source)
 
 
 @get("/api/programs/{program_id:str}", opt=_READ.as_opt)
 async def get_program(
     program_id: FromPath[str], request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
 ) -> Program:
-    return programs.read(caller_of(request.scope), program_id)
+    return programs.read(principal_of(request.scope), program_id)
 
 
 ROUTES: Final = (list_programs, get_program)

@@ -7,7 +7,7 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.gate import caller_of, query_of, query_pairs
+from api.gate import principal_of, query_of, query_pairs
 from api.operation import Access, Operation
 from api.shapes import Shape
 from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery, moments_exist
@@ -19,7 +19,7 @@ _LIST: Final = Operation(
     id="listTransfers",
     tag="transfers",
     summary="Transfers, newest first by the bank's creation time.",
-    access=Access.OPERATOR,
+    access=Access.BEARER,
     answers={200: TransferPage, 400: None, 401: None, 404: None},
     query=Shape(TransfersQuery, rules=moments_exist),
     headers=("Link",),
@@ -28,7 +28,7 @@ _READ: Final = Operation(
     id="getTransfer",
     tag="transfers",
     summary="One transfer with what its score was made from and the bank's own object.",
-    access=Access.OPERATOR,
+    access=Access.BEARER,
     answers={200: Transfer, 400: None, 401: None, 404: None, 503: None},
     query=Shape(TransferQuery),
 )
@@ -38,7 +38,7 @@ _READ: Final = Operation(
 async def list_transfers(
     request: Request[Any, Any, Any], transfers: NamedDependency[TransferService]
 ) -> Response[TransferPage]:
-    page = await transfers.page(caller_of(request.scope), query_of(request.scope, TransfersQuery))
+    page = await transfers.page(principal_of(request.scope), query_of(request.scope, TransfersQuery))
     return Response(page, headers=_next_link(request, page.next_cursor))
 
 
@@ -47,7 +47,7 @@ async def get_transfer(
     transfer_id: FromPath[str], request: Request[Any, Any, Any], transfers: NamedDependency[TransferService]
 ) -> Transfer:
     program_id = query_of(request.scope, TransferQuery).program_id
-    return await transfers.read(caller_of(request.scope), transfer_id, program_id)
+    return await transfers.read(principal_of(request.scope), transfer_id, program_id)
 
 
 def _next_link(request: Request[Any, Any, Any], cursor: str | None) -> dict[str, str]:

@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
-from api.auth import Caller
 from api.cursors import Place, cursor_for, place_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import ScoreInputs, Transfer, TransferPage, TransfersQuery, TransferSummary, shown
@@ -17,6 +16,7 @@ from features.bank.masking import masked_raw
 from features.catalogue import values_by_name
 from features.errors import NotFoundError, UnavailableError
 from features.instants import parse_instant
+from features.principal import Principal
 from features.reason import Reason
 from features.vector import TransferFeaturesRow
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
@@ -40,10 +40,10 @@ class TransferService:
     def __init__(self, *, programs: ProgramService, transfers: Transfers, events: RawEvents) -> None:
         self._programs, self._transfers, self._events = programs, transfers, events
 
-    async def page(self, caller: Caller, query: TransfersQuery) -> TransferPage:
+    async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
         if query.program_id is not None:
-            self._programs.read(caller, query.program_id)
+            self._programs.read(principal, query.program_id)
         wanted = TransferFilter(
             program_ids=_one(query.program_id),
             bands=query.band,
@@ -53,7 +53,7 @@ class TransferService:
             created_to=_instant(query.to),
         )
         after = None if query.cursor is None else msgspec.structs.astuple(place_of(query.cursor, wanted))
-        found = await to_thread.run_sync(self._transfers.list_page, caller.tenant_id, wanted, after, query.limit + 1)
+        found = await to_thread.run_sync(self._transfers.list_page, principal, wanted, after, query.limit + 1)
         page, more = found[: query.limit], len(found) > query.limit
         cursor = None
         if more:
@@ -61,10 +61,10 @@ class TransferService:
             cursor = cursor_for(Place(last.bank_created_at, last.id, last.program_id), wanted)
         return TransferPage(data=tuple(map(_summary, page)), has_more=more, next_cursor=cursor)
 
-    async def read(self, caller: Caller, transfer_id: str, program_id: str | None) -> Transfer:
+    async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
         if program_id is not None:
-            self._programs.read(caller, program_id)
-        found = await to_thread.run_sync(self._transfers.find, caller.tenant_id, transfer_id, _one(program_id))
+            self._programs.read(principal, program_id)
+        found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, _one(program_id))
         if found is None:
             raise NotFoundError(UNKNOWN_TRANSFER)
         raw = await to_thread.run_sync(self._raw_of, found)

@@ -13,6 +13,7 @@ import duckdb
 import msgspec
 
 from features.outcomes import TransferRow
+from features.principal import Principal
 from features.vector import TransferFeaturesRow
 from store.duck.columns import row_builder, select_list
 
@@ -29,7 +30,7 @@ _FEATURES: Final = row_builder(TransferFeaturesRow)
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _FIND: Final = f"""
     SELECT {select_list(TransferRow)} FROM transfers
-    WHERE tenant_id = ? AND id = ? {{programs}} ORDER BY "offset" DESC LIMIT 1"""
+    WHERE tenant_id = ? AND id = ? {{programs}} ORDER BY {{first}} "offset" DESC LIMIT 1"""
 _FIND_FEATURES: Final = f"""
     SELECT {select_list(TransferFeaturesRow)} FROM transfer_features
     WHERE tenant_id = ? AND "offset" IN {{offsets}} AND transfer_id IN (SELECT unnest(?::VARCHAR[]))"""
@@ -66,9 +67,11 @@ class StoredTransfer(msgspec.Struct, frozen=True, kw_only=True):
 class _Predicate:
     """Conditions joined by AND, with the values they ask for."""
 
-    def __init__(self, tenant_id: str) -> None:
+    def __init__(self, principal: Principal) -> None:
         self._conditions = ["tenant_id = ?"]
-        self.values: list[object] = [tenant_id]
+        self.values: list[object] = [principal.tenant_id]
+        if principal.program_ids is not None:
+            self.among("program_id", sorted(principal.program_ids))
 
     def add(self, condition: str, *values: object) -> None:
         self._conditions.append(condition)
@@ -89,39 +92,51 @@ class Transfers:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def find(self, tenant_id: str, transfer_id: str, program_ids: Sequence[str] | None) -> StoredTransfer | None:
-        """The transfer of that id, in any of the programs (None: of the tenant's)."""
+    def find(self, principal: Principal, transfer_id: str, program_ids: Sequence[str] | None) -> StoredTransfer | None:
+        """The transfer of that id, in any of the programs (None: of the tenant's).
+
+        Within the principal's reach if there is one; ForbiddenError when the tenant has it out of that reach only.
+        """
         if program_ids is not None and not program_ids:
             return None
         programs = "" if program_ids is None else f"AND program_id IN {_placeholders(program_ids)}"
-        values = [tenant_id, transfer_id, *(program_ids or ())]
+        reach = sorted(principal.program_ids or ())
+        first = f"program_id IN {_placeholders(reach)} DESC," if reach else ""
+        values = [principal.tenant_id, transfer_id, *(program_ids or ()), *reach]
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_FIND.format(programs=programs), values).fetchone()
-            return None if found is None else _with_features(cursor, tenant_id, [_TRANSFER(found)])[0]
+            found = cursor.execute(_FIND.format(programs=programs, first=first), values).fetchone()
+            if found is None:
+                return None
+            row = _TRANSFER(found)
+            principal.require_program(row.program_id)
+            return _with_features(cursor, principal.tenant_id, [row])[0]
 
     def list_page(
-        self, tenant_id: str, wanted: TransferFilter, after: Place | None, limit: int
+        self, principal: Principal, wanted: TransferFilter, after: Place | None, limit: int
     ) -> list[StoredTransfer]:
         """At most ``limit`` transfers behind ``after``, by bank_created_at descending, then id, then program id."""
         if () in {wanted.program_ids, wanted.bands, wanted.entity_ids, wanted.counterparty_ids}:
+            return []
+        if principal.program_ids is not None and not principal.program_ids:
             return []
         rows: list[TransferRow] = []
         asked = max(LEAST_CANDIDATES, _CANDIDATES_PER_TRANSFER * limit)
         with self._connection.cursor() as cursor:
             while len(rows) < limit:
-                candidates = _candidates(cursor, _predicate(tenant_id, wanted, after), asked)
+                candidates = _candidates(cursor, _predicate(principal, wanted, after), asked)
                 if not candidates:
                     break
-                rows += _still_newest(cursor, _predicate(tenant_id, wanted, after), tenant_id, candidates)
+                predicate = _predicate(principal, wanted, after)
+                rows += _still_newest(cursor, predicate, principal.tenant_id, candidates)
                 if len(candidates) < asked:
                     break
                 after = candidates[-1][:3]
                 asked = min(2 * asked, MOST_CANDIDATES)
-            return _with_features(cursor, tenant_id, rows[:limit])
+            return _with_features(cursor, principal.tenant_id, rows[:limit])
 
 
-def _predicate(tenant_id: str, wanted: TransferFilter, after: Place | None) -> _Predicate:
-    predicate = _Predicate(tenant_id)
+def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None) -> _Predicate:
+    predicate = _Predicate(principal)
     predicate.among("program_id", wanted.program_ids)
     predicate.among("score_band", wanted.bands)
     predicate.among("entity_id", wanted.entity_ids)

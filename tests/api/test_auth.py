@@ -7,6 +7,7 @@ import pytest
 
 from api.auth import operator_of
 from features.errors import InvalidRequestError
+from tests.support.principals import an_operator
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused, assert_stamped
 
 PATHS = ("/api/programs", "/api/transfers", "/api/transfers/t", "/api/preflight/x", "/api/programs/x")
@@ -65,11 +66,11 @@ def test_given_a_bad_operator_name_when_used_then_400(
 
 def test_given_two_operator_names_when_used_then_400() -> None:
     with pytest.raises(InvalidRequestError, match="X-Operator"):
-        operator_of({"headers": [(b"x-operator", b"ann"), (b"x-operator", b"bob")]})
+        operator_of({"headers": [(b"x-operator", b"ann"), (b"x-operator", b"bob")]}, an_operator("tnt_1"))
 
 
 def test_given_a_name_with_spaces_when_read_then_it_is_trimmed_and_folded() -> None:
-    assert operator_of({"headers": [(b"x-operator", b"  ann   b.  lee ")]}) == "ann b. lee"
+    assert operator_of({"headers": [(b"x-operator", b"  ann   b.  lee ")]}, an_operator("tnt_1")) == "ann b. lee"
 
 
 def test_given_no_bearer_and_no_operator_when_called_then_the_bearer_answers_first(api: RunningApp) -> None:

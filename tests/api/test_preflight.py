@@ -7,13 +7,13 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from api.auth import Caller, CallerKind
 from api.preflight.schemas import PreflightRequest
 from api.preflight.service import STATE_BEHIND_AFTER_US
 from features.errors import UnavailableError
 from features.log_entry import EntryKind
 from features.preflight import PreflightRecord
 from tests.api.test_ingest import an_event
+from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused
 
 TRANSFER: Final[dict[str, Any]] = {
@@ -159,10 +159,11 @@ def test_given_twenty_questions_under_one_key_at_once_when_asked_then_one_is_rec
     request = msgspec.convert(plain, PreflightRequest)
     found = api.registry.tenant_of_token(tenant["operatorToken"], at=api.clock.now())
     assert found is not None
-    caller = Caller(kind=CallerKind.OPERATOR, tenant_id=found.id, tenant=found.slug, operator="ann")
+    ann = an_operator(found.id)
 
     async def all_of_them() -> list[Any]:
-        return list(await asyncio.gather(*(api.services.preflights.submit(caller, request, plain) for _ in range(20))))
+        submit = api.services.preflights.submit
+        return list(await asyncio.gather(*(submit(ann, request, plain, None) for _ in range(20))))
 
     answers = [answer.preflight for answer in api.on_loop(all_of_them)]
 

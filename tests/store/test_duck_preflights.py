@@ -61,9 +61,9 @@ def test_given_a_recorded_preflight_when_found_then_it_is_the_record_and_only_it
 
     preflights = Preflights(database)
 
-    assert preflights.find(TENANT, "pre_1") == record
-    assert preflights.find("tnt_2", "pre_1") is None
-    assert preflights.find(TENANT, "pre_3") is None
+    assert preflights.find(an_operator(TENANT), "pre_1") == record
+    assert preflights.find(an_operator("tnt_2"), "pre_1") is None
+    assert preflights.find(an_operator(TENANT), "pre_3") is None
 
 
 def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database: duckdb.DuckDBPyConnection) -> None:
@@ -71,9 +71,9 @@ def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database:
 
     preflights = Preflights(database)
 
-    assert preflights.matched_transfer_id(TENANT, "pre_1") == "trf_7"
-    assert preflights.matched_transfer_id("tnt_2", "pre_1") is None
-    assert preflights.matched_transfer_id(TENANT, "pre_2") is None
+    assert preflights.matched_transfer_id(an_operator(TENANT), "pre_1") == "trf_7"
+    assert preflights.matched_transfer_id(an_operator("tnt_2"), "pre_1") is None
+    assert preflights.matched_transfer_id(an_operator(TENANT), "pre_2") is None
 
 
 def test_given_preflights_then_those_asked_under_a_key_are_listed(database: duckdb.DuckDBPyConnection) -> None:

@@ -34,7 +34,7 @@ def commit(
 def page_ids(
     database: duckdb.DuckDBPyConnection, wanted: TransferFilter, *, after: Place | None = None, limit: int = 25
 ) -> list[str]:
-    return [found.row.id for found in Transfers(database).list_page(TENANT, wanted, after, limit)]
+    return [found.row.id for found in Transfers(database).list_page(an_operator(TENANT), wanted, after, limit)]
 
 
 def test_given_versions_when_found_then_the_newest_is_shown_with_the_features_of_its_score(
@@ -45,7 +45,7 @@ def test_given_versions_when_found_then_the_newest_is_shown_with_the_features_of
     inputs = some_features(offset=5)
     commit(database, settled, scored, features=[some_features(offset=3), inputs, some_features(program_id="prg_9")])
 
-    found = Transfers(database).find(TENANT, "trf_1", None)
+    found = Transfers(database).find(an_operator(TENANT), "trf_1", None)
 
     assert found is not None
     assert found.row == settled
@@ -58,7 +58,7 @@ def test_given_a_transfer_that_was_never_scored_when_found_then_it_has_no_featur
     row = a_transfer(score=None, score_band=None, score_confidence=None, scored_at=None, scored_offset=None)
     commit(database, row)
 
-    found = Transfers(database).find(TENANT, "trf_1", None)
+    found = Transfers(database).find(an_operator(TENANT), "trf_1", None)
 
     assert found is not None
     assert found.row == row
@@ -82,7 +82,7 @@ def test_given_a_transfer_when_asked_for_then_only_its_tenant_and_programs_find_
 ) -> None:
     commit(database, a_transfer())
 
-    assert (Transfers(database).find(tenant_id, transfer_id, program_ids) is not None) is there
+    assert (Transfers(database).find(an_operator(tenant_id), transfer_id, program_ids) is not None) is there
 
 
 def test_given_one_id_in_two_programs_when_found_then_the_program_asked_for_answers(
@@ -90,7 +90,7 @@ def test_given_one_id_in_two_programs_when_found_then_the_program_asked_for_answ
 ) -> None:
     commit(database, a_transfer(offset=2), a_transfer(offset=1, program_id="prg_2", amount_cents=1))
 
-    found = Transfers(database).find(TENANT, "trf_1", ["prg_2"])
+    found = Transfers(database).find(an_operator(TENANT), "trf_1", ["prg_2"])
 
     assert found is not None
     assert found.row.amount_cents == 1
@@ -118,7 +118,7 @@ def test_given_a_page_then_each_transfer_comes_with_the_features_of_its_own_scor
     features = [some_features(transfer_id=f"trf_{n}", offset=n, score=n) for n in range(1, 4)]
     commit(database, *rows, features=features)
 
-    found = Transfers(database).list_page(TENANT, TransferFilter(), None, 2)
+    found = Transfers(database).list_page(an_operator(TENANT), TransferFilter(), None, 2)
 
     assert [each.features for each in found] == features[:2]
 
@@ -196,7 +196,7 @@ def test_given_any_history_when_paged_through_then_every_transfer_comes_once_in_
         patch.setattr(transfers_module, "LEAST_CANDIDATES", asked)
         patch.setattr(transfers_module, "MOST_CANDIDATES", asked)
         patch.setattr(transfers_module, "_CANDIDATES_PER_TRANSFER", 1)
-        while page := Transfers(database).list_page(TENANT, wanted, after, limit):
+        while page := Transfers(database).list_page(an_operator(TENANT), wanted, after, limit):
             assert len(page) <= limit
             found += [each.row for each in page]
             after = (found[-1].bank_created_at, found[-1].id, found[-1].program_id)

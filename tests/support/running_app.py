@@ -11,15 +11,16 @@ import msgspec
 from litestar.testing import TestClient
 from redis import Redis
 
-from api.auth import Authenticator
 from api.http import http_app
+from api.operation import RateClass
 from api.system.routes import Readiness
-from api.wiring import Stores, wired_services
+from api.wiring import Stores, wired_gate, wired_services
 from features.log_entry import LogEntry
 from features.state.shards import Shards
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
+from store.key_usage import KeyUsage
 from store.lake.log_segments import LogSegments
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
@@ -66,6 +67,7 @@ class RunningApp:
         self.clock = FrozenClock()
         self.new_id = SequentialIds()
         self.shards = Shards(SHARDS)
+        self.limits = dict.fromkeys(RateClass, 1_000_000)  # The clock stands still, so a bucket never fills again.
         self.checks = {"database": True, "redis": True, "flow": True}
         self.sync_redis: Redis = opened.enter_context(closing(connect_sync(socket)))
         self._appending = connect_async(socket)
@@ -76,6 +78,10 @@ class RunningApp:
             clock=self.clock,
             new_id=self.new_id,
             shards=self.shards,
+            box=SecretBox(MASTER_KEY),
+            process="the first process",
+            hot=self._appending,
+            key_usage=KeyUsage.read_from(self.sync_redis),
             registry=self.registry,
             appender=self.appender,
             reader=self.reader,
@@ -97,8 +103,8 @@ class RunningApp:
     def _start(self) -> None:
         self.services, self.preflight_log = wired_services(self.stores, self._readiness)
         self.preflight_log.open(idempotent_ids(self.stores.database))
-        authenticator = Authenticator(tenancy=self.registry, admin_token=ADMIN_TOKEN, clock=self.clock)
-        self.app = http_app(self.services, authenticator=authenticator, base_url="https://risk.example.test")
+        gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
+        self.app = http_app(self.services, gate=gate, base_url="https://risk.example.test")
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
 
     def _new_registry(self) -> Registry:

@@ -1,0 +1,45 @@
+"""API keys: a program or an integration calls with one of its own, instead of the operator token.
+
+Errors  NotFoundError for a key or program that is not this tenant's
+"""
+
+import structlog
+from msgspec import structs
+
+from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, shown
+from features.principal import Principal
+from store.key_ring import HeldKey
+from store.key_usage import KeyUsage
+from store.registry import Registry
+
+log = structlog.get_logger()
+
+
+class KeyService:
+    def __init__(self, registry: Registry, usage: KeyUsage) -> None:
+        self._registry, self._usage = registry, usage
+
+    async def create(self, principal: Principal, request: NewKey, effect_id: str | None) -> ApiKeyCreated:
+        key, secret = await self._registry.create_key(
+            principal,
+            name=request.name,
+            mode=request.mode,
+            program_id=None if request.program_id is None else str(request.program_id),
+            scopes=request.scopes,
+            effect_id=effect_id,
+        )
+        log.info("api_key_created", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
+        return ApiKeyCreated(**structs.asdict(self._shown(key)), secret=secret)
+
+    def list(self, principal: Principal) -> tuple[ApiKey, ...]:
+        """Newest first, revoked keys too."""
+        return tuple(map(self._shown, self._registry.keys.of_tenant(principal.tenant_id)))
+
+    async def revoke(self, principal: Principal, key_id: str) -> ApiKey:
+        """The key opens nothing from now on. Revoking it again changes nothing."""
+        key = await self._registry.revoke_key(principal, key_id)
+        log.info("api_key_revoked", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
+        return self._shown(key)
+
+    def _shown(self, key: HeldKey) -> ApiKey:
+        return shown(key, self._usage.last_used_at(key.entry.id))

@@ -1,0 +1,117 @@
+"""Idempotency claims in Redis: who acts for a key, and what was answered.
+
+A claim is made before the effect and carries a lease. An answer that is stored under it is sealed, because answers may
+show secrets. A claim that another process left behind is taken over at once: a data directory has one process at a
+time, so its maker is gone.
+
+Errors  ``UnavailableError`` when Redis does not answer: without a claim nothing may be done
+"""
+
+import asyncio
+from typing import Final
+
+import msgspec
+import redis.asyncio
+from redis.exceptions import RedisError
+
+from features.errors import UnavailableError
+from store.secrets import SecretBox
+
+LEASE_MS: Final = 60_000
+KEPT_MS: Final = 25 * 60 * 60 * 1_000
+WITHIN_S: Final = 1.5
+
+_KEY: Final = "idem:{scope}"
+_UNAVAILABLE: Final = "The idempotency key could not be claimed; nothing was done. Try again."
+# Replaces what is still ours: by the new value, or by nothing when that is empty. An expired claim may be finished.
+_REPLACE: Final = """
+local found = redis.call('GET', KEYS[1])
+if found ~= ARGV[1] and (found or ARGV[2] == '') then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1
+"""
+
+
+class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    body: bytes
+
+
+class _Claim(msgspec.Struct, frozen=True, array_like=True):
+    fingerprint: str
+    process: str
+    status: int = 0  # 0 while in flight
+    sealed: str = ""
+
+
+class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+    """The right to act for a key, to be finished or released."""
+
+    scope: str
+    fingerprint: str
+    value: bytes
+
+
+class OtherRequest(msgspec.Struct, frozen=True):
+    """The key belongs to another request."""
+
+
+class InFlight(msgspec.Struct, frozen=True):
+    """The same request is being answered right now."""
+
+
+Outcome = Claimed | StoredAnswer | OtherRequest | InFlight
+
+
+class IdempotencyClaims:
+    """``process`` is an id of this run of the service."""
+
+    def __init__(self, client: redis.asyncio.Redis, *, box: SecretBox, process: str) -> None:
+        self._client, self._box, self._process = client, box, process
+
+    async def claim(self, scope: str, fingerprint: str) -> Outcome:
+        """Claim the key of this scope, or tell what became of the request that claimed it before."""
+        key = _KEY.format(scope=scope)
+        ours = msgspec.msgpack.encode(_Claim(fingerprint, self._process))
+        claimed = Claimed(scope=scope, fingerprint=fingerprint, value=ours)
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                while True:
+                    if await self._client.set(key, ours, nx=True, px=LEASE_MS):
+                        return claimed
+                    found = await self._client.get(key)
+                    if found is None:
+                        continue  # It ended in between.
+                    assert isinstance(found, bytes), "this client decodes nothing"
+                    earlier = msgspec.msgpack.decode(found, type=_Claim)
+                    if earlier.fingerprint != fingerprint:
+                        return OtherRequest()
+                    if earlier.status:
+                        return StoredAnswer(status=earlier.status, body=self._box.open(earlier.sealed).encode())
+                    if earlier.process == self._process:
+                        return InFlight()
+                    if await self._replace(key, found, ours, LEASE_MS):
+                        return claimed
+        except (RedisError, OSError) as error:  # TimeoutError is an OSError
+            raise UnavailableError(_UNAVAILABLE) from error
+
+    async def finish(self, claimed: Claimed, answer: StoredAnswer) -> bool:
+        """Keep the answer. False when another request holds the key by now."""
+        sealed = self._box.seal(answer.body.decode())
+        kept = msgspec.msgpack.encode(_Claim(claimed.fingerprint, self._process, answer.status, sealed))
+        return await self._settle(claimed, kept)
+
+    async def release(self, claimed: Claimed) -> bool:
+        """Give the key back: the request had no effect."""
+        return await self._settle(claimed, b"")
+
+    async def _settle(self, claimed: Claimed, value: bytes) -> bool:
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                return await self._replace(_KEY.format(scope=claimed.scope), claimed.value, value, KEPT_MS)
+        except (RedisError, OSError) as error:
+            raise UnavailableError(_UNAVAILABLE) from error
+
+    async def _replace(self, key: str, before: bytes, after: bytes, kept_ms: int) -> bool:
+        done = await self._client.eval(_REPLACE, 1, key, before, after, kept_ms)
+        return bool(done)

@@ -1,0 +1,54 @@
+"""When each API key was last used: noted in memory, written to Redis now and then.
+
+It is a convenience of the key list and takes no part in any decision, so the last seconds of it may be lost by a crash.
+"""
+
+import asyncio
+from typing import Final
+
+import redis
+import redis.asyncio
+import structlog
+from redis.exceptions import RedisError
+
+LAST_USED: Final = "keys:last_used"
+FLUSH_EVERY_S: Final = 5.0
+
+log = structlog.get_logger()
+
+
+class KeyUsage:
+    """Belongs to the API's event loop. Instants in microseconds, by key id."""
+
+    def __init__(self, known: dict[str, int]) -> None:
+        self._last_used = known
+        self._unwritten: set[str] = set()
+
+    @classmethod
+    def read_from(cls, client: redis.Redis) -> "KeyUsage":
+        found = client.hgetall(LAST_USED)
+        return cls({key_id.decode(): int(at) for key_id, at in found.items()})  # type: ignore[union-attr]
+
+    def note(self, key_id: str, at: int) -> None:
+        self._last_used[key_id] = at
+        self._unwritten.add(key_id)
+
+    def last_used_at(self, key_id: str) -> int | None:
+        return self._last_used.get(key_id)
+
+    async def flush(self, client: redis.asyncio.Redis) -> None:
+        """Write what was noted since the last flush."""
+        noted, self._unwritten = self._unwritten, set()
+        if not noted:
+            return
+        try:
+            await client.hset(LAST_USED, mapping={key_id: self._last_used[key_id] for key_id in noted})
+        except (RedisError, OSError) as error:
+            self._unwritten |= noted  # The next flush tries again.
+            log.warning("key_usage_not_written", keys=len(noted), reason=type(error).__name__)
+
+    async def flush_regularly(self, client: redis.asyncio.Redis) -> None:
+        """Until it is cancelled."""
+        while True:
+            await asyncio.sleep(FLUSH_EVERY_S)
+            await self.flush(client)
