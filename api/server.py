@@ -11,64 +11,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import msgspec
 import uvicorn
 from litestar.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api.envelope import INTERFACE_VERSION, ErrorEnvelope
-from store.ids import new_id
+from api.protocol import Protocol
 from store.startup import StartupError
 
 DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75
 BACKLOG: Final = 2_048
-HEAD_LIMIT: Final = 65_536
 
 _POLL_S: Final = 0.02
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-_UNREADABLE: Final = "The request is not readable as HTTP."
-_HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
-
-
-class Protocol(HttpToolsProtocol):
-    """What cannot be parsed never reaches the application; it is answered in the same form here.
-
-    The parser itself holds headers of any length; here they may have ``HEAD_LIMIT`` bytes, and what arrived with them.
-    """
-
-    _in_head = False
-    _head_bytes = 0
-
-    def on_message_begin(self) -> None:
-        self._in_head = True
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        self._in_head, self._head_bytes = False, 0
-        super().on_headers_complete()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_LIMIT and not self.transport.is_closing():
-                self._refuse("431 Request Header Fields Too Large", _HEAD_TOO_LARGE)
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's own words are not ours
-        self._refuse("400 Bad Request", _UNREADABLE)
-
-    def _refuse(self, status: str, sentence: str) -> None:
-        request_id = new_id()
-        body = msgspec.json.encode(ErrorEnvelope(error=sentence, request_id=request_id))
-        head = (
-            f"HTTP/1.1 {status}\r\n"
-            f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
-            f"x-request-id: {request_id}\r\nscore-version: {INTERFACE_VERSION}\r\n"
-            "x-content-type-options: nosniff\r\ncache-control: no-store\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -101,13 +55,11 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def serve_until_signalled(
-    app: ASGIApp, listening: socket.socket, *, is_ready: Callable[[], bool], on_ready: Callable[[], None]
-) -> None:
-    """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given."""
+def server_of(app: ASGIApp, *, protocol: type[Protocol] = Protocol) -> Server:
+    """The server for an application, not started."""
     config = uvicorn.Config(
         app=app,
-        http=Protocol,
+        http=protocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -117,7 +69,14 @@ async def serve_until_signalled(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=DRAIN_WITHIN_S,
     )
-    server = Server(config)
+    return Server(config)
+
+
+async def serve_until_signalled(
+    app: ASGIApp, listening: socket.socket, *, is_ready: Callable[[], bool], on_ready: Callable[[], None]
+) -> None:
+    """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given."""
+    server = server_of(app)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
