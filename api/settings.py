@@ -30,7 +30,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: str | None = None
     base_url: str | None = None
     metrics_port: int | None = None
-    rate_limits: Mapping[RateClass, int] = DEFAULT_LIMITS
+    rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
     def of(
