@@ -13,7 +13,9 @@ from features.vocabulary import Band, Decision, Direction, Rail
 from store.duck.database import open_database
 from store.duck.preflights import Preflights, idempotent_ids
 from store.duck.writer import BatchWriter
+from store.ids import derived_id, new_id
 from tests.store.duck_rows import AT, TENANT, a_match, a_preflight
+from tests.support.principals import an_operator
 
 
 @pytest.fixture
@@ -77,7 +79,8 @@ def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database:
 
 
 def test_given_preflights_then_those_asked_under_a_key_are_listed(database: duckdb.DuckDBPyConnection) -> None:
-    keyed = [a_preflight(id=f"pre_{n}", idempotency_key=f"key-{n}") for n in range(2)]
-    BatchWriter(database).commit({PreflightRow: [*keyed, a_preflight(id="pre_9")]}, {}, AT)
+    in_body, in_header = derived_id("preflight", "k"), derived_id("effect", "k")
+    rows = [a_preflight(id=in_body, idempotency_key="k"), a_preflight(id=in_header), a_preflight(id=new_id())]
+    BatchWriter(database).commit({PreflightRow: rows}, {}, AT)
 
-    assert sorted(idempotent_ids(database)) == ["pre_0", "pre_1"]
+    assert sorted(idempotent_ids(database)) == sorted([in_body, in_header])

@@ -15,6 +15,7 @@ from store.duck.database import open_database
 from store.duck.transfers import Place, TransferFilter, Transfers
 from store.duck.writer import BatchWriter
 from tests.store.duck_rows import AT, TENANT, a_transfer, some_features
+from tests.support.principals import an_operator
 
 MANY_VERSIONS = 300
 

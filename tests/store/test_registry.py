@@ -22,6 +22,7 @@ from store.redis_log.server import EmbeddedRedis
 from store.registry import Registry
 from store.secrets import SecretBox
 from tests.support.clock import FrozenClock, SequentialIds
+from tests.support.principals import an_operator
 
 SHARDS = 4
 KEY = bytes(range(32))
@@ -63,7 +64,7 @@ async def store(redis_server: EmbeddedRedis, log_redis: Redis, clock: FrozenCloc
 
 def view_of(registry: Registry) -> dict[str, Any]:
     tenants = registry.tenants()
-    programs = [program for tenant in tenants for program in registry.programs(tenant.id)]
+    programs = [program for tenant in tenants for program in registry.programs(an_operator(tenant.id))]
     return {
         "tenants": tenants,
         "programs": programs,
@@ -94,6 +95,7 @@ async def test_given_a_tenant_when_created_then_its_token_opens_it_and_is_nowher
     store: Opened, log_redis: Redis
 ) -> None:
     tenant, token = await store.registry.create_tenant(slug="first", name="First")
+    assert token is not None
 
     found = store.replayed().tenant_of_token(token, at=store.clock.now())
 
@@ -109,6 +111,7 @@ async def test_given_a_program_when_created_or_changed_then_its_shard_hears_of_i
     tenant, _ = await store.registry.create_tenant(slug="first", name="First")
     program, secret = await store.registry.create_program(tenant.id, slug="pay", name="Pay")
     changed = await store.registry.change_program(program.id, declared_rails=("ach",))
+    assert secret is not None
 
     shard = shard_of(program.id, SHARDS)
     entries = store.reader.range(shard, 0, store.reader.tail(shard), count=10)
@@ -140,9 +143,9 @@ async def test_given_one_program_slug_on_two_tenants_when_created_then_both_have
     mine, _ = await store.registry.create_program(first.id, slug="pay", name="Pay")
     theirs, _ = await store.registry.create_program(second.id, slug="pay", name="Pay")
 
-    assert store.registry.program_by_slug(first.id, "pay") == mine
-    assert store.registry.program_by_slug(second.id, "pay") == theirs
-    assert store.registry.find_program(first.id, theirs.id) is None
+    assert store.registry.program_by_slug(an_operator(first.id), "pay") == mine
+    assert store.registry.program_by_slug(an_operator(second.id), "pay") == theirs
+    assert store.registry.find_program(an_operator(first.id), theirs.id) is None
 
 
 async def test_given_unknown_ids_when_changed_then_not_found(store: Opened) -> None:
@@ -188,13 +191,14 @@ async def test_given_a_creation_whose_answer_was_lost_when_tried_again_then_the_
         with pytest.raises(UnavailableError):
             await store.registry.create_program(for_tenant.id, slug="pay", name="Lost")
     tenant, token = await store.registry.create_tenant(slug="first", name="Heard of")
+    assert token is not None
     program, _ = await store.registry.create_program(for_tenant.id, slug="pay", name="Heard of")
 
     replayed = store.replayed()
 
     assert {known.id for known in replayed.tenants()} == {for_tenant.id, tenant.id}
     assert replayed.tenant_of_token(token, at=0) == tenant
-    assert replayed.programs(for_tenant.id) == (program,)
+    assert replayed.programs(an_operator(for_tenant.id)) == (program,)
     assert view_of(replayed) == view_of(store.registry)
 
 
@@ -203,11 +207,10 @@ async def test_given_two_rotations_when_the_first_overlap_still_runs_then_at_mos
     second = await store.registry.rotate_operator_token(tenant.id, overlap_hours=10)
     third = await store.registry.rotate_operator_token(tenant.id, overlap_hours=1)
     now = store.clock.now()
+    tokens = [token for token in (first, second, third) if token is not None]
 
-    held_now = [store.registry.tenant_of_token(token, at=now) is not None for token in (first, second, third)]
-    held_later = [
-        store.registry.tenant_of_token(token, at=now + HOUR_US) is not None for token in (first, second, third)
-    ]
+    held_now = [store.registry.tenant_of_token(token, at=now) is not None for token in tokens]
+    held_later = [store.registry.tenant_of_token(token, at=now + HOUR_US) is not None for token in tokens]
 
     assert held_now == [False, True, True]
     assert held_later == [False, False, True]
