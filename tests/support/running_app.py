@@ -93,11 +93,11 @@ class RunningApp:
         self._readiness = readiness
         self._opened = opened
         self._start()
-        opened.callback(lambda: self.on_loop(self._appending.aclose))
 
     def restart(self) -> None:
         """New services over the same stores, as the next process would have them."""
         self.on_loop(self._appending.aclose)  # A connection belongs to one event loop.
+        self.stores = msgspec.structs.replace(self.stores, process=f"after {self.stores.process}")
         self._start()
 
     def _start(self) -> None:
@@ -106,6 +106,7 @@ class RunningApp:
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
         self.app = http_app(self.services, gate=gate, base_url="https://risk.example.test")
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
+        self._opened.callback(lambda: self.on_loop(self._appending.aclose))
 
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)
