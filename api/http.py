@@ -26,6 +26,8 @@ from api.programs.routes import ROUTES as PROGRAM_ROUTES
 from api.programs.service import ProgramService
 from api.system.routes import ROUTES as SYSTEM_ROUTES
 from api.system.routes import Readiness
+from api.transfers.export import ROUTES as EXPORT_ROUTES
+from api.transfers.export import TransferExports
 from api.transfers.routes import ROUTES as TRANSFER_ROUTES
 from api.transfers.service import TransferService
 
@@ -37,6 +39,7 @@ ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *PROGRAM_ROUTES,
     *SYSTEM_ROUTES,
     *TRANSFER_ROUTES,
+    *EXPORT_ROUTES,
 )
 
 
@@ -51,6 +54,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     programs: ProgramService
     readiness: Readiness
     transfers: TransferService
+    transfer_exports: TransferExports
 
 
 def http_app(services: Services, *, gate: Gate, base_url: str) -> Litestar:

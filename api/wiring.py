@@ -8,6 +8,7 @@ import redis.asyncio
 
 from api.admin.service import AdminService
 from api.auth import Authenticator
+from api.exports import Concurrency
 from api.gate import Gate
 from api.http import Services
 from api.idempotency import Idempotency
@@ -19,6 +20,7 @@ from api.preflight.service import PreflightDetails, PreflightLog, PreflightServi
 from api.programs.service import ProgramService
 from api.rate_limits import RateLimits
 from api.system.routes import Readiness
+from api.transfers.export import TransferExports
 from api.transfers.service import TransferService
 from api.unapplied import Unapplied
 from features.state.id_index import IdIndex
@@ -59,6 +61,7 @@ def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, Pref
     programs = ProgramService(stores.registry)
     events = RawEvents(stores.reader, stores.segments)
     unapplied = Unapplied(stores.shards)
+    transfers = Transfers(stores.database)
     recorded = RecordedPreflights(committed=Preflights(stores.database), events=events, shards=stores.shards)
     preflight_log = PreflightLog(
         appender=stores.appender, recorded=recorded, unapplied=unapplied, keyed=IdIndex(), shards=stores.shards
@@ -79,7 +82,8 @@ def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, Pref
         preflight_details=PreflightDetails(recorded),
         programs=programs,
         readiness=readiness,
-        transfers=TransferService(programs=programs, transfers=Transfers(stores.database), events=events),
+        transfers=TransferService(programs=programs, transfers=transfers, events=events),
+        transfer_exports=TransferExports(programs=programs, transfers=transfers, limit=Concurrency()),
     )
     return services, preflight_log
 

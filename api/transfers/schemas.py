@@ -15,13 +15,18 @@ from features.vocabulary import Band
 DEFAULT_LIMIT = 25
 
 
-class TransfersQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What lists and exports of transfers are narrowed to."""
+
     program_id: BankId | None = None
     band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
     entity_id: BankId | None = None
     counterparty_id: BankId | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None
+
+
+class TransfersQuery(TransferFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
 

@@ -11,7 +11,15 @@ from anyio import to_thread
 
 from api.cursors import Place, cursor_for, place_of
 from api.programs.service import ProgramService
-from api.transfers.schemas import ScoreInputs, Transfer, TransferPage, TransfersQuery, TransferSummary, shown
+from api.transfers.schemas import (
+    ScoreInputs,
+    Transfer,
+    TransferFilters,
+    TransferPage,
+    TransfersQuery,
+    TransferSummary,
+    shown,
+)
 from features.bank.masking import masked_raw
 from features.catalogue import values_by_name
 from features.errors import NotFoundError, UnavailableError
@@ -44,14 +52,7 @@ class TransferService:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
         if query.program_id is not None:
             self._programs.read(principal, query.program_id)
-        wanted = TransferFilter(
-            program_ids=_one(query.program_id),
-            bands=query.band,
-            entity_ids=_one(query.entity_id),
-            counterparty_ids=_one(query.counterparty_id),
-            created_from=_instant(query.from_),
-            created_to=_instant(query.to),
-        )
+        wanted = filter_of(query)
         after = None if query.cursor is None else msgspec.structs.astuple(place_of(query.cursor, wanted))
         found = await to_thread.run_sync(self._transfers.list_page, principal, wanted, after, query.limit + 1)
         page, more = found[: query.limit], len(found) > query.limit
@@ -59,7 +60,7 @@ class TransferService:
         if more:
             last = page[-1].row
             cursor = cursor_for(Place(last.bank_created_at, last.id, last.program_id), wanted)
-        return TransferPage(data=tuple(map(_summary, page)), has_more=more, next_cursor=cursor)
+        return TransferPage(data=tuple(map(summary_of, page)), has_more=more, next_cursor=cursor)
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
         if program_id is not None:
@@ -68,7 +69,7 @@ class TransferService:
         if found is None:
             raise NotFoundError(UNKNOWN_TRANSFER)
         raw = await to_thread.run_sync(self._raw_of, found)
-        summary = _summary(found)
+        summary = summary_of(found)
         return Transfer(**{name: getattr(summary, name) for name in summary.__struct_fields__}, raw=raw)
 
     def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
@@ -82,7 +83,20 @@ class TransferService:
         return masked_raw(bytes(_DELIVERED.decode(body).data))
 
 
-def _summary(transfer: StoredTransfer) -> TransferSummary:
+def filter_of(query: TransferFilters) -> TransferFilter:
+    """The filters of a request in the store's words."""
+    return TransferFilter(
+        program_ids=_one(query.program_id),
+        bands=query.band,
+        entity_ids=_one(query.entity_id),
+        counterparty_ids=_one(query.counterparty_id),
+        created_from=_instant(query.from_),
+        created_to=_instant(query.to),
+    )
+
+
+def summary_of(transfer: StoredTransfer) -> TransferSummary:
+    """A stored transfer as lists and exports show it."""
     return shown(transfer.row, None if transfer.features is None else _inputs(transfer.features))
 
 

@@ -6,7 +6,7 @@ How     A page asks for the newest raw versions that match, which DuckDB finds w
 Errors  none of its own; a transfer that is not there is None
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import duckdb
@@ -42,6 +42,15 @@ _NEWEST: Final = f"""
         SELECT * FROM transfers WHERE tenant_id = ? AND "offset" >= ? AND id IN (SELECT unnest(?::VARCHAR[]))
         QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
     ) WHERE {{matching}}"""
+_KEYS: Final = """
+    SELECT program_id, id, "offset" FROM (SELECT * FROM transfers WHERE {matching}) SEMI JOIN (
+        SELECT program_id, id, max("offset") AS "offset" FROM transfers
+        WHERE tenant_id = ? AND "offset" >= (SELECT min("offset") FROM transfers WHERE {matching})
+        GROUP BY program_id, id
+    ) USING (program_id, id, "offset") ORDER BY bank_created_at DESC, id, program_id"""
+_OF_KEYS: Final = f"""
+    SELECT {select_list(TransferRow)} FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
+    AND "offset" IN (SELECT unnest(?::BIGINT[])) AND id IN (SELECT unnest(?::VARCHAR[]))"""
 _AFTER: Final = """bank_created_at <= make_timestamp(?)
     AND (bank_created_at < make_timestamp(?) OR (id, program_id) > (?, ?))"""
 
@@ -115,9 +124,7 @@ class Transfers:
         self, principal: Principal, wanted: TransferFilter, after: Place | None, limit: int
     ) -> list[StoredTransfer]:
         """At most ``limit`` transfers behind ``after``, by bank_created_at descending, then id, then program id."""
-        if () in {wanted.program_ids, wanted.bands, wanted.entity_ids, wanted.counterparty_ids}:
-            return []
-        if principal.program_ids is not None and not principal.program_ids:
+        if _matches_nothing(principal, wanted):
             return []
         rows: list[TransferRow] = []
         asked = max(LEAST_CANDIDATES, _CANDIDATES_PER_TRANSFER * limit)
@@ -133,6 +140,28 @@ class Transfers:
                 after = candidates[-1][:3]
                 asked = min(2 * asked, MOST_CANDIDATES)
             return _with_features(cursor, principal.tenant_id, rows[:limit])
+
+    def export(self, principal: Principal, wanted: TransferFilter, batch: int) -> Iterator[list[StoredTransfer]]:
+        """All of them in the order of pages, ``batch`` at a time, as they stand when the first is asked for.
+
+        Only keys are sorted, and come from a cursor of the database; their rows, which never change, are read batch by
+        batch. So memory stays bounded, and a reader that takes its time holds up nobody's writing.
+        """
+        if _matches_nothing(principal, wanted):
+            return
+        matching = _predicate(principal, wanted, None)
+        values = [*matching.values, principal.tenant_id, *matching.values]
+        with self._connection.cursor() as keys, self._connection.cursor() as cursor:
+            keys.execute(_KEYS.format(matching=matching.sql), values)
+            while found := keys.fetchmany(batch):
+                yield _with_features(cursor, principal.tenant_id, _rows_of(cursor, principal.tenant_id, found))
+
+
+def _matches_nothing(principal: Principal, wanted: TransferFilter) -> bool:
+    return (
+        () in {wanted.program_ids, wanted.bands, wanted.entity_ids, wanted.counterparty_ids}
+        or principal.program_ids == frozenset()
+    )
 
 
 def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None) -> _Predicate:
@@ -176,6 +205,17 @@ def _still_newest(
     ).fetchall()
     rows = [row for row in map(_TRANSFER, found) if (row.bank_created_at, row.id, row.program_id) in places]
     return sorted(rows, key=lambda row: (-row.bank_created_at, row.id, row.program_id))
+
+
+def _rows_of(
+    cursor: duckdb.DuckDBPyConnection, tenant_id: str, keys: Sequence[tuple[str, str, int]]
+) -> list[TransferRow]:
+    """The versions that these keys name, in the order of the keys."""
+    offsets = sorted({offset for _, _, offset in keys})
+    ids = sorted({transfer_id for _, transfer_id, _ in keys})
+    found = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], offsets, ids]).fetchall()
+    of_key = {(row.program_id, row.id, row.offset): row for row in map(_TRANSFER, found)}
+    return [of_key[key] for key in keys]
 
 
 def _with_features(

@@ -203,3 +203,5 @@ def test_given_any_history_when_paged_through_then_every_transfer_comes_once_in_
             after = (found[-1].bank_created_at, found[-1].id, found[-1].program_id)
 
     assert found == expected(rows, wanted)
+    exported = [each for batch in Transfers(database).export(an_operator(TENANT), wanted, limit) for each in batch]
+    assert [each.row for each in exported] == found
