@@ -11,9 +11,9 @@ import structlog
 from litestar.types import ASGIApp, Receive, Send
 
 from api.envelope import request_id
+from api.gate import PRINCIPAL
 from api.metrics import INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, outcome_of
-
-PRINCIPAL: Final = "clearhold.principal"
+from features.principal import Principal
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _QUIET: Final = frozenset({INGEST, "/healthz", "/readyz"})
@@ -50,7 +50,7 @@ class Observed:
             self._note(scope, status, perf_counter() - began, replayed=replayed)
 
     def _note(self, scope: Any, status: int, seconds: float, *, replayed: bool) -> None:
-        principal = scope.get(PRINCIPAL)
+        principal: Principal | None = scope.get(PRINCIPAL)
         tenant = principal.tenant if principal is not None else ""
         route = scope.get("path_template", UNMATCHED)
         method = scope["method"] if scope["method"] in _METHODS else OTHER

@@ -19,7 +19,7 @@ import msgspec
 READY_WITHIN_S = 30.0
 PACE_S = 0.002  # between events, so that posting outlasts the killing
 ADMIN_TOKEN = "adm_of_all_the_tests"
-_COMMAND = "from api.cli.main import main; main()"
+COMMAND = "from api.cli.main import main; main()"
 
 
 def free_port() -> int:
@@ -31,8 +31,10 @@ def free_port() -> int:
 class RunningService:
     """Starts on entering; whoever kills it starts it again."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *options: str, command: str = COMMAND) -> None:
         self.data, self.port = data, free_port()
+        self._options, self._command = options, command
+        self.said = ""
         self._log = data.parent / "service.log"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -46,10 +48,10 @@ class RunningService:
 
     def start(self) -> None:
         """Start and wait for the ready line."""
-        arguments = ["serve", "--data", str(self.data), "--port", str(self.port)]
+        arguments = ["serve", "--data", str(self.data), "--port", str(self.port), *self._options]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _COMMAND, *arguments],
+                [sys.executable, "-c", self._command, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=os.environ | {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN},
@@ -58,6 +60,11 @@ class RunningService:
         if not self._process.stdout.readline().startswith(b"ready "):
             self.kill()
             raise AssertionError(self._log.read_text()[-2_000:])
+
+    @property
+    def log_lines(self) -> list[str]:
+        """What it wrote to standard error, from all its starts."""
+        return self._log.read_text().splitlines()
 
     def stop(self) -> float:
         """SIGTERM; the seconds it took to end with code 0."""
@@ -122,6 +129,7 @@ class RunningService:
     def _close_pipe(self) -> None:
         assert self._process is not None
         assert self._process.stdout is not None
+        self.said += self._process.stdout.read().decode()  # it has ended
         self._process.stdout.close()
 
 

@@ -1,0 +1,189 @@
+"""The wrapper around the application: each request is counted once under its kind, and told in at most one line."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+import structlog
+from prometheus_client import CollectorRegistry, generate_latest
+
+from api.gate import PRINCIPAL
+from api.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
+from api.observe import Observed
+
+HEADERS: Final = [(b"content-type", b"application/json")]
+
+
+class Lines:
+    """What the log was told, in place of standard error."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def __call__(self, _: Any, __: str, event: Any) -> Any:
+        self.told.append(dict(event))
+        raise structlog.DropEvent
+
+
+@pytest.fixture
+def lines() -> Iterator[list[dict[str, Any]]]:
+    kept = structlog.get_config()
+    lines = Lines()
+    structlog.configure(processors=[lines], cache_logger_on_first_use=False)
+    try:
+        yield lines.told
+    finally:
+        structlog.configure(**kept)
+
+
+class Observing:
+    """An application that answers as it is told, observed."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.metrics = RequestMetrics(self.registry)
+
+    def ask(
+        self,
+        route: str | None,
+        status: int | Exception = 200,
+        *,
+        method: str = "GET",
+        tenant: str | None = None,
+        outcome: Outcome = Outcome.NONE,
+        headers: list[tuple[bytes, bytes]] = HEADERS,
+    ) -> None:
+        async def app(scope: Any, _: Any, send: Any) -> None:
+            if route is not None:
+                scope["path_template"] = route
+            if tenant is not None:
+                scope[PRINCIPAL] = SimpleNamespace(tenant=tenant, kind="key", id="key_1")
+            note(scope, outcome)
+            if isinstance(status, Exception):
+                raise status
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": b"{}"})
+
+        scope = {"type": "http", "method": method, "path": "/a/path", "query_string": b"q=1", "headers": []}
+        with suppress(OverflowError):
+            asyncio.run(Observed(app, self.metrics)(scope, _nothing, _nothing))
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.registry.get_sample_value(f"clearhold_{name}", labels)
+
+
+async def _nothing(_: Any = None) -> Any:
+    return None
+
+
+def test_given_an_answer_then_it_is_counted_and_told_by_its_template(lines: list[dict[str, Any]]) -> None:
+    observing = Observing()
+
+    observing.ask("/api/transfers/{transfer_id}", 404, tenant="first-bank")
+
+    kind = {"route": "/api/transfers/{transfer_id}", "method": "GET", "status": "404", "tenant": "first-bank"}
+    assert observing.value("http_requests_total", **kind) == 1
+    assert observing.value("http_request_duration_seconds_count", **kind) == 1
+    (line,) = lines
+    assert line.pop("request_id")
+    assert line.pop("ms") >= 0
+    assert line == {
+        "event": "request",
+        "method": "GET",
+        "route": "/api/transfers/{transfer_id}",
+        "status": 404,
+        "tenant": "first-bank",
+        "principal": "key",
+        "principal_id": "key_1",
+    }
+
+
+@pytest.mark.parametrize("route", [INGEST, "/healthz", "/readyz"])
+def test_given_what_there_is_much_of_when_it_went_well_then_it_is_counted_and_not_told(
+    lines: list[dict[str, Any]], route: str
+) -> None:
+    observing = Observing()
+
+    observing.ask(route, 200)
+    observing.ask(route, 503)
+
+    assert observing.value("http_requests_total", route=route, method="GET", status="200", tenant="") == 1
+    assert [line["status"] for line in lines] == [503]
+
+
+def test_given_an_application_that_fails_then_it_counts_as_the_500_that_the_server_sends(
+    lines: list[dict[str, Any]],
+) -> None:
+    observing = Observing()
+
+    observing.ask("/api/programs", OverflowError("a secret"))
+
+    assert observing.value("http_requests_total", route="/api/programs", method="GET", status="500", tenant="") == 1
+    assert "secret" not in json.dumps(lines)
+
+
+def test_given_no_route_and_a_made_up_method_then_neither_becomes_a_label(lines: list[dict[str, Any]]) -> None:
+    observing = Observing()
+
+    observing.ask(None, 404, method="STEAL")
+
+    assert observing.value("http_requests_total", route="unmatched", method="other", status="404", tenant="") == 1
+    assert "STEAL" not in json.dumps(lines)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "result"),
+    [
+        (200, Outcome.NONE, "accepted"),
+        (200, Outcome.DUPLICATE, "duplicate"),
+        (400, Outcome.NONE, "refused_invalid"),
+        (401, Outcome.NONE, "refused_unverified"),
+        (413, Outcome.NONE, "refused_too_large"),
+        (503, Outcome.NONE, "refused_unavailable"),
+        (500, Outcome.NONE, "failed"),
+    ],
+)
+def test_given_a_bank_event_then_it_is_counted_by_what_became_of_it(
+    lines: list[dict[str, Any]], status: int, outcome: Outcome, result: str
+) -> None:
+    observing = Observing()
+
+    observing.ask(INGEST, status, method="POST", outcome=outcome)
+
+    assert observing.value("ingest_events_total", result=result) == 1
+    assert len(lines) == (status != 200)
+
+
+@pytest.mark.usefixtures("lines")
+def test_given_answers_that_say_more_than_their_status_then_each_has_its_counter() -> None:
+    observing = Observing()
+
+    observing.ask(PREFLIGHT, 201, method="POST", tenant="a", outcome=Outcome.DEGRADED)
+    observing.ask(PREFLIGHT, 201, method="POST", tenant="a")
+    observing.ask(PREFLIGHT, 200, method="POST", tenant="a", headers=[*HEADERS, (b"idempotent-replayed", b"true")])
+    observing.ask(PREFLIGHT, 409, method="POST", tenant="a", outcome=Outcome.CONFLICT)
+    observing.ask(PREFLIGHT, 429, method="POST", tenant="a")
+    observing.ask(PREFLIGHT, 401, method="POST")
+
+    assert observing.value("preflight_duration_seconds_count", tenant="a") == 2
+    assert observing.value("preflight_degraded_total", tenant="a") == 1
+    assert observing.value("idempotency_replays_total", tenant="a") == 1
+    assert observing.value("idempotency_conflicts_total", tenant="a") == 1
+    assert observing.value("rate_limited_total", tenant="a") == 1
+    assert observing.value("auth_failures_total", route=PREFLIGHT) == 1
+
+
+def test_given_more_tenants_than_are_kept_apart_then_the_rest_is_counted_together() -> None:
+    registry = CollectorRegistry()
+    metrics = RequestMetrics(registry)
+
+    for number in range(KINDS_LIMIT + 50):
+        metrics.count(Kind("/api/programs", "GET", 200, f"bank-{number}", Outcome.NONE), 0.01)
+
+    labels = {"route": "/api/programs", "method": "GET", "status": "200", "tenant": OTHER}
+    assert registry.get_sample_value("clearhold_http_requests_total", labels) == 50
+    assert generate_latest(registry).count(b"clearhold_http_requests_total{") == KINDS_LIMIT + 1
