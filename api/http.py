@@ -11,11 +11,11 @@ from litestar.types import ControllerRouterHandler
 
 from api.admin.routes import ROUTES as ADMIN_ROUTES
 from api.admin.service import AdminService
+from api.at_once import SERVICES
 from api.envelope import stamp_headers
 from api.errors import render_error
 from api.gate import Gate
 from api.ingest.routes import ROUTES as INGEST_ROUTES
-from api.ingest.routes import STATE_KEY
 from api.ingest.service import IngestService
 from api.keys.routes import ROUTES as KEY_ROUTES
 from api.keys.service import KeyService
@@ -68,7 +68,7 @@ def http_app(services: Services, *, gate: Gate, base_url: str) -> Litestar:
         openapi_config=None,
         logging_config=None,
         debug=False,
-        state=State({STATE_KEY: services.ingest}),
+        state=State({SERVICES: services}),
     )
     app.state.openapi = document_of(app, base_url=base_url)
     return app

@@ -24,7 +24,7 @@ _LIST: Final = Operation(
     tag="programs",
     summary="The tenant's programs, newest first.",
     access=Access.BEARER,
-    answers={200: tuple[Program, ...], 400: None, 401: None},
+    answers={200: tuple[Program, ...]},
     query=Shape(ProgramsQuery),
 )
 _READ: Final = Operation(
@@ -32,7 +32,7 @@ _READ: Final = Operation(
     tag="programs",
     summary="One program of the tenant.",
     access=Access.BEARER,
-    answers={200: Program, 400: None, 401: None, 404: None},
+    answers={200: Program, 404: None},
 )
 
 

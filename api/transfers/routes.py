@@ -20,7 +20,7 @@ _LIST: Final = Operation(
     tag="transfers",
     summary="Transfers, newest first by the bank's creation time.",
     access=Access.BEARER,
-    answers={200: TransferPage, 400: None, 401: None, 404: None},
+    answers={200: TransferPage, 404: None},
     query=Shape(TransfersQuery, rules=moments_exist),
     headers=("Link",),
 )
@@ -29,7 +29,7 @@ _READ: Final = Operation(
     tag="transfers",
     summary="One transfer with what its score was made from and the bank's own object.",
     access=Access.BEARER,
-    answers={200: Transfer, 400: None, 401: None, 404: None, 503: None},
+    answers={200: Transfer, 404: None, 503: None},
     query=Shape(TransferQuery),
 )
 
