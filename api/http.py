@@ -12,6 +12,8 @@ from litestar.types import ControllerRouterHandler
 from api.admin.routes import ROUTES as ADMIN_ROUTES
 from api.admin.service import AdminService
 from api.at_once import SERVICES
+from api.docs_page.page import page_of
+from api.docs_page.routes import ROUTES as DOCS_ROUTES
 from api.envelope import stamp_headers
 from api.errors import render_error
 from api.gate import Gate
@@ -33,6 +35,7 @@ from api.transfers.service import TransferService
 
 ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *ADMIN_ROUTES,
+    *DOCS_ROUTES,
     *INGEST_ROUTES,
     *KEY_ROUTES,
     *PREFLIGHT_ROUTES,
@@ -71,6 +74,7 @@ def http_app(services: Services, *, gate: Gate, base_url: str) -> Litestar:
         state=State({SERVICES: services}),
     )
     app.state.openapi = document_of(app, base_url=base_url)
+    app.state.docs = page_of(app.state.openapi)
     return app
 
 

@@ -17,6 +17,7 @@ from api.envelope import INTERFACE_VERSION, ErrorEnvelope
 from api.gate import TENANT
 from api.idempotency import REPLAYED
 from api.operation import JSON, OPT, PROVEN, Access, Operation
+from api.shapes import Shape
 
 TITLE: Final = "Clearhold: money-movement risk scoring"
 
@@ -97,8 +98,10 @@ def document_of(app: Litestar, *, base_url: str) -> bytes:
     paths: dict[str, dict[str, Any]] = {}
     for path, method, operation in operations:
         paths.setdefault(path, {})[method] = _described(path, method.upper(), operation, schemas)
+    queries = {_name_of(operation.query, schemas) for _, _, operation in operations if operation.query is not None}
+    shown = {name: schema for name, schema in schemas.components.items() if name not in queries}
     components = {
-        "schemas": _in_short(schemas.components),
+        "schemas": _in_short(shown),
         "securitySchemes": _SECURITY_SCHEMES,
         "headers": {name: header | {"schema": {"type": "string"}} for name, header in _USUAL_HEADERS.items()},
     }
@@ -139,7 +142,7 @@ def _schemas_of(operations: list[Operation]) -> _Schemas:
     types: list[Any] = [ErrorEnvelope]
     for operation in operations:
         types += [answer for answer in operation.answers.values() if answer is not None]
-        types += [shape.struct for shape in (operation.body,) if shape is not None]
+        types += [shape.struct for shape in (operation.body, operation.query) if shape is not None]
     known = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(known, ref_template=_REFS)
     return _Schemas(dict(zip(known, schemas, strict=True)), components)
@@ -151,7 +154,7 @@ def _described(path: str, method: str, operation: Operation, schemas: _Schemas) 
         "tags": [operation.tag],
         "summary": operation.summary,
         "security": _SECURITY[operation.access],
-        "parameters": list(_parameters(path, method, operation)),
+        "parameters": list(_parameters(path, method, operation, schemas)),
         "responses": {
             str(status): _response(status, answer, method, operation, schemas)
             for status, answer in sorted(operation.statuses(method).items())
@@ -168,7 +171,7 @@ def _described(path: str, method: str, operation: Operation, schemas: _Schemas) 
     return described
 
 
-def _parameters(path: str, method: str, operation: Operation) -> Iterator[dict[str, Any]]:
+def _parameters(path: str, method: str, operation: Operation, schemas: _Schemas) -> Iterator[dict[str, Any]]:
     for name in _PATH_PARAMETER.findall(path):
         yield {"name": name, "in": "path", "required": True, "schema": _TEXT_PARAMETER}
     if operation.is_idempotent(method):
@@ -176,9 +179,15 @@ def _parameters(path: str, method: str, operation: Operation) -> Iterator[dict[s
     if operation.access in PROVEN:
         yield {"name": TENANT, "in": "query", "required": False, "schema": _TEXT_PARAMETER}
     if operation.query is not None:
-        for name, schema in operation.query.properties.items():
+        for name, schema in schemas.components[_name_of(operation.query, schemas)]["properties"].items():
             inline = {key: value for key, value in schema.items() if key != "default"}
             yield {"name": name, "in": "query", "required": False, "schema": inline}
+
+
+def _name_of(shape: Shape[Any], schemas: _Schemas) -> str:
+    """The component that describes a query: its parameters are shown, itself is not."""
+    reference: str = schemas.of_type[shape.struct]["$ref"]
+    return reference.rsplit("/", 1)[-1]
 
 
 def _response(status: int, answer: Any, method: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:

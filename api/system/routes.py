@@ -7,7 +7,8 @@ import msgspec
 from litestar import Request, Response, get
 from litestar.di import NamedDependency
 
-from api.operation import Access, Operation
+from api.conditional import ETAG, published
+from api.operation import JSON, Access, Operation
 
 UP: Final = "up"
 DOWN: Final = "down"
@@ -60,7 +61,8 @@ _DOCUMENT: Final = Operation(
     tag="operations",
     summary="This document.",
     access=Access.PUBLIC,
-    answers={200: dict[str, Any], 400: None},
+    answers={200: dict[str, Any], 304: None},
+    headers=(ETAG, "Cache-Control"),
 )
 
 
@@ -76,9 +78,9 @@ def get_readiness(readiness: NamedDependency[Readiness]) -> Response[ReadinessRe
 
 
 @get("/openapi.json", opt=_DOCUMENT.as_opt)
-async def get_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def get_openapi(request: Request[Any, Any, Any]) -> Response[bytes | None]:
     document: bytes = request.app.state.openapi
-    return Response(document, media_type="application/json", headers={"Cache-Control": "public, max-age=300"})
+    return published(request, document, media_type=JSON)
 
 
 def _holds(check: Callable[[], bool]) -> bool:

@@ -1,0 +1,30 @@
+"""HTML by functions: whatever is not markup already is escaped, so that no text becomes markup by being forgotten."""
+
+from collections.abc import Iterable
+from html import escape
+
+
+class Html(str):
+    """Text that is markup."""
+
+    __slots__ = ()
+
+
+def joined(parts: Iterable[str], between: str = "") -> Html:
+    """Parts one after the other; plain text is escaped."""
+    return Html(escape(between).join(part if isinstance(part, Html) else escape(part) for part in parts))
+
+
+def node(name: str, *parts: str, **attributes: str) -> Html:
+    """An element; an underscore in an attribute stands for a hyphen, a last one for nothing."""
+    said = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    return Html(f"<{name}{said}>{joined(parts)}</{name}>")
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
+    """A table, or nothing when it has no rows."""
+    lines = [node("tr", *(node("td", cell) for cell in row)) for row in rows]
+    if not lines:
+        return Html()
+    head = node("tr", *(node("th", each, scope="col") for each in heads))
+    return node("table", node("thead", head), node("tbody", *lines))

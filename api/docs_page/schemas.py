@@ -1,0 +1,86 @@
+"""JSON Schemas in words and links."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from api.docs_page.html import Html, joined, node, table
+
+Schema = Mapping[str, Any]
+
+MAX_DEPTH: Final = 6
+
+_LIMITS: Final[Mapping[str, str]] = {
+    "format": "format {}",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "pattern": "pattern {}",
+    "default": "default {}",
+}
+
+
+def anchor(name: str) -> str:
+    return f"schema-{name}"
+
+
+def type_of(schema: Schema, depth: int = 0) -> Html:
+    """What a value is: the name of its type, or a link to the schema that says so."""
+    if depth > MAX_DEPTH:
+        return joined(["any"])
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rsplit("/", 1)[-1]
+        return node("a", name, href=f"#{anchor(name)}")
+    for choice in ("anyOf", "oneOf"):
+        if choice in schema:
+            return joined((type_of(each, depth + 1) for each in schema[choice]), " or ")
+    if "enum" in schema:
+        return joined(["one of ", joined((node("code", _text(value)) for value in schema["enum"]), ", ")])
+    kinds = schema.get("type", "any")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    return joined((_kind(kind, schema, depth) for kind in kinds), " or ")
+
+
+def limits_of(schema: Schema) -> str:
+    """The further rules of a value in words."""
+    return "; ".join(words.format(_text(schema[rule])) for rule, words in _LIMITS.items() if rule in schema)
+
+
+def about(schema: Schema) -> Html:
+    """Description and limits."""
+    return joined([part for part in (str(schema.get("description", "")), limits_of(schema)) if part], ". ")
+
+
+def section_of(name: str, schema: Schema) -> Html:
+    """A component schema with its properties."""
+    required = frozenset(schema.get("required", ()))
+    closed = schema.get("additionalProperties") is False
+    parts = [
+        node("h3", name, id=anchor(name)),
+        node("p", str(schema["description"])) if "description" in schema else Html(),
+        node("p", "No other properties are taken.") if closed else Html(),
+        node("p", type_of(schema)) if "properties" not in schema else Html(),
+        table(("Property", "Type", "", "About"), _properties(schema, required)),
+    ]
+    return node("section", *parts)
+
+
+def _properties(schema: Schema, required: frozenset[str]) -> Iterator[tuple[str, str, str, str]]:
+    for name, value in schema.get("properties", {}).items():
+        yield node("code", name), type_of(value), "required" if name in required else "optional", about(value)
+
+
+def _kind(kind: str, schema: Schema, depth: int) -> Html:
+    if kind == "array" and isinstance(schema.get("items"), Mapping):
+        return joined(["array of ", type_of(schema["items"], depth + 1)])
+    if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
+        return joined(["object of ", type_of(schema["additionalProperties"], depth + 1)])
+    return joined([kind])
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
