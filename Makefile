@@ -1,6 +1,6 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test check format openapi bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -12,6 +12,7 @@ help:
 	@echo "make demo    the service and a simulated bank, on http://127.0.0.1:8080"
 	@echo "make test    the tests"
 	@echo "make check   format, lint, types, import rules"
+	@echo "make openapi docs/openapi.json again after a change of a route"
 	@echo "make bench   the benchmarks"
 	@echo "make lock    pin the dependencies again after a change of pyproject.toml"
 
@@ -51,6 +52,9 @@ check: setup
 format: setup
 	$(PY) -m ruff format $(CODE)
 	$(PY) -m ruff check --fix $(CODE)
+
+openapi: setup
+	$(VENV)/bin/clearhold openapi > docs/openapi.json
 
 bench: setup
 	$(PY) -m bench

@@ -78,6 +78,12 @@ def http_app(services: Services, *, gate: Gate, base_url: str) -> Litestar:
     return app
 
 
+def public_document(*, base_url: str) -> bytes:
+    """The OpenAPI document of the routes, without an application that could answer."""
+    named = {name: _constant(None) for name in Services.__struct_fields__}
+    return document_of(Litestar(route_handlers=ROUTES, dependencies=named, openapi_config=None), base_url=base_url)
+
+
 def _provided(services: Services) -> Iterable[tuple[str, Provide]]:
     for name in services.__struct_fields__:
         yield name, _constant(getattr(services, name))

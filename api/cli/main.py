@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 from typing import Annotated, Final
 
+import msgspec
 import typer
 
 from api.app import serve as run_service
 from api.cli import replay
+from api.http import public_document
 from api.settings import Settings
 from store.startup import StartupError
 
@@ -57,6 +59,12 @@ def serve(
     # All is closed by now. Giving gigabytes of state back object by object would take longer than a stop may.
     sys.stderr.flush()
     os._exit(0)
+
+
+@app.command()
+def openapi() -> None:
+    """Print the OpenAPI document of this version, as it is served at /openapi.json."""
+    print(msgspec.json.format(public_document(base_url="http://127.0.0.1:8080"), indent=2).decode())
 
 
 def main() -> None:

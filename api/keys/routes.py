@@ -6,6 +6,7 @@ from litestar import Request, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from api.examples import KEY, NEW_KEY
 from api.gate import body_of, effect_id_of, principal_of
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
 from api.keys.service import KeyService
@@ -13,17 +14,6 @@ from api.operation import Access, Operation
 from api.shapes import Shape
 
 _TAG: Final = "keys"
-_KEY: Final[dict[str, Any]] = {
-    "id": "5f0c2d1e-6c4e-4a7b-9a53-0d5f3a1f8a11",
-    "name": "payroll originations",
-    "mode": "live",
-    "prefix": "live_7Hq2mXc",
-    "programId": "0b9f6f0e-3f0a-4a43-8f2f-5a4f3d0c7a10",
-    "scopes": ["preflight"],
-    "lastUsedAt": None,
-    "revokedAt": None,
-    "createdAt": "2026-03-02T15:04:05.000Z",
-}
 
 _CREATE: Final = Operation(
     id="createKey",
@@ -32,8 +22,8 @@ _CREATE: Final = Operation(
     access=Access.OPERATOR,
     answers={201: ApiKeyCreated, 404: None},
     body=Shape(NewKey),
-    example={"name": "payroll originations", "mode": "live", "programId": _KEY["programId"], "scopes": ["preflight"]},
-    answer_example=_KEY | {"secret": "live_7Hq2mXcShownOnceAndNeverAgain0123456789abcde"},
+    example=NEW_KEY,
+    answer_example=KEY | {"secret": "live_7Hq2mXcShownOnceAndNeverAgain0123456789abcde"},
     shown_once=("secret",),
 )
 _LIST: Final = Operation(
@@ -42,7 +32,7 @@ _LIST: Final = Operation(
     summary="The tenant's API keys, newest first, revoked ones too.",
     access=Access.OPERATOR,
     answers={200: tuple[ApiKey, ...]},
-    answer_example=[_KEY],
+    answer_example=[KEY],
 )
 _REVOKE: Final = Operation(
     id="revokeKey",
@@ -50,7 +40,7 @@ _REVOKE: Final = Operation(
     summary="Revokes an API key, from the next request on.",
     access=Access.OPERATOR,
     answers={200: ApiKey, 404: None},
-    answer_example=_KEY | {"revokedAt": "2026-03-09T09:00:00.000Z"},
+    answer_example=KEY | {"revokedAt": "2026-03-09T09:00:00.000Z"},
 )
 
 

@@ -8,6 +8,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.at_once import AtOnce, JsonAnswer
+from api.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
 from api.gate import body_of, effect_id_of, passed, principal_of
 from api.metrics import Outcome, note
 from api.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
@@ -19,44 +20,6 @@ from features.principal import KeyScope
 
 MISMATCH: Final = "Idempotent-Mismatch"
 
-_PROGRAM_ID: Final = "0b9f6f0e-3f0a-4a43-8f2f-5a4f3d0c7a10"
-_PREFLIGHT: Final[dict[str, Any]] = {
-    "preflightId": "0f7d5c1a-5e0b-5b0c-9a66-2d8a1c0c7e11",
-    "decision": "review",
-    "score": 35,
-    "band": "review",
-    "version": "trs-v1",
-    "n": 42,
-    "confidence": 0.84,
-    "reasons": [
-        {
-            "id": "TRS-CPY-01",
-            "signal": "first_time_counterparty",
-            "weight": 15,
-            "hard": False,
-            "sentence": "This counterparty has not been seen on the program before.",
-        }
-    ],
-    "limitsHit": [],
-    "degraded": False,
-    "degradedReasons": [],
-    "latencyMs": 1,
-    "idempotent": False,
-    "programId": _PROGRAM_ID,
-}
-_REQUEST: Final[dict[str, Any]] = {
-    "programId": _PROGRAM_ID,
-    "idempotencyKey": "payout-2026-03-02-0001",
-    "transfer": {
-        "rail": "ach",
-        "direction": "outgoing",
-        "type": "CREDIT",
-        "amountCents": "125000",
-        "entityId": "enti_2zExample0001",
-        "counterparty": {"name": "Example Supply Co", "routingNumber": "021000021", "accountLast4": "6789"},
-    },
-}
-
 _SUBMIT: Final = Operation(
     id="submitPreflight",
     tag="preflight",
@@ -67,8 +30,8 @@ _SUBMIT: Final = Operation(
     answers={201: Preflight, 200: Preflight, 404: None},
     body=Shape(PreflightRequest, rules=names_one_program),
     body_limit=PREFLIGHT_BODY_LIMIT,
-    example=_REQUEST,
-    answer_example=_PREFLIGHT | {"idempotent": True},
+    example=PREFLIGHT_REQUEST,
+    answer_example=PREFLIGHT,
     headers=(MISMATCH,),
 )
 _READ: Final = Operation(
@@ -78,16 +41,7 @@ _READ: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.PREFLIGHT,
     answers={200: PreflightDetail, 404: None, 503: None},
-    answer_example=_PREFLIGHT
-    | {
-        "request": _REQUEST
-        | {
-            "operator": "ann",
-            "resolved": {"entityId": "enti_2zExample0001", "counterpartyId": None, "counterpartyCountry": None},
-        },
-        "matchedTransferId": None,
-        "createdAt": "2026-03-02T15:04:05.000Z",
-    },
+    answer_example=PREFLIGHT_DETAIL,
 )
 
 

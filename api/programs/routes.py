@@ -7,6 +7,7 @@ from litestar import Request, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from api.examples import PROGRAM
 from api.gate import principal_of, query_of
 from api.operation import Access, Operation
 from api.programs.service import ProgramService
@@ -25,6 +26,7 @@ _LIST: Final = Operation(
     summary="The tenant's programs, newest first.",
     access=Access.BEARER,
     answers={200: tuple[Program, ...]},
+    answer_example=[PROGRAM],
     query=Shape(ProgramsQuery),
 )
 _READ: Final = Operation(
@@ -33,6 +35,7 @@ _READ: Final = Operation(
     summary="One program of the tenant.",
     access=Access.BEARER,
     answers={200: Program, 404: None},
+    answer_example=PROGRAM,
 )
 
 

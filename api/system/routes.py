@@ -47,14 +47,16 @@ _HEALTH: Final = Operation(
     tag="operations",
     summary="Answers while the process runs.",
     access=Access.PUBLIC,
-    answers={200: Health, 400: None},
+    answers={200: Health},
+    answer_example={"status": "ok"},
 )
 _READINESS: Final = Operation(
     id="getReadiness",
     tag="operations",
     summary="Tells whether every component can serve.",
     access=Access.PUBLIC,
-    answers={200: ReadinessReport, 400: None, 503: ReadinessReport},
+    answers={200: ReadinessReport, 503: ReadinessReport},
+    answer_example={"status": "ready", "components": {"database": "up", "redis": "up", "flow": "up"}},
 )
 _DOCUMENT: Final = Operation(
     id="getOpenApi",

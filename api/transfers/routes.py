@@ -7,6 +7,7 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from api.examples import TRANSFER, TRANSFER_PAGE
 from api.gate import principal_of, query_of, query_pairs
 from api.operation import Access, Operation
 from api.shapes import Shape
@@ -21,6 +22,7 @@ _LIST: Final = Operation(
     summary="Transfers, newest first by the bank's creation time.",
     access=Access.BEARER,
     answers={200: TransferPage, 404: None},
+    answer_example=TRANSFER_PAGE,
     query=Shape(TransfersQuery, rules=moments_exist),
     headers=("Link",),
 )
@@ -30,6 +32,7 @@ _READ: Final = Operation(
     summary="One transfer with what its score was made from and the bank's own object.",
     access=Access.BEARER,
     answers={200: Transfer, 404: None, 503: None},
+    answer_example=TRANSFER,
     query=Shape(TransferQuery),
 )
 

@@ -1,0 +1,109 @@
+"""The OpenAPI document: committed as served, complete, and true about its own examples."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from api.http import ROUTES, public_document
+from api.operation import OPT, Access, Operation
+from tests.support.running_app import RunningApp
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"
+DOCUMENT: dict[str, Any] = msgspec.json.decode(public_document(base_url="http://127.0.0.1:8080"))
+WITHOUT_EXAMPLE = {"submitPreflight 201", "getOpenApi 200"}  # As its 200; and the document itself.
+METHODS = {"get", "put", "post", "delete", "patch"}
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in DOCUMENT["paths"].items():
+        for method in METHODS & set(item):
+            yield path, method, item[method]
+
+
+def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every JSON body of a request or an answer, by a name."""
+    for _, _, operation in operations():
+        shown = {"request": operation.get("requestBody", {})} | operation["responses"]
+        for name, holder in shown.items():
+            media = holder.get("content", {}).get("application/json")
+            if media is not None:
+                yield f"{operation['operationId']} {name}", media
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    return schema | {"components": DOCUMENT["components"]}
+
+
+def test_given_the_routes_when_described_then_the_committed_document_is_theirs() -> None:
+    assert msgspec.json.decode(COMMITTED.read_bytes()) == DOCUMENT, "run: make openapi"
+
+
+def test_given_a_running_service_when_asked_then_it_serves_that_document(api: RunningApp) -> None:
+    served = api.client.get("/openapi.json").json()
+
+    assert served == DOCUMENT | {"servers": [{"url": "https://risk.example.test"}]}
+
+
+def test_given_the_document_when_read_then_it_is_openapi_3_1_with_unique_operation_ids() -> None:
+    ids = [operation["operationId"] for _, _, operation in operations()]
+
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    assert len(ids) == len(set(ids)) > 10
+    assert all(operation["tags"] and operation["summary"] for _, _, operation in operations())
+
+
+def test_given_every_route_when_compared_then_all_but_the_administration_are_described() -> None:
+    handlers: tuple[Any, ...] = ROUTES
+    registered = {
+        (method.lower(), re.sub(r"\{(\w+):\w+\}", "{}", path))
+        for handler in handlers
+        for path in handler.paths
+        for method in handler.http_methods
+        if _operation(handler).access is not Access.ADMIN
+    }
+    described = {(method, re.sub(r"\{\w+\}", "{}", path)) for path, method, _ in operations()}
+
+    assert described == registered
+
+
+def test_given_an_operation_when_described_then_its_refusals_are_the_envelope() -> None:
+    for _, method, operation in operations():
+        statuses = set(operation["responses"])
+        if operation["security"] and "bankSignature" not in operation["security"][0]:
+            assert {"400", "401", "429"} <= statuses, operation["operationId"]
+            assert "403" in statuses, operation["operationId"]
+        if "requestBody" in operation:
+            assert "413" in statuses, operation["operationId"]
+        if method != "get" and "bankSignature" not in operation["security"][0]:
+            assert {"409", "503"} <= statuses, operation["operationId"]
+            assert "Idempotency-Key" in {parameter["name"] for parameter in operation["parameters"]}
+        for status, answer in operation["responses"].items():
+            if status.startswith("4"):
+                assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorEnvelope")
+
+
+@pytest.mark.parametrize(("name", "media"), list(bodies()), ids=[name for name, _ in bodies()])
+def test_given_a_body_when_described_then_its_example_fits_its_schema(name: str, media: dict[str, Any]) -> None:
+    if name.split()[1] in {"request", "200", "201"} and name not in WITHOUT_EXAMPLE:
+        assert "example" in media, name
+    if "example" in media:
+        validator = jsonschema_rs.validator_for(resolved(media["schema"]), validate_formats=True)
+        assert [str(error) for error in validator.iter_errors(media["example"])] == []
+
+
+def test_given_a_request_body_when_described_then_it_is_closed() -> None:
+    for _, _, operation in operations():
+        schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        if "$ref" in schema:
+            name = schema["$ref"].rsplit("/", 1)[1]
+            assert DOCUMENT["components"]["schemas"][name]["additionalProperties"] is False, name
+
+
+def _operation(handler: Any) -> Operation:
+    operation: Operation = handler.opt[OPT]
+    return operation
