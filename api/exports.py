@@ -25,7 +25,7 @@ from features.errors import RateLimitedError
 from features.principal import Principal
 
 AT_A_TIME: Final = 2
-BATCH: Final = 250
+BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause of some 25 ms.
 STALL_WITHIN_S: Final = 30.0
 EXPORT_WITHIN_S: Final = 3_600.0
 
