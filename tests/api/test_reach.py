@@ -1,0 +1,166 @@
+"""What each caller reaches of each program: lists are narrowed, the rest is 403 on this tenant and 404 on another."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from msgspec import json
+
+from tests.support.callers import TRANSFER, World, bearer, running_world
+from tests.support.running_app import assert_refused
+
+OF_FIRST: Final = ("payroll", "lending", "simulated")
+OF_SECOND: Final = ("theirs", "their_simulated")
+PROGRAMS: Final = (*OF_FIRST, *OF_SECOND)
+SHARED: Final = "shared_1"
+
+REACH: Final = {
+    "operator": {"payroll", "lending", "simulated"},
+    "live key": {"payroll", "lending"},
+    "test key": {"simulated"},
+    "key of the program": {"payroll"},
+    "key of another program": {"lending"},
+    "key of the simulated program": {"simulated"},
+    "operator of another tenant": {"theirs", "their_simulated"},
+    "key of another tenant": {"theirs"},
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with running_world(tmp_path_factory.mktemp("reach")) as running:
+        yield running
+
+
+def id_of(world: World, program: str) -> str:
+    return str(getattr(world, program)["id"])
+
+
+def transfer_of(program: str) -> str:
+    return f"acht_{PROGRAMS.index(program)}"
+
+
+def get(world: World, caller: str, path: str) -> Any:
+    return world.send("GET", path, world.callers[caller].headers)
+
+
+@pytest.mark.parametrize("caller", REACH)
+def test_given_a_list_when_read_then_it_holds_what_the_caller_reaches_and_nothing_else(
+    world: World, caller: str
+) -> None:
+    programs = get(world, caller, "/api/programs")
+    transfers = get(world, caller, "/api/transfers?limit=100")
+
+    reached = {id_of(world, program) for program in REACH[caller]}
+    assert {program["id"] for program in programs.json()} == reached
+    assert {transfer["programId"] for transfer in transfers.json()["data"]} == reached
+
+
+@pytest.mark.parametrize("caller", REACH)
+def test_given_an_export_when_read_then_it_holds_what_the_caller_reaches_and_nothing_else(
+    world: World, caller: str
+) -> None:
+    exported = get(world, caller, "/api/transfers/export")
+
+    lines = exported.content.split(b"\n")
+    assert exported.status_code == 200
+    assert exported.headers["content-type"].startswith("application/x-ndjson")
+    assert exported.headers["content-disposition"].startswith("attachment")
+    assert lines.pop() == b""
+    assert {json.decode(line)["programId"] for line in lines} == {id_of(world, program) for program in REACH[caller]}
+    assert {json.decode(line)["id"] for line in lines} - {SHARED} == {transfer_of(name) for name in REACH[caller]}
+
+
+def status_for(caller: str, program: str) -> int:
+    if program in REACH[caller]:
+        return 200
+    return 403 if (program in OF_SECOND) is ("another tenant" in caller) else 404
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("caller", REACH)
+def test_given_a_program_when_its_export_is_asked_for_then_reach_decides(
+    world: World, caller: str, program: str
+) -> None:
+    answer = get(world, caller, f"/api/transfers/export?programId={id_of(world, program)}")
+
+    assert answer.status_code == status_for(caller, program), answer.text
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("caller", REACH)
+def test_given_a_program_and_what_is_in_it_when_named_then_reach_decides(
+    world: World, caller: str, program: str
+) -> None:
+    program_id = id_of(world, program)
+    status = status_for(caller, program)
+    created = 201 if status == 200 else status
+    body = {"transfer": TRANSFER}
+
+    answers = {
+        path: get(world, caller, path)
+        for path in (
+            f"/api/programs/{program_id}",
+            f"/api/transfers?programId={program_id}",
+            f"/api/transfers/{transfer_of(program)}",
+            f"/api/transfers/{transfer_of(program)}?programId={program_id}",
+            f"/api/preflight/{world.preflights[program_id]}",
+        )
+    }
+    asked = [
+        world.send("POST", "/api/preflight", world.callers[caller].headers, json=body | named)
+        for named in ({"programId": program_id}, {"programSlug": getattr(world, program)["slug"]})
+    ]
+
+    assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, status)
+    assert [answer.status_code for answer in asked] == [created, created]
+    for answer in (*answers.values(), *asked):
+        if answer.status_code >= 400:
+            assert_refused(answer, status)
+
+
+@pytest.mark.parametrize("caller", [name for name in REACH if name != "operator"])
+def test_given_a_cursor_of_a_wider_caller_when_used_then_it_opens_nothing(world: World, caller: str) -> None:
+    cursor = get(world, "operator", "/api/transfers?limit=1").json()["nextCursor"]
+
+    answer = get(world, caller, f"/api/transfers?limit=100&cursor={cursor}")
+
+    if answer.status_code == 400:
+        assert_refused(answer, 400, "cursor")
+    else:
+        seen = {transfer["programId"] for transfer in answer.json()["data"]}
+        assert answer.status_code == 200
+        assert seen <= {id_of(world, program) for program in REACH[caller]}
+
+
+def test_given_the_keys_of_two_tenants_when_listed_then_neither_sees_the_others(world: World) -> None:
+    listed = [
+        {key["id"] for key in world.send("GET", "/api/keys", bearer(tenant["operatorToken"], "ann")).json()}
+        for tenant in (world.tenant, world.other)
+    ]
+
+    assert listed[0]
+    assert listed[1]
+    assert not listed[0] & listed[1]
+
+
+def test_given_a_key_when_it_names_its_tenant_or_another_then_only_its_own_is_confirmed(world: World) -> None:
+    own, other, unknown = (
+        get(world, "live key", f"/api/programs?tenant={slug}") for slug in ("first-bank", "second-bank", "no-bank")
+    )
+
+    assert own.status_code == 200
+    assert_refused(other, 401)
+    assert_refused(unknown, 401)
+    assert other.json()["error"] == unknown.json()["error"]
+
+
+def test_given_one_transfer_id_in_two_programs_when_read_then_a_key_gets_the_one_that_it_reaches(world: World) -> None:
+    for program in (world.payroll, world.lending, world.theirs):
+        world.land(program, SHARED)
+    world.api.catch_up()
+
+    for caller, program in (("key of the program", world.payroll), ("key of another program", world.lending)):
+        answer = get(world, caller, f"/api/transfers/{SHARED}")
+        assert (answer.status_code, answer.json()["programId"]) == (200, program["id"])
+    assert_refused(get(world, "test key", f"/api/transfers/{SHARED}"), 403)

@@ -1,0 +1,179 @@
+"""Who may call: a world of two tenants with programs, transfers, pre-flights and keys, and every kind of caller."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import msgspec
+
+from store.redis_log.server import EmbeddedRedis
+from tests.support.running_app import RunningApp, signature
+
+Headers = list[tuple[str, str]]
+
+TRANSFER: Final[dict[str, Any]] = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "12500"}
+UNKNOWN_ID: Final = "0b0c4a53-0000-4000-8000-000000000001"
+FORGED: Final = "0" * 43
+PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
+RETRY_WITHIN_S: Final = 10.0
+RETRY_EVERY_S: Final = 0.02
+
+Ids = dict[str, str]
+"""What a call may name: program, slug, transfer, preflight, key, tenant."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """What proves who is calling, and whether that is a key."""
+
+    headers: Headers
+    is_key: bool = False
+
+
+def bearer(token: str, operator: str | None = None) -> Headers:
+    return [("Authorization", f"Bearer {token}")] + ([] if operator is None else [("X-Operator", operator)])
+
+
+def sha256_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class World:
+    """A running application in which there is something to find, and something that must not be found."""
+
+    def __init__(self, api: RunningApp) -> None:
+        self.api = api
+        self.tenant, self.other = api.create_tenant("first-bank"), api.create_tenant("second-bank")
+        self.spare = api.create_tenant("spare-bank")
+        self.payroll = api.create_program(self.tenant)
+        self.lending = api.create_program(self.tenant, slug="lending")
+        self.simulated = api.create_program(self.tenant, slug="simulated", source="simulated")
+        self.theirs = api.create_program(self.other, slug="theirs")
+        self.their_simulated = api.create_program(self.other, slug="their-simulated", source="simulated")
+        self.spare_program = api.create_program(self.spare, slug="spare")
+        self._made = 0
+        programs = (self.payroll, self.lending, self.simulated, self.theirs, self.their_simulated)
+        for number, program in enumerate(programs):
+            self.land(program, f"acht_{number}")
+        self.preflights = {program["id"]: self.preflight_of(program) for program in programs}
+        api.catch_up()
+        self.mine: Ids = {
+            "program": self.payroll["id"],
+            "slug": self.payroll["slug"],
+            "transfer": "acht_0",
+            "preflight": self.preflights[self.payroll["id"]],
+            "tenant": self.spare["id"],
+            "spare": self.spare_program["id"],
+        }
+        self.callers = self._all_callers()
+
+    def _all_callers(self) -> dict[str, Caller]:
+        token, theirs = self.tenant["operatorToken"], self.other["operatorToken"]
+        revoked = self.key_of(self.tenant)
+        self.revoke(revoked)
+        of_keys = {
+            "live key": self.key_of(self.tenant),
+            "test key": self.key_of(self.tenant, mode="test"),
+            "key of the program": self.key_of(self.tenant, programId=self.payroll["id"]),
+            "key of another program": self.key_of(self.tenant, programId=self.lending["id"]),
+            "key of the simulated program": self.key_of(self.tenant, mode="test", programId=self.simulated["id"]),
+            "key with the scopes": self.key_of(self.tenant, scopes=["preflight", "alerts:read"]),
+            "key with another scope": self.key_of(self.tenant, scopes=["webhooks"]),
+            "revoked key": revoked,
+            "key of another tenant": self.key_of(self.other),
+        }
+        return {
+            "nobody": Caller(headers=[("X-Operator", "ann")]),
+            "forged": Caller(headers=bearer(f"op_{FORGED}", "ann")),
+            "forged key": Caller(headers=bearer(f"live_{FORGED}"), is_key=True),
+            "truncated": Caller(headers=bearer(token[:-1], "ann")),
+            "upper-cased": Caller(headers=bearer(token.upper(), "ann")),
+            "upper-cased key": Caller(headers=bearer(of_keys["live key"]["secret"].upper()), is_key=True),
+            "truncated key": Caller(headers=bearer(of_keys["live key"]["secret"][:-1]), is_key=True),
+            "prefix of a key": Caller(headers=bearer(of_keys["live key"]["prefix"]), is_key=True),
+            "hash of a key": Caller(headers=bearer(sha256_of(of_keys["live key"]["secret"])), is_key=True),
+            "duplicated": Caller(headers=[*bearer(token), *bearer(token, "ann")]),
+            "operator": Caller(headers=bearer(token, "ann")),
+            "nameless operator": Caller(headers=bearer(token)),
+            "operator of another tenant": Caller(headers=bearer(theirs, "eve")),
+            "admin": Caller(headers=list(self.api.admin.items())),
+            "nameless admin": Caller(headers=[("Authorization", self.api.admin["Authorization"])]),
+        } | {name: Caller(headers=bearer(key["secret"]), is_key=True) for name, key in of_keys.items()}
+
+    def fresh(self) -> str:
+        """A name that nothing else here has."""
+        self._made += 1
+        return f"made-{self._made}"
+
+    def key_of(self, tenant: dict[str, Any], **over: Any) -> dict[str, Any]:
+        """Create a key as the tenant's operator; with its secret."""
+        body = {"name": self.fresh(), "mode": "live"} | over
+        answer = self.send("POST", "/api/keys", bearer(tenant["operatorToken"], "ann"), json=body)
+        assert answer.status_code == 201, answer.text
+        key: dict[str, Any] = answer.json()
+        return key
+
+    def revoke(self, key: dict[str, Any]) -> None:
+        answer = self.send("DELETE", f"/api/keys/{key['id']}", bearer(self.tenant["operatorToken"], "ann"))
+        assert answer.status_code == 200, answer.text
+
+    def land(self, program: dict[str, Any], transfer_id: str) -> None:
+        """Deliver one transfer as the bank would."""
+        at = "2026-03-02T14:00:00Z"
+        data = {
+            "id": transfer_id,
+            "type": "CREDIT",
+            "amount": 10_000,
+            "currency_code": "USD",
+            "status": "INITIATED",
+            "is_incoming": False,
+            "bank_account_id": "bacc_1",
+            "counterparty_id": "cpty_1",
+            "created_at": at,
+            "updated_at": at,
+        }
+        event = {"id": f"evnt_{transfer_id}", "created_at": at, "type": "ach.outgoing_transfer.initiated", "data": data}
+        assert self.api.deliver(program, msgspec.json.encode(event)).status_code == 200
+
+    def preflight_of(self, program: dict[str, Any]) -> str:
+        """Ask about a transfer of this program; the id of the answer."""
+        tenant = self.tenant if program["tenantId"] == self.tenant["id"] else self.other
+        body = {"programId": program["id"], "transfer": TRANSFER}
+        answer = self.send("POST", "/api/preflight", bearer(tenant["operatorToken"], "ann"), json=body)
+        assert answer.status_code == 201, answer.text
+        preflight_id: str = answer.json()["preflightId"]
+        return preflight_id
+
+    def send(self, method: str, path: str, headers: Headers, **sent: Any) -> httpx.Response:
+        """Send, and again while the caller is only too fast: rates are not what most tests are about."""
+        until = time.monotonic() + RETRY_WITHIN_S
+        more = sent.pop("extra", [])
+        while True:
+            self.api.clock.advance(PAUSE_US)
+            answer = self.api.client.request(method, path, headers=httpx.Headers([*headers, *more]), **sent)
+            if answer.status_code != 429 or time.monotonic() > until:
+                return answer
+            time.sleep(RETRY_EVERY_S)
+
+    def signed(self, program: dict[str, Any], body: bytes) -> Headers:
+        return [("Bank-Signature", signature(program["ingestSecret"], body)), ("Content-Type", "application/json")]
+
+    def stored(self) -> tuple[int, int]:
+        """How much the log and the control log hold."""
+        return len(self.api.entries()), len(list(self.api.reader.control()))
+
+
+@contextmanager
+def running_world(folder: Path, build: Callable[[RunningApp], World] = World) -> Iterator[World]:
+    """A world over a Redis of its own, so that a module can keep it while others empty the shared one."""
+    (folder / "redis").mkdir()
+    server = EmbeddedRedis(folder / "redis")
+    server.start()
+    try:
+        with ExitStack() as opened:
+            yield build(RunningApp(folder, server.socket_path, opened))
+    finally:
+        server.stop()

@@ -1,0 +1,222 @@
+"""Every operation of the service as the documents describe it: who may call it, what it names, a call that is right.
+
+Whoever adds a route adds it here; ``tests/api/test_isolation_matrix.py`` fails until then.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Final
+
+import httpx
+import msgspec
+
+from tests.support.callers import TRANSFER, Headers, Ids, World
+
+
+class Access(StrEnum):
+    """Who may call, in the letters of the route table."""
+
+    PUBLIC = "P"
+    SIGNATURE = "S"
+    BEARER = "B"
+    OPERATOR = "O"
+    ADMIN = "A"
+
+
+class Place(StrEnum):
+    PATH = "path"
+    QUERY = "query"
+    BODY = "body"
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to call one route; ``path`` has ``{}`` for each id, filled with ``fills`` in order."""
+
+    method: str
+    path: str
+    access: Access
+    success: int = 200
+    scope: str | None = None
+    fills: tuple[str, ...] = ()
+    query: tuple[tuple[str, str], ...] = ()  # parameter, and the id that it takes
+    body: Callable[[World, Ids], dict[str, Any]] | None = None
+    body_ids: tuple[str, ...] = ()
+    names: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.method} {self.path}{' naming ' + self.names if self.names else ''}"
+
+    @property
+    def route(self) -> tuple[str, str]:
+        return self.method, self.path
+
+    @property
+    def ids(self) -> list[tuple[str, Place]]:
+        """Every id that the call names, and where."""
+        return [
+            *((name, Place.PATH) for name in self.fills),
+            *((name, Place.QUERY) for _, name in self.query),
+            *((name, Place.BODY) for name in self.body_ids),
+        ]
+
+    def url(self, ids: Ids) -> str:
+        url = self.path.format(*(ids[name] for name in self.fills))
+        asked = "&".join(f"{parameter}={ids[name]}" for parameter, name in self.query)
+        return f"{url}?{asked}" if asked else url
+
+
+def ids_for(world: World, operation: Operation) -> Ids:
+    """Ids that are there, with a fresh key where the call ends one."""
+    if "key" in operation.fills:
+        return world.mine | {"key": world.key_of(world.tenant)["id"]}
+    return world.mine
+
+
+def call(world: World, operation: Operation, headers: Headers, ids: Ids | None = None, **sent: Any) -> httpx.Response:
+    """Call as the documents say, with these ids in place of those that are there."""
+    ids = ids_for(world, operation) if ids is None else ids
+    if operation.body is not None and not sent.keys() & {"content", "json"}:
+        sent["content"] = msgspec.json.encode(operation.body(world, ids))
+    if "content" in sent:
+        sent["extra"] = [("Content-Type", "application/json"), *sent.get("extra", [])]
+    if operation.access is Access.SIGNATURE:
+        sent["extra"] = [*sent.get("extra", []), world.signed(world.payroll, sent["content"])[0]]
+    return world.send(operation.method, operation.url(ids), headers, **sent)
+
+
+def _preflight(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programId": ids["program"], "transfer": TRANSFER}
+
+
+def _preflight_by_slug(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programSlug": ids["slug"], "transfer": TRANSFER}
+
+
+def _key(world: World, _: Ids) -> dict[str, Any]:
+    return {"name": world.fresh(), "mode": "live", "scopes": ["preflight"]}
+
+
+def _key_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return {"name": world.fresh(), "mode": "live", "programId": ids["program"], "scopes": []}
+
+
+def _event(world: World, _: Ids) -> dict[str, Any]:
+    return {"id": world.fresh(), "created_at": "2026-03-02T14:00:00Z", "type": "odd.thing.happened", "data": {}}
+
+
+def _tenant(world: World, _: Ids) -> dict[str, Any]:
+    return {"slug": world.fresh(), "name": "Bank"}
+
+
+def _program(world: World, ids: Ids) -> dict[str, Any]:
+    return {"tenantId": ids["tenant"], "slug": world.fresh(), "name": "Program"}
+
+
+def _overlap(_: World, __: Ids) -> dict[str, Any]:
+    return {"overlapHours": 24}
+
+
+def _change(world: World, _: Ids) -> dict[str, Any]:
+    return {"name": world.fresh()}
+
+
+OPERATIONS: Final = (
+    Operation(method="GET", path="/healthz", access=Access.PUBLIC),
+    Operation(method="GET", path="/readyz", access=Access.PUBLIC),
+    Operation(method="GET", path="/openapi.json", access=Access.PUBLIC),
+    Operation(method="GET", path="/docs", access=Access.PUBLIC),
+    Operation(method="POST", path="/api/ingest/bank/{}", access=Access.SIGNATURE, fills=("program",), body=_event),
+    Operation(
+        method="POST",
+        path="/api/preflight",
+        access=Access.BEARER,
+        scope="preflight",
+        success=201,
+        body=_preflight,
+        body_ids=("program",),
+        names="a program",
+    ),
+    Operation(
+        method="POST",
+        path="/api/preflight",
+        access=Access.BEARER,
+        scope="preflight",
+        success=201,
+        body=_preflight_by_slug,
+        body_ids=("slug",),
+        names="a slug",
+    ),
+    Operation(method="GET", path="/api/preflight/{}", access=Access.BEARER, scope="preflight", fills=("preflight",)),
+    Operation(method="GET", path="/api/programs", access=Access.BEARER),
+    Operation(method="GET", path="/api/programs/{}", access=Access.BEARER, fills=("program",)),
+    Operation(method="GET", path="/api/transfers", access=Access.BEARER, scope="alerts:read"),
+    Operation(
+        method="GET",
+        path="/api/transfers",
+        access=Access.BEARER,
+        scope="alerts:read",
+        query=(("programId", "program"),),
+        names="a program",
+    ),
+    Operation(method="GET", path="/api/transfers/export", access=Access.BEARER, scope="alerts:read"),
+    Operation(
+        method="GET",
+        path="/api/transfers/export",
+        access=Access.BEARER,
+        scope="alerts:read",
+        query=(("programId", "program"),),
+        names="a program",
+    ),
+    Operation(method="GET", path="/api/transfers/{}", access=Access.BEARER, scope="alerts:read", fills=("transfer",)),
+    Operation(
+        method="GET",
+        path="/api/transfers/{}",
+        access=Access.BEARER,
+        scope="alerts:read",
+        fills=("transfer",),
+        query=(("programId", "program"),),
+        names="a program",
+    ),
+    Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=_key),
+    Operation(
+        method="POST",
+        path="/api/keys",
+        access=Access.OPERATOR,
+        success=201,
+        body=_key_of_program,
+        body_ids=("program",),
+        names="a program",
+    ),
+    Operation(method="GET", path="/api/keys", access=Access.OPERATOR),
+    Operation(method="DELETE", path="/api/keys/{}", access=Access.OPERATOR, fills=("key",)),
+    Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=_tenant),
+    Operation(method="GET", path="/api/admin/tenants", access=Access.ADMIN),
+    Operation(
+        method="POST",
+        path="/api/admin/tenants/{}/operator-token",
+        access=Access.ADMIN,
+        success=201,
+        fills=("tenant",),
+        body=_overlap,
+    ),
+    Operation(
+        method="POST",
+        path="/api/admin/programs",
+        access=Access.ADMIN,
+        success=201,
+        body=_program,
+        body_ids=("tenant",),
+    ),
+    Operation(method="PATCH", path="/api/admin/programs/{}", access=Access.ADMIN, fills=("spare",), body=_change),
+    Operation(
+        method="POST",
+        path="/api/admin/programs/{}/ingest-secret",
+        access=Access.ADMIN,
+        success=201,
+        fills=("spare",),
+        body=_overlap,
+    ),
+)
+
+WRITES: Final = tuple(each for each in OPERATIONS if each.method != "GET")
