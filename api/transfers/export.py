@@ -14,7 +14,7 @@ from api.programs.service import ProgramService
 from api.shapes import Shape
 from api.transfers.schemas import TransferFilters, TransferSummary, moments_exist
 from api.transfers.service import filter_of, summary_of
-from features.principal import Principal
+from features.principal import KeyScope, Principal
 from store.duck.transfers import TransferFilter, Transfers
 
 
@@ -53,6 +53,7 @@ _EXPORT: Final = Operation(
     summary="All transfers of a list as a download: one TransferSummary a line, or a row under a row of names. "
     "An export that fails midway ends without a clean end of the connection; at most two run at a time.",
     access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
     answers={200: TransferSummary, 404: None},
     query=Shape(ExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),

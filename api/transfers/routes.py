@@ -13,6 +13,7 @@ from api.operation import Access, Operation
 from api.shapes import Shape
 from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery, moments_exist
 from api.transfers.service import TransferService
+from features.principal import KeyScope
 
 _CURSOR: Final = "cursor"
 
@@ -21,6 +22,7 @@ _LIST: Final = Operation(
     tag="transfers",
     summary="Transfers, newest first by the bank's creation time.",
     access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
     answers={200: TransferPage, 404: None},
     answer_example=TRANSFER_PAGE,
     query=Shape(TransfersQuery, rules=moments_exist),
@@ -31,6 +33,7 @@ _READ: Final = Operation(
     tag="transfers",
     summary="One transfer with what its score was made from and the bank's own object.",
     access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
     answers={200: Transfer, 404: None, 503: None},
     answer_example=TRANSFER,
     query=Shape(TransferQuery),
