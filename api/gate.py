@@ -53,6 +53,11 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
     asked: Requested | None  # with an idempotency key
 
 
+class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a write that takes none: nothing, or an empty object."""
+
+
+_NO_BODY: Final[Shape[Any]] = Shape(NoBody)
 _NO_QUERY: Final = Shape(NoQuery)
 _EMPTY_QUERY: Final = NoQuery()
 
@@ -80,7 +85,8 @@ class Gate(ASGIMiddleware):
         if operation is None:  # Litestar's own OPTIONS handlers.
             await next_app(scope, receive, send)
             return
-        raw = await read_body(scope, receive, limit=operation.body_limit) if operation.reads_body else b""
+        reads = operation.reads_body or operation.is_idempotent(scope["method"])
+        raw = await read_body(scope, receive, limit=operation.body_limit) if reads else b""
         allowed = self._checked(scope, operation, raw)
         scope[_PASSED] = allowed  # type: ignore[typeddict-unknown-key]
         if allowed.asked is None:
@@ -92,17 +98,20 @@ class Gate(ASGIMiddleware):
         pairs = query_pairs(scope)
         principal = None
         key = None
+        writes = operation.is_idempotent(scope["method"])
         if operation.access in PROVEN:
             principal = self._principal(scope, operation, raw, pairs)
-            key = key_of(scope) if operation.is_idempotent(scope["method"]) else None
+            key = key_of(scope) if writes else None
         check_version(scope)
+        shape = operation.body or (_NO_BODY if writes else None)
+        required = operation.body is not None and operation.body_required
         body: Any = None
         plain: dict[str, Any] = {}
-        if operation.body is not None:
-            check_media_type(scope, raw, required=operation.body_required)
+        if shape is not None:
+            check_media_type(scope, raw, required=required)
         query = _query_of(operation, pairs)
-        if operation.body is not None and (raw or operation.body_required):
-            body, plain = operation.body.decode(raw)
+        if shape is not None and (raw or required):
+            body, plain = shape.decode(raw)
         asked = None if principal is None or key is None else requested(scope, principal, key, plain, pairs)
         return Passed(raw=raw, principal=principal, body=body, plain=plain, query=query, asked=asked)
 

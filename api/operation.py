@@ -86,5 +86,5 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         if self.reads_body:
             usual |= {413} | (set() if self.raw_body else {415})
         if self.is_idempotent(method):
-            usual |= {409, 503}
+            usual |= {409, 413, 415, 503}
         return dict.fromkeys(sorted(usual)) | dict(self.answers)
