@@ -85,7 +85,8 @@ class Gate(ASGIMiddleware):
         if operation is None:  # Litestar's own OPTIONS handlers.
             await next_app(scope, receive, send)
             return
-        reads = operation.reads_body or operation.is_idempotent(scope["method"])
+        method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
+        reads = operation.reads_body or operation.is_idempotent(method)
         raw = await read_body(scope, receive, limit=operation.body_limit) if reads else b""
         allowed = self._checked(scope, operation, raw)
         scope[_PASSED] = allowed  # type: ignore[typeddict-unknown-key]

@@ -191,6 +191,14 @@ def test_given_other_routes_and_ids_when_the_key_is_used_then_each_has_its_own_a
     assert [answer.json()["id"] for answer in answers[2:]] == [each["id"] for each in made]
 
 
+def test_given_a_route_by_another_spelling_when_the_key_is_used_then_it_is_the_same_route(world: World) -> None:
+    key = world.fresh()
+    first = sent(world, key, question(world))
+
+    for path in ("/api/preflight/", "/api/%70reflight"):
+        assert_replayed(sent(world, key, question(world), path=path), first)
+
+
 def operator_with(world: World, key: str) -> Headers:
     return [*world.callers["operator"].headers, ("Idempotency-Key", key)]
 
