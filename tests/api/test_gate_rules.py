@@ -1,0 +1,110 @@
+"""Rules of the gate that a route can ask for: the owner's token alone, and test keys alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from litestar import Litestar, Request, post
+from litestar.testing import TestClient
+
+from api.envelope import stamp_headers
+from api.errors import render_error
+from api.gate import principal_of
+from api.operation import Access, Operation
+from api.wiring import wired_gate
+from features.principal import KeyScope
+from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused
+
+_OWNED = Operation(id="owned", tag="t", summary="s", access=Access.OWNER, answers={200: dict[str, str]})
+_SANDBOXED = Operation(
+    id="sandboxed",
+    tag="t",
+    summary="s",
+    access=Access.BEARER,
+    scope=KeyScope.SANDBOX,
+    sandbox=True,
+    answers={200: dict[str, str]},
+)
+
+
+@post("/owned/{program_id:str}", status_code=200, opt=_OWNED.as_opt)
+async def owned(request: Request[Any, Any, Any]) -> dict[str, str]:
+    return {"tenant": principal_of(request.scope).tenant}
+
+
+@post("/sandbox/{program_id:str}", status_code=200, opt=_SANDBOXED.as_opt)
+async def sandboxed(request: Request[Any, Any, Any]) -> dict[str, str]:
+    return {"operator": principal_of(request.scope).operator}
+
+
+@pytest.fixture
+def gated(api: RunningApp) -> Iterator[TestClient[Litestar]]:
+    app = Litestar(
+        route_handlers=[owned, sandboxed],
+        middleware=[wired_gate(api.stores, admin_token=ADMIN_TOKEN, limits=api.limits)],
+        exception_handlers={Exception: render_error},
+        before_send=[stamp_headers],
+        openapi_config=None,
+    )
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def made_key(api: RunningApp, tenant: dict[str, Any], **body: Any) -> str:
+    made = api.client.post("/api/keys", json={"name": "k"} | body, headers=api.operator(tenant))
+    assert made.status_code == 201, made.text
+    secret: str = made.json()["secret"]
+    return secret
+
+
+def test_given_the_owners_token_when_no_operator_is_named_then_it_is_enough(
+    api: RunningApp, gated: TestClient[Litestar]
+) -> None:
+    tenant = api.create_tenant()
+    program = api.create_program(tenant)
+
+    answer = gated.post(f"/owned/{program['id']}", headers=bearer(tenant["operatorToken"]))
+
+    assert (answer.status_code, answer.json()) == (200, {"tenant": "first-bank"})
+
+
+def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_one_and_the_same_401(
+    api: RunningApp, gated: TestClient[Litestar]
+) -> None:
+    tenant, other = api.create_tenant(), api.create_tenant("second-bank")
+    program = api.create_program(tenant)
+    token = tenant["operatorToken"]
+    refused = [
+        gated.post(f"/owned/{program['id']}", headers=bearer(other["operatorToken"])),
+        gated.post(f"/owned/{program['id']}", headers=bearer(made_key(api, tenant, mode="live"))),
+        gated.post(f"/owned/{program['id']}", headers=bearer(ADMIN_TOKEN)),
+        gated.post(f"/owned/{program['id']}"),
+        gated.post("/owned/7b4b5f0c-0000-4000-8000-000000000000", headers=bearer(token)),
+        gated.post("/owned/nothing", headers=bearer(token)),
+    ]
+
+    for answer in refused:
+        assert_refused(answer, 401)
+    assert len({answer.json()["error"] for answer in refused}) == 1
+
+
+def test_given_a_sandbox_route_when_called_then_only_a_test_key_on_a_simulated_program_is_let_in(
+    api: RunningApp, gated: TestClient[Litestar]
+) -> None:
+    tenant = api.create_tenant()
+    real = api.create_program(tenant)
+    simulated = api.create_program(tenant, slug="sim", source="simulated")
+    test_key = made_key(api, tenant, mode="test")
+
+    let_in = gated.post(f"/sandbox/{simulated['id']}", headers=bearer(test_key))
+
+    assert (let_in.status_code, let_in.json()) == (200, {"operator": f"key:{test_key[:12]}"})
+    live, scoped = made_key(api, tenant, mode="live"), made_key(api, tenant, mode="test", scopes=["preflight"])
+    assert_refused(gated.post(f"/sandbox/{real['id']}", headers=bearer(test_key)), 403)
+    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=bearer(live)), 403)
+    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=bearer(scoped)), 403)
+    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=api.operator(tenant)), 403)

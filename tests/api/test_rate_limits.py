@@ -1,0 +1,110 @@
+"""Rate limits: a second's worth at once, then as fast as it fills, for each caller and kind apart."""
+
+from typing import Any
+
+import pytest
+
+from api.operation import RateClass
+from api.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
+from features.errors import RateLimitedError
+from features.instants import SECOND_US
+from features.principal import Principal
+from store.startup import StartupError
+from tests.support.clock import FrozenClock
+from tests.support.principals import a_key, an_operator
+from tests.support.running_app import RunningApp, assert_refused
+
+
+def taken(limits: RateLimits, principal: Principal, count: int, rate_class: RateClass = RateClass.READ) -> int:
+    """How many of so many requests are let through."""
+    through = 0
+    for _ in range(count):
+        try:
+            limits.take({}, principal, rate_class)
+        except RateLimitedError:
+            continue
+        through += 1
+    return through
+
+
+def test_given_a_full_bucket_when_emptied_then_it_fills_with_time() -> None:
+    clock = FrozenClock()
+    limits = RateLimits(dict.fromkeys(RateClass, 10), clock)
+    ann = an_operator("tnt_1")
+
+    assert taken(limits, ann, 12) == 10
+    clock.advance(SECOND_US // 2)
+    assert taken(limits, ann, 12) == 5
+    clock.advance(SECOND_US // 10 - 1)
+    assert taken(limits, ann, 12) == 0
+    clock.advance(1)
+    assert taken(limits, ann, 12) == 1
+    clock.advance(60 * SECOND_US)
+    assert taken(limits, ann, 12) == 10
+
+
+def test_given_a_clock_that_goes_back_when_asked_then_nothing_is_gained_or_lost() -> None:
+    clock = FrozenClock()
+    limits = RateLimits(dict.fromkeys(RateClass, 10), clock)
+
+    assert taken(limits, an_operator("tnt_1"), 4) == 4
+    clock.advance(-5 * SECOND_US)
+    assert taken(limits, an_operator("tnt_1"), 12) == 6
+
+
+def test_given_one_caller_at_its_limit_when_others_ask_then_they_are_let_through() -> None:
+    limits = RateLimits(dict.fromkeys(RateClass, 3), FrozenClock())
+
+    assert taken(limits, an_operator("tnt_1"), 5) == 3
+    assert taken(limits, an_operator("tnt_1"), 5, RateClass.WRITE) == 3
+    assert taken(limits, an_operator("tnt_2"), 5) == 3
+    assert taken(limits, a_key("tnt_1", "prg_1"), 5) == 3
+
+
+def test_given_a_request_when_let_through_or_not_then_the_headers_tell_what_is_left() -> None:
+    limits = RateLimits(dict.fromkeys(RateClass, 2), FrozenClock())
+    scopes: list[dict[str, Any]] = [{}, {}, {}]
+    for scope in scopes[:2]:
+        limits.take(scope, an_operator("tnt_1"), RateClass.READ)
+    with pytest.raises(RateLimitedError):
+        limits.take(scopes[2], an_operator("tnt_1"), RateClass.READ)
+
+    assert [rate_headers(scope)[1] for scope in scopes] == [
+        (b"ratelimit", b'"read";r=1;t=1'),
+        (b"ratelimit", b'"read";r=0;t=1'),
+        (b"ratelimit", b'"read";r=0;t=1'),
+    ]
+    assert {rate_headers(scope)[0] for scope in scopes} == {(b"ratelimit-policy", b'"read";q=2;w=1')}
+
+
+def test_given_a_service_at_its_limit_when_asked_then_429_in_the_envelope_before_x_operator(api: RunningApp) -> None:
+    tenant = api.create_tenant()
+    api.limits = dict.fromkeys(RateClass, 2)
+    api.restart()
+    bearer = {"Authorization": api.operator(tenant)["Authorization"]}
+
+    answers = [api.client.get("/api/programs", headers=api.operator(tenant)) for _ in range(2)]
+    refused = api.client.get("/api/programs", headers=bearer)
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].headers["ratelimit"] == '"read";r=1;t=1'
+    assert_refused(refused, 429, "Retry-After")
+    assert refused.headers["retry-after"] == "1"
+    assert refused.headers["ratelimit-policy"] == '"read";q=2;w=1'
+
+
+@pytest.mark.parametrize("text", [None, "", " "])
+def test_given_no_setting_when_read_then_the_defaults(text: str | None) -> None:
+    assert limits_of(text) == DEFAULT_LIMITS
+
+
+def test_given_a_setting_when_read_then_what_it_names_is_changed() -> None:
+    assert limits_of("read=50, preflight=9") == dict(DEFAULT_LIMITS) | {RateClass.READ: 50, RateClass.PREFLIGHT: 9}
+
+
+@pytest.mark.parametrize(
+    "text", ["read", "read=", "read=0", "read=-1", "read=1.5", "reads=5", "read=9999999", "read=٣"]
+)
+def test_given_an_unclear_setting_when_read_then_a_sentence(text: str) -> None:
+    with pytest.raises(StartupError, match="CLEARHOLD_RATE_LIMITS"):
+        limits_of(text)

@@ -1,0 +1,111 @@
+"""Idempotency claims: one holder, stored answers sealed, orphans taken over, nothing done without a claim."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import redis.asyncio
+from redis import Redis
+
+from features.errors import UnavailableError
+from store.idempotency import (
+    LEASE_MS,
+    Claimed,
+    IdempotencyClaims,
+    InFlight,
+    OtherRequest,
+    StoredAnswer,
+)
+from store.redis_log.connect import connect_async
+from store.redis_log.server import EmbeddedRedis
+from store.secrets import SecretBox
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("log_redis")]
+
+ANSWER = StoredAnswer(status=201, body=b'{"secret":"whsec_of_this_test"}')
+
+
+@pytest.fixture
+async def client(redis_server: EmbeddedRedis) -> AsyncIterator[redis.asyncio.Redis]:
+    client = connect_async(redis_server.socket_path)
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+def claims_of(client: redis.asyncio.Redis, process: str) -> IdempotencyClaims:
+    return IdempotencyClaims(client, box=SecretBox(bytes(32)), process=process)
+
+
+async def claimed(claims: IdempotencyClaims) -> Claimed:
+    outcome = await claims.claim("scope", "asked")
+    assert isinstance(outcome, Claimed)
+    return outcome
+
+
+async def test_given_a_claim_when_the_same_or_another_request_comes_then_they_are_told_apart(
+    client: redis.asyncio.Redis, log_redis: Redis
+) -> None:
+    claims = claims_of(client, "one")
+    await claimed(claims)
+
+    assert isinstance(await claims.claim("scope", "asked"), InFlight)
+    assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
+    assert isinstance(await claims.claim("another scope", "something else"), Claimed)
+    assert 0 < int(log_redis.pttl("idem:scope")) <= LEASE_MS  # type: ignore[arg-type]
+
+
+async def test_given_a_finished_claim_when_repeated_then_its_answer_and_nothing_legible_in_redis(
+    client: redis.asyncio.Redis, log_redis: Redis
+) -> None:
+    claims = claims_of(client, "one")
+
+    assert await claims.finish(await claimed(claims), ANSWER)
+
+    assert await claims.claim("scope", "asked") == ANSWER
+    assert await claims_of(client, "two").claim("scope", "asked") == ANSWER
+    assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
+    kept = log_redis.get("idem:scope")
+    assert isinstance(kept, bytes)
+    assert b"whsec" not in kept
+    assert int(log_redis.pttl("idem:scope")) >= 24 * 60 * 60 * 1_000  # type: ignore[arg-type]
+
+
+async def test_given_a_released_claim_when_another_request_comes_then_the_key_is_free(
+    client: redis.asyncio.Redis,
+) -> None:
+    claims = claims_of(client, "one")
+
+    assert await claims.release(await claimed(claims))
+
+    assert isinstance(await claims.claim("scope", "something else"), Claimed)
+
+
+async def test_given_a_claim_of_a_process_that_is_gone_when_repeated_then_it_is_taken_over_once(
+    client: redis.asyncio.Redis,
+) -> None:
+    gone, here = claims_of(client, "gone"), claims_of(client, "here")
+    lost = await claimed(gone)
+
+    assert isinstance(await here.claim("scope", "asked"), Claimed)
+    assert isinstance(await here.claim("scope", "asked"), InFlight)
+    assert not await gone.finish(lost, ANSWER)
+    assert not await gone.release(lost)
+
+
+async def test_given_a_lease_that_ended_when_the_request_finishes_then_its_answer_is_kept_if_nobody_took_the_key(
+    client: redis.asyncio.Redis, log_redis: Redis
+) -> None:
+    claims = claims_of(client, "one")
+    slow = await claimed(claims)
+    log_redis.delete("idem:scope")
+
+    assert await claims.finish(slow, ANSWER)
+    assert await claims.claim("scope", "asked") == ANSWER
+
+
+async def test_given_no_redis_when_claimed_then_unavailable() -> None:
+    away = connect_async("/nowhere/redis.sock")
+    with pytest.raises(UnavailableError, match="nothing was done"):
+        await claims_of(away, "one").claim("scope", "asked")
+    await away.aclose()
