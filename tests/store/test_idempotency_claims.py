@@ -52,7 +52,7 @@ async def test_given_a_claim_when_the_same_or_another_request_comes_then_they_ar
     assert isinstance(await claims.claim("scope", "asked"), InFlight)
     assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
     assert isinstance(await claims.claim("another scope", "something else"), Claimed)
-    assert 0 < int(log_redis.pttl("idem:scope")) <= LEASE_MS  # type: ignore[arg-type]
+    assert 0 < int(log_redis.pttl("idem:scope")) <= LEASE_MS
 
 
 async def test_given_a_finished_claim_when_repeated_then_its_answer_and_nothing_legible_in_redis(
@@ -68,7 +68,7 @@ async def test_given_a_finished_claim_when_repeated_then_its_answer_and_nothing_
     kept = log_redis.get("idem:scope")
     assert isinstance(kept, bytes)
     assert b"whsec" not in kept
-    assert int(log_redis.pttl("idem:scope")) >= 24 * 60 * 60 * 1_000  # type: ignore[arg-type]
+    assert int(log_redis.pttl("idem:scope")) >= 24 * 60 * 60 * 1_000
 
 
 async def test_given_a_released_claim_when_another_request_comes_then_the_key_is_free(
