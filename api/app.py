@@ -19,6 +19,7 @@ from api.logs import configure_logs
 from api.metrics import RequestMetrics, measure_process
 from api.metrics_port import metrics_served, metrics_socket
 from api.observe import Observed
+from api.request_log import RequestLog
 from api.server import address_of, listening_socket, serve_until_signalled
 from api.settings import Settings
 from api.system.routes import READY, Readiness
@@ -70,7 +71,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(services, gate=gate, base_url=settings.base_url or address)
         metrics = CollectorRegistry()
-        observed = Observed(app, RequestMetrics(metrics))
+        request_log = RequestLog(stores.clock)
+        observed = Observed(app, RequestMetrics(metrics), request_log)
         measure_process(metrics, stores.appender)
         metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -85,6 +87,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                 await serve_until_signalled(observed, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
 
         uvloop.run(main())
+        request_log.flush()
         log.info("stopping")
         failed = engine.ended
     log.info("stopped")

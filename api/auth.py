@@ -30,6 +30,10 @@ OTHER_TENANT: Final = "The bearer token does not belong to this tenant."
 OPERATORS_ONLY: Final = "This needs the tenant's operator token; an API key cannot do it."
 TEST_KEYS_ONLY: Final = "The sandbox needs a test key."
 FORBIDDEN_PREFIXES: Final = ("key:", "policy:", "operator:")
+OPERATOR_NAME: Final = (
+    r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$"
+)
+"""What ``operator_of`` takes, for the OpenAPI document."""
 OPERATOR_ID: Final = "operator"
 
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7E]{1,512})")

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl
 import msgspec
 from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
+from litestar.response.base import ASGIResponse
+from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.auth import Authenticator, Named, operator_of
@@ -82,8 +84,8 @@ class Gate(ASGIMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         operation: Operation | None = scope["route_handler"].opt.get(OPT)
-        if operation is None:  # Litestar's own OPTIONS handlers.
-            await next_app(scope, receive, send)
+        if operation is None:
+            await _say_methods(scope, receive, send)
             return
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         reads = operation.reads_body or operation.is_idempotent(method)
@@ -126,6 +128,13 @@ class Gate(ASGIMiddleware):
         if operation.access is Access.OWNER:
             return principal
         return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
+
+
+async def _say_methods(scope: Any, receive: Receive, send: Send) -> None:
+    """OPTIONS. The framework's own handler knows only the first of the handlers registered for a path."""
+    methods = scope["litestar_app"].route_handler_method_map[scope["path_template"]]
+    answer = ASGIResponse(status_code=HTTP_204_NO_CONTENT, headers={"Allow": ", ".join(sorted(methods))})
+    await answer(scope, receive, send)
 
 
 def passed(scope: Any) -> Passed:

@@ -7,12 +7,12 @@ were taken in and probes that passed are many and say nothing, so they are only 
 from time import perf_counter
 from typing import Any, Final
 
-import structlog
 from litestar.types import ASGIApp, Receive, Send
 
 from api.envelope import request_id
 from api.gate import PRINCIPAL
 from api.metrics import INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, outcome_of
+from api.request_log import RequestLog
 from features.principal import Principal
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
@@ -22,14 +22,12 @@ _REPLAYED: Final = (b"idempotent-replayed", b"true")
 _UNANSWERED: Final = 500  # uvicorn's own answer for an application that gave none
 _FIRST_REFUSAL: Final = 300
 
-log = structlog.get_logger("api.observe")
-
 
 class Observed:
     """Stands outside the application, so that nothing it answers is missed."""
 
-    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics, log: RequestLog) -> None:
+        self._app, self._metrics, self._log = app, metrics, log
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,8 +56,7 @@ class Observed:
         self._metrics.count(Kind(route, method, status, tenant, outcome), seconds)
         if status < _FIRST_REFUSAL and route in _QUIET:
             return
-        log.info(
-            "request",
+        self._log.add(
             request_id=request_id(scope),
             method=method,
             route=route,

@@ -13,7 +13,9 @@ import msgspec
 from litestar import Litestar
 from litestar.routes import HTTPRoute
 
+from api.auth import OPERATOR_NAME
 from api.envelope import INTERFACE_VERSION, ErrorEnvelope
+from api.fields import MOMENT
 from api.gate import TENANT
 from api.idempotency import REPLAYED
 from api.operation import JSON, OPT, PROVEN, Access, Operation
@@ -28,7 +30,7 @@ _TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
 _SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.PUBLIC: [],
     Access.SIGNATURE: [{"bankSignature": []}],
-    Access.BEARER: [{"operatorToken": [], "operatorName": []}, {"apiKey": []}, {"apiKey": [], "operatorName": []}],
+    Access.BEARER: [{"operatorToken": [], "operatorName": []}, {"apiKey": []}],
     Access.OPERATOR: [{"operatorToken": [], "operatorName": []}],
     Access.OWNER: [{"operatorToken": []}],
     Access.ADMIN: [],
@@ -58,6 +60,8 @@ _USUAL_HEADERS: Final = {
     "X-Request-Id": {"description": "The request's id, the caller's own when it was well formed."},
     "Score-Version": {"description": f"The interface version, {INTERFACE_VERSION}."},
 }
+_MOMENT: Final = {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+"""A moment's pattern admits a 31st of February, which is refused by its value; the formats say so."""
 _RETRY_AFTER: Final = {"Retry-After": {"description": "After how many seconds to try again."}}
 _HEADERS_OF: Final = {
     401: {"WWW-Authenticate": {"description": "Bearer"}},
@@ -70,6 +74,14 @@ _RATE_HEADERS: Final = {
     "RateLimit": {"description": "How many of them are left (r), and the seconds until there are more (t)."},
 }
 _REPLAYED_HEADER: Final = {REPLAYED: {"description": "true when an Idempotency-Key's stored answer was given again."}}
+_OPERATOR: Final = {
+    "name": "X-Operator",
+    "in": "header",
+    "required": False,
+    "description": "Who is acting. Required with an operator token. With an API key it may be left out, and the key "
+    "itself is on the record.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": OPERATOR_NAME},
+}
 _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -145,7 +157,11 @@ def _schemas_of(operations: list[Operation]) -> _Schemas:
         types += [shape.struct for shape in (operation.body, operation.query) if shape is not None]
     known = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(known, ref_template=_REFS)
-    return _Schemas(dict(zip(known, schemas, strict=True)), components)
+    found = _Schemas(dict(zip(known, schemas, strict=True)), components)
+    for operation in operations:
+        if operation.body is not None:
+            components[_name_of(operation.body, found)] |= operation.body.rules_schema
+    return found
 
 
 def _described(path: str, method: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
@@ -174,6 +190,8 @@ def _described(path: str, method: str, operation: Operation, schemas: _Schemas) 
 def _parameters(path: str, method: str, operation: Operation, schemas: _Schemas) -> Iterator[dict[str, Any]]:
     for name in _PATH_PARAMETER.findall(path):
         yield {"name": name, "in": "path", "required": True, "schema": _TEXT_PARAMETER}
+    if operation.access in {Access.BEARER, Access.OPERATOR}:
+        yield _OPERATOR
     if operation.is_idempotent(method):
         yield _IDEMPOTENCY_KEY
     if operation.access in PROVEN:
@@ -181,11 +199,16 @@ def _parameters(path: str, method: str, operation: Operation, schemas: _Schemas)
     if operation.query is not None:
         for name, schema in schemas.components[_name_of(operation.query, schemas)]["properties"].items():
             inline = {key: value for key, value in schema.items() if key != "default"}
+            inline = _MOMENT if MOMENT in _patterns_of(schema) else inline
             yield {"name": name, "in": "query", "required": False, "schema": inline}
 
 
+def _patterns_of(schema: dict[str, Any]) -> set[str]:
+    return {branch["pattern"] for branch in schema.get("anyOf", [schema]) if "pattern" in branch}
+
+
 def _name_of(shape: Shape[Any], schemas: _Schemas) -> str:
-    """The component that describes a query: its parameters are shown, itself is not."""
+    """The component that describes a shape. Of a query the parameters are shown, itself is not."""
     reference: str = schemas.of_type[shape.struct]["$ref"]
     return reference.rsplit("/", 1)[-1]
 

@@ -27,6 +27,9 @@ _DIGITS: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _FAILING_AT: Final = re.compile(r"at `\$\.?(.*)`$")
 
 
+NO_RULES_SCHEMA: Final[Mapping[str, Any]] = {}
+
+
 def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
     return ()
 
@@ -34,8 +37,12 @@ def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
 class Shape(Generic[S]):
     """One closed Struct, with all that is needed to read it and to say what is wrong with what is not it."""
 
-    def __init__(self, struct: type[S], *, rules: Rules = no_rules) -> None:
+    def __init__(
+        self, struct: type[S], *, rules: Rules = no_rules, rules_schema: Mapping[str, Any] = NO_RULES_SCHEMA
+    ) -> None:
+        """``rules_schema`` says in JSON Schema what the rules say, for the OpenAPI document."""
         self.struct = struct
+        self.rules_schema = rules_schema
         self._rules = rules
         self._decoder = msgspec.json.Decoder(struct)
         schema = msgspec.json.schema(struct)

@@ -12,7 +12,7 @@ from api.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
 from api.gate import body_of, effect_id_of, passed, principal_of
 from api.metrics import Outcome, note
 from api.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
-from api.preflight.schemas import PreflightDetail, PreflightRequest, names_one_program
+from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, names_one_program
 from api.preflight.service import PreflightDetails, PreflightService
 from api.shapes import Shape
 from features.preflight import Preflight
@@ -28,7 +28,7 @@ _SUBMIT: Final = Operation(
     scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
     answers={201: Preflight, 200: Preflight, 404: None},
-    body=Shape(PreflightRequest, rules=names_one_program),
+    body=Shape(PreflightRequest, rules=names_one_program, rules_schema=NAMES_ONE_PROGRAM),
     body_limit=PREFLIGHT_BODY_LIMIT,
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -65,6 +65,12 @@ def names_one_program(plain: Mapping[str, Any]) -> Iterable[Failure]:
         yield Failure("programId", "is required, unless programSlug is given")
     elif len(named) > 1:
         yield Failure("programSlug", "must not be given together with programId")
+
+
+NAMES_ONE_PROGRAM: Final = {
+    "oneOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in ("programId", "programSlug")]
+}
+"""``names_one_program`` in JSON Schema: neither two names nor two nulls."""
 
 
 def proposed(asked: TransferRequest) -> ProposedTransfer:

@@ -8,36 +8,31 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-import structlog
 from prometheus_client import CollectorRegistry, generate_latest
 
 from api.gate import PRINCIPAL
 from api.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
 from api.observe import Observed
+from api.request_log import FLUSH_AFTER_S, RequestLog
+from tests.support.clock import FrozenClock
 
 HEADERS: Final = [(b"content-type", b"application/json")]
 
 
-class Lines:
-    """What the log was told, in place of standard error."""
-
-    def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
-
-    def __call__(self, _: Any, __: str, event: Any) -> Any:
-        self.told.append(dict(event))
-        raise structlog.DropEvent
+TOLD: Final[list[dict[str, Any]]] = []
+"""What the log was told, in place of standard error."""
 
 
 @pytest.fixture
 def lines() -> Iterator[list[dict[str, Any]]]:
-    kept = structlog.get_config()
-    lines = Lines()
-    structlog.configure(processors=[lines], cache_logger_on_first_use=False)
-    try:
-        yield lines.told
-    finally:
-        structlog.configure(**kept)
+    TOLD.clear()
+    yield TOLD
+    TOLD.clear()
+
+
+def tell(text: str) -> None:
+    assert text.endswith("\n")
+    TOLD.extend(json.loads(line) for line in text.splitlines())
 
 
 class Observing:
@@ -46,6 +41,7 @@ class Observing:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.metrics = RequestMetrics(self.registry)
+        self.log = RequestLog(FrozenClock(), tell)
 
     def ask(
         self,
@@ -70,7 +66,8 @@ class Observing:
 
         scope = {"type": "http", "method": method, "path": "/a/path", "query_string": b"q=1", "headers": []}
         with suppress(OverflowError):
-            asyncio.run(Observed(app, self.metrics)(scope, _nothing, _nothing))
+            asyncio.run(Observed(app, self.metrics, self.log)(scope, _nothing, _nothing))
+        self.log.flush()
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"clearhold_{name}", labels)
@@ -89,6 +86,7 @@ def test_given_an_answer_then_it_is_counted_and_told_by_its_template(lines: list
     assert observing.value("http_requests_total", **kind) == 1
     assert observing.value("http_request_duration_seconds_count", **kind) == 1
     (line,) = lines
+    assert (line.pop("level"), line.pop("timestamp")) == ("info", "2026-03-02T15:00:00.000Z")
     assert line.pop("request_id")
     assert line.pop("ms") >= 0
     assert line == {
@@ -158,7 +156,6 @@ def test_given_a_bank_event_then_it_is_counted_by_what_became_of_it(
     assert len(lines) == (status != 200)
 
 
-@pytest.mark.usefixtures("lines")
 def test_given_answers_that_say_more_than_their_status_then_each_has_its_counter() -> None:
     observing = Observing()
 
@@ -187,3 +184,20 @@ def test_given_more_tenants_than_are_kept_apart_then_the_rest_is_counted_togethe
     labels = {"route": "/api/programs", "method": "GET", "status": "200", "tenant": OTHER}
     assert registry.get_sample_value("clearhold_http_requests_total", labels) == 50
     assert generate_latest(registry).count(b"clearhold_http_requests_total{") == KINDS_LIMIT + 1
+
+
+def test_given_requests_in_one_moment_when_it_is_over_then_their_lines_are_written_at_once() -> None:
+    written: list[str] = []
+    log = RequestLog(FrozenClock(), written.append)
+    about = {"method": "GET", "route": "/r", "status": 200, "ms": 1.5, "tenant": "t", "principal": None}
+
+    async def some_requests() -> None:
+        for number in range(3):
+            log.add(request_id=f"id-{number}\n", principal_id=None, **about)
+        assert written == []
+        await asyncio.sleep(2 * FLUSH_AFTER_S)
+
+    asyncio.run(some_requests())
+
+    (text,) = written
+    assert [json.loads(line)["request_id"] for line in text.splitlines()] == ["id-0\n", "id-1\n", "id-2\n"]
