@@ -60,7 +60,11 @@ _USUAL_HEADERS: Final = {
     "X-Request-Id": {"description": "The request's id, the caller's own when it was well formed."},
     "Score-Version": {"description": f"The interface version, {INTERFACE_VERSION}."},
 }
-_MOMENT: Final = {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+_MOMENT: Final = {
+    "type": "string",
+    "description": "A date-time with an offset, or a date.",
+    "anyOf": [{"format": "date-time"}, {"format": "date"}],
+}
 """A moment's pattern admits a 31st of February, which is refused by its value; the formats say so."""
 _RETRY_AFTER: Final = {"Retry-After": {"description": "After how many seconds to try again."}}
 _HEADERS_OF: Final = {
