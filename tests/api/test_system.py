@@ -94,6 +94,13 @@ def test_given_options_when_sent_then_the_headers_are_there(api: RunningApp, pat
     assert "GET" in answer.headers["allow"]
 
 
+def test_given_a_path_with_two_methods_when_asked_for_its_options_then_allow_lists_both(api: RunningApp) -> None:
+    answer = api.client.options("/api/keys")
+
+    assert answer.headers["allow"] == "GET, OPTIONS, POST"
+    assert_stamped(answer)
+
+
 def test_given_every_documented_operation_when_called_by_nobody_then_it_is_refused_unless_public(
     api: RunningApp,
 ) -> None:
