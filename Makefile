@@ -1,6 +1,6 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format openapi bench lock clean
+.PHONY: help setup demo test fuzz check format openapi bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -11,6 +11,7 @@ help:
 	@echo "make setup   .venv with the pinned dependencies"
 	@echo "make demo    the service and a simulated bank, on http://127.0.0.1:8080"
 	@echo "make test    the tests"
+	@echo "make fuzz    a long search for what the service and its OpenAPI document disagree on, from a fresh seed"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make openapi docs/openapi.json again after a change of a route"
 	@echo "make bench   the benchmarks"
@@ -42,6 +43,9 @@ demo: setup
 
 test: setup
 	$(PY) -m pytest
+
+fuzz: setup
+	$(PY) -m tests.support.fuzz
 
 check: setup
 	$(PY) -m ruff format --check $(CODE)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,9 +32,12 @@ def free_port() -> int:
 class RunningService:
     """Starts on entering; whoever kills it starts it again."""
 
-    def __init__(self, data: Path, *options: str, command: str = COMMAND) -> None:
+    def __init__(
+        self, data: Path, *options: str, command: str = COMMAND, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.data, self.port = data, free_port()
         self._options, self._command = options, command
+        self._environment = {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN} | dict(environment or {})
         self.said = ""
         self._log = data.parent / "service.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -54,7 +58,7 @@ class RunningService:
                 [sys.executable, "-c", self._command, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=os.environ | {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN},
+                env=os.environ | self._environment,
             )
         assert self._process.stdout is not None
         if not self._process.stdout.readline().startswith(b"ready "):

@@ -1,0 +1,130 @@
+"""Schemathesis against a running service, as every kind of caller: the service and its OpenAPI document have to agree.
+
+``python -m tests.support.fuzz [SEED]`` searches at length, from a fresh seed unless one is given.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from tests.support.bank_events import an_ach_transfer, an_event
+from tests.support.running_service import RunningService, wait_until_committed
+
+LONG_EXAMPLES: Final = 500
+WITHIN_S: Final = 3_600.0
+WITHOUT_LIMITS: Final = {"CLEARHOLD_RATE_LIMITS": "preflight=1000000,write=1000000,read=1000000"}
+TRANSFERS: Final = 4
+CONFIGURATION: Final = """
+# Whether a key's program is of the key's mode is in the program, not in the request: 400 by rule of createKey.
+[[operations]]
+include-operation-id = "createKey"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
+# A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
+[[operations]]
+include-operation-id = "listTransfers"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+"""
+
+
+class CallerKind(StrEnum):
+    OPERATOR = "operator"
+    LIVE_KEY = "live"
+    TEST_KEY = "test"
+
+
+class Findings(NamedTuple):
+    """Whether there were any, and what Schemathesis reports."""
+
+    found: bool
+    report: str
+
+
+class Target:
+    """A service with something to find in it: two programs with transfers and a pre-flight each."""
+
+    def __init__(self, service: RunningService) -> None:
+        self._service = service
+        self._tenant = service.admin("/api/admin/tenants", {"name": "First Bank", "slug": "first-bank"})
+        for source in ("bank", "simulated"):
+            self._fill(source)
+
+    def headers_of(self, caller: CallerKind) -> dict[str, str]:
+        """What proves a caller of this kind; a key is a new one, which nothing has revoked yet."""
+        operator = {"Authorization": f"Bearer {self._tenant['operatorToken']}", "X-Operator": "ann"}
+        if caller is CallerKind.OPERATOR:
+            return operator
+        key = self._post("/api/keys", operator, {"name": caller, "mode": caller})
+        return {"Authorization": f"Bearer {key['secret']}"}
+
+    def _fill(self, source: str) -> None:
+        operator = self.headers_of(CallerKind.OPERATOR)
+        asked = {"tenantId": self._tenant["id"], "slug": f"of-{source}", "name": "Payroll", "source": source}
+        program = self._service.admin("/api/admin/programs", asked)
+        names = [f"acht_{source}_{number}" for number in range(TRANSFERS)]
+        for name in names:
+            event = an_event(
+                "ach.outgoing_transfer.initiated", an_ach_transfer(id=name), event_id=f"evnt_{source}_{name}"
+            )
+            signature = hmac.new(program["ingestSecret"].encode(), event, hashlib.sha256).hexdigest()
+            headers = {"Bank-Signature": signature, "Content-Type": "application/json"}
+            self._service.ask("POST", f"/api/ingest/bank/{program['id']}", headers, event)
+        transfer = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "12500"}
+        self._post("/api/preflight", operator, {"programId": program["id"], "transfer": transfer})
+        wait_until_committed(self._service, self._tenant["operatorToken"], names[-1])
+
+    def _post(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> dict[str, Any]:
+        sent = headers | {"Content-Type": "application/json"}
+        return self._service.ask("POST", path, sent, msgspec.json.encode(body), expect=201)
+
+
+@contextlib.contextmanager
+def running_target(folder: Path) -> Iterator[tuple[RunningService, Target]]:
+    with RunningService(folder / "data", "--metrics-port", "0", environment=WITHOUT_LIMITS) as service:
+        yield service, Target(service)
+
+
+def fuzz(service: RunningService, headers: dict[str, str], folder: Path, *, examples: int, seed: int) -> Findings:
+    """All phases and all checks as one caller. Whatever Schemathesis writes, it writes to the folder."""
+    configuration = folder / "schemathesis.toml"
+    configuration.write_text(CONFIGURATION)
+    arguments = [f"--config-file={configuration}", "run", f"http://127.0.0.1:{service.port}/openapi.json"]
+    for name, value in headers.items():
+        arguments += ["--header", f"{name}: {value}"]
+    arguments += ["--checks=all", "--phases=examples,coverage,fuzzing,stateful", "--no-color"]
+    arguments += [f"--max-examples={examples}", f"--seed={seed}", "--generation-database=none"]
+    ended = subprocess.run(
+        [Path(sys.executable).with_name("schemathesis"), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+    return Findings(found=ended.returncode != 0, report=ended.stdout + ended.stderr)
+
+
+def main() -> None:
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else secrets.randbelow(2**32)
+    print(f"Seed {seed}; the same again with: {sys.executable} -m tests.support.fuzz {seed}", flush=True)
+    with tempfile.TemporaryDirectory() as name, running_target(Path(name)) as (service, target):
+        outcomes = []
+        for caller in CallerKind:
+            findings = fuzz(service, target.headers_of(caller), Path(name), examples=LONG_EXAMPLES, seed=seed)
+            print(f"As {caller.name}:\n{findings.report}", flush=True)
+            outcomes.append(findings.found)
+    sys.exit(any(outcomes))
+
+
+if __name__ == "__main__":
+    main()
