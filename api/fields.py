@@ -21,6 +21,7 @@ KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
 ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
 BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
+NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 
@@ -32,13 +33,14 @@ WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
     KEY: "must be printable ASCII characters",
     ALPHANUMERIC: "must be letters and digits",
     ROUTING: "must be letters, digits, spaces and hyphens",
+    NO_NUL: "must not have NUL characters",
     BANK_ID: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date",
     CURSOR: "must be a cursor that this service has given out",
 }
 
-Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT)]
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=NO_NUL)]
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_NUL)]
 Slug = Annotated[str, Meta(pattern=SLUG)]
 CentsText = Annotated[str, Meta(pattern=CENTS)]
 CurrencyCode = Annotated[str, Meta(pattern=CURRENCY)]

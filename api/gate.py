@@ -98,7 +98,7 @@ class Gate(ASGIMiddleware):
             await self._idempotency.answer(allowed.asked, operation, scope, receive, send, next_app)
 
     def _checked(self, scope: Any, operation: Operation, raw: bytes) -> Passed:
-        pairs = query_pairs(scope)
+        pairs, unread = _pairs_of(scope)
         principal = None
         key = None
         writes = operation.is_idempotent(scope["method"])
@@ -112,6 +112,8 @@ class Gate(ASGIMiddleware):
         plain: dict[str, Any] = {}
         if shape is not None:
             check_media_type(scope, raw, required=required)
+        if unread is not None:
+            raise unread
         query = _query_of(operation, pairs)
         if shape is not None and (raw or required):
             body, plain = shape.decode(raw)
@@ -204,9 +206,18 @@ def query_pairs(scope: Any) -> list[tuple[str, str]]:
     if not raw:
         return []
     try:
-        return parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
+        text = raw.decode("utf-8", "replace")
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError:
         raise InvalidRequestError(f"At most {MAX_QUERY_PARAMETERS} query parameters are read.") from None
+
+
+def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | None]:
+    """The parameters, or why they are not read, which is a matter of validation and has to wait for its turn."""
+    try:
+        return query_pairs(scope), None
+    except InvalidRequestError as error:
+        return [], error
 
 
 def check_version(scope: Any) -> None:

@@ -1,7 +1,7 @@
 """Idempotency-Key: what a repeated request is answered.
 
 claim ─▶ effect ─▶ answer stored ─▶ answer sent. A 2xx is stored and replayed byte for byte; a 4xx had no effect and
-gives the key back; after a 5xx nobody knows, and the claim stays until its lease ends. The effect carries an id that
+gives the key back; after a 5xx nobody knows, and only the same request may take the key up again. The effect carries an id that
 follows from the claim, so that a request whose answer was lost finds its effect again instead of acting twice.
 
 Errors  InvalidRequestError for a key that is not well formed; ConflictError for a key of another request, InFlightError
@@ -107,25 +107,34 @@ class Idempotency:
 
         try:
             await next_app(scope, receive, hold)
+            await self._settle(claimed, scope, _answer_in(held, operation))
         except Exception as error:
-            status, _ = status_and_sentence(error)
-            await self._settle(claimed, operation, scope, status, b"")
+            await self._settle(claimed, scope, StoredAnswer(status=status_and_sentence(error)[0], body=b""))
             raise
-        status = next(message["status"] for message in held if message["type"] == "http.response.start")
-        body = b"".join(message["body"] for message in held if message["type"] == "http.response.body")
-        await self._settle(claimed, operation, scope, status, body)
+        finally:
+            self._claims.let_go(claimed)
         for message in held:
             await send(message)
 
-    async def _settle(self, claimed: Claimed, operation: Operation, scope: Any, status: int, body: bytes) -> None:
+    async def _settle(self, claimed: Claimed, scope: Any, answer: StoredAnswer) -> None:
         try:
-            if status in _OK:
-                kept = _without(body, operation.shown_once)
-                await self._claims.finish(claimed, StoredAnswer(status=status, body=kept))
-            elif status in _NO_EFFECT:
+            if answer.status in _OK:
+                await self._claims.finish(claimed, answer)
+            elif answer.status in _NO_EFFECT:
                 await self._claims.release(claimed)
-        except UnavailableError as error:  # The effect stands: a repeat waits for the lease, and finds it by its id.
+        except UnavailableError as error:  # The effect stands, and a repeat finds it by its id.
             log.warning("idempotent_answer_not_stored", request_id=request_id(scope), reason=str(error))
+
+
+def _answer_in(held: list[Message], operation: Operation) -> StoredAnswer:
+    """What a repeat may be shown of the answer."""
+    start = next(message for message in held if message["type"] == "http.response.start")
+    body = b"".join(message["body"] for message in held if message["type"] == "http.response.body")
+    status: int = start["status"]
+    names = {name.lower().encode() for name in operation.headers}
+    headers = tuple((name, value) for name, value in start["headers"] if name.lower() in names)
+    kept = _without(body, operation.shown_once) if status in _OK else b""
+    return StoredAnswer(status=status, body=kept, headers=headers)
 
 
 async def _replay(answer: StoredAnswer, send: Send) -> None:
@@ -133,6 +142,7 @@ async def _replay(answer: StoredAnswer, send: Send) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(answer.body)),
         (REPLAYED.lower().encode(), b"true"),
+        *answer.headers,
     ]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})

@@ -120,7 +120,8 @@ class RequestMetrics:
         labels = (kind.route, kind.method, str(kind.status), kind.tenant)
         counters = [self._requests.labels(*labels), *self._further(kind)]
         observed = [self._seconds.labels(*labels)]
-        if kind.route == PREFLIGHT and kind.method == "POST" and kind.status == 201:  # noqa: PLR2004 - recorded anew
+        recorded = kind.status == 201 and kind.outcome is not Outcome.REPLAYED  # noqa: PLR2004 - Created
+        if kind.route == PREFLIGHT and kind.method == "POST" and recorded:
             observed.append(self._preflight_seconds.labels(kind.tenant))
         series = _Series(tuple(each.inc for each in counters), tuple(each.observe for each in observed))
         self._kinds[kind] = series

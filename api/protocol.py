@@ -76,9 +76,9 @@ class Protocol(HttpToolsProtocol):
         self._stop_head_timer()
         if self.parser.should_upgrade():
             self._check_upgrade()
+        super().on_headers_complete()  # It raises for a target without a path: that request is never begun.
         self._in_body = True
         self._unanswered += 1
-        super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._in_body = False

@@ -54,18 +54,23 @@ class Effect(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new operator token; the one before it holds until ``others_until`` (microseconds), older ones no more."""
+    """A new operator token; the one it replaces holds until ``others_until`` (microseconds), older ones no more.
+
+    It names the one it replaces: an entry that was never confirmed may stand between the two.
+    """
 
     operator_token_sha256: str
+    replaced_sha256: str
     others_until: int
     effect_id: str | None = None
 
 
 class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new ingest secret; the one before it holds until ``others_until`` (microseconds), older ones no more."""
+    """A new ingest secret; the one it replaces holds until ``others_until`` (microseconds), older ones no more."""
 
     program_id: str
     sealed_ingest_secret: str
+    sealed_replaced: str
     others_until: int
     effect_id: str | None = None
 

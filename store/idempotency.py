@@ -1,8 +1,8 @@
 """Idempotency claims in Redis: who acts for a key, and what was answered.
 
-A claim is made before the effect and carries a lease. An answer that is stored under it is sealed, because answers may
-show secrets. A claim that another process left behind is taken over at once: a data directory has one process at a
-time, so its maker is gone.
+A claim is made before the effect and carries a lease; it is held until its request has ended. An answer that is stored
+under it is sealed, because answers may show secrets. A claim that nobody holds any more, because its process is gone or
+its request failed, is taken over at once: a data directory has one process at a time, which knows what it holds.
 
 Errors  ``UnavailableError`` when Redis does not answer: without a claim nothing may be done
 """
@@ -33,15 +33,20 @@ return 1
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """``headers`` are those of the operation's own, beside the usual ones."""
+
     status: int
     body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class _Claim(msgspec.Struct, frozen=True, array_like=True):
     fingerprint: str
     process: str
+    number: int = 0  # of the claims of its process
     status: int = 0  # 0 while in flight
     sealed: str = ""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,41 +69,60 @@ Outcome = Claimed | StoredAnswer | OtherRequest | InFlight
 
 
 class IdempotencyClaims:
-    """``process`` is an id of this run of the service."""
+    """``process`` is an id of this run of the service. Belongs to the API's event loop."""
 
     def __init__(self, client: redis.asyncio.Redis, *, box: SecretBox, process: str) -> None:
         self._client, self._box, self._process = client, box, process
+        self._number = 0
+        self._held: set[bytes] = set()
 
     async def claim(self, scope: str, fingerprint: str) -> Outcome:
         """Claim the key of this scope, or tell what became of the request that claimed it before."""
-        key = _KEY.format(scope=scope)
-        ours = msgspec.msgpack.encode(_Claim(fingerprint, self._process))
+        self._number += 1
+        ours = msgspec.msgpack.encode(_Claim(fingerprint, self._process, self._number))
         claimed = Claimed(scope=scope, fingerprint=fingerprint, value=ours)
+        self._held.add(ours)
+        outcome: Outcome | None = None
         try:
             async with asyncio.timeout(WITHIN_S):
-                while True:
-                    if await self._client.set(key, ours, nx=True, px=LEASE_MS):
-                        return claimed
-                    found = await self._client.get(key)
-                    if found is None:
-                        continue  # It ended in between.
-                    assert isinstance(found, bytes), "this client decodes nothing"
-                    earlier = msgspec.msgpack.decode(found, type=_Claim)
-                    if earlier.fingerprint != fingerprint:
-                        return OtherRequest()
-                    if earlier.status:
-                        return StoredAnswer(status=earlier.status, body=self._box.open(earlier.sealed).encode())
-                    if earlier.process == self._process:
-                        return InFlight()
-                    if await self._replace(key, found, ours, LEASE_MS):
-                        return claimed
+                while outcome is None:
+                    outcome = await self._tried(claimed)
+                return outcome
         except (RedisError, OSError) as error:  # TimeoutError is an OSError
             raise UnavailableError(_UNAVAILABLE) from error
+        finally:
+            if outcome is not claimed:
+                self.let_go(claimed)
+
+    async def _tried(self, claimed: Claimed) -> Outcome | None:
+        """None when the key changed hands in between."""
+        key = _KEY.format(scope=claimed.scope)
+        if await self._client.set(key, claimed.value, nx=True, px=LEASE_MS):
+            return claimed
+        found = await self._client.get(key)
+        if found is None:
+            return None
+        assert isinstance(found, bytes), "this client decodes nothing"
+        earlier = msgspec.msgpack.decode(found, type=_Claim)
+        if earlier.fingerprint != claimed.fingerprint:
+            return OtherRequest()
+        if earlier.status:
+            body = self._box.open(earlier.sealed).encode()
+            return StoredAnswer(status=earlier.status, body=body, headers=earlier.headers)
+        if found in self._held:
+            return InFlight()
+        return claimed if await self._replace(key, found, claimed.value, LEASE_MS) else None
+
+    def let_go(self, claimed: Claimed) -> None:
+        """The request has ended, however it did: if its claim is still there, a repeat takes it over."""
+        self._held.discard(claimed.value)
 
     async def finish(self, claimed: Claimed, answer: StoredAnswer) -> bool:
         """Keep the answer. False when another request holds the key by now."""
         sealed = self._box.seal(answer.body.decode())
-        kept = msgspec.msgpack.encode(_Claim(claimed.fingerprint, self._process, answer.status, sealed))
+        kept = msgspec.msgpack.encode(
+            _Claim(claimed.fingerprint, self._process, 0, answer.status, sealed, answer.headers)
+        )
         return await self._settle(claimed, kept)
 
     async def release(self, claimed: Claimed) -> bool:

@@ -43,9 +43,11 @@ class KeyUsage:
             return
         try:
             await client.hset(LAST_USED, mapping={key_id: self._last_used[key_id] for key_id in noted})
+            noted = set()
         except (RedisError, OSError) as error:
-            self._unwritten |= noted  # The next flush tries again.
             log.warning("key_usage_not_written", keys=len(noted), reason=type(error).__name__)
+        finally:
+            self._unwritten |= noted  # The next flush tries again, also after a cancellation.
 
     async def flush_regularly(self, client: redis.asyncio.Redis) -> None:
         """Until it is cancelled."""

@@ -102,6 +102,7 @@ class Registry(Tenancy):
         self, tenant_id: str, *, overlap_hours: int, effect_id: str | None = None
     ) -> str | None:
         """A new operator token; the present one holds for the overlap."""
+        tenant_id = tenant_id.lower()
         async with self._writing:
             if not self.has_tenant(tenant_id):
                 raise NotFoundError(_UNKNOWN_TENANT)
@@ -109,7 +110,12 @@ class Registry(Tenancy):
                 return None
             token = new_token(OPERATOR_TOKEN_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
-            entry = TokenEntry(operator_token_sha256=token_digest(token), others_until=until, effect_id=effect_id)
+            entry = TokenEntry(
+                operator_token_sha256=token_digest(token),
+                replaced_sha256=self._tokens[tenant_id][0].value,
+                others_until=until,
+                effect_id=effect_id,
+            )
             await self._write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
             return token
 
@@ -123,9 +129,12 @@ class Registry(Tenancy):
                 return None
             secret = new_token(INGEST_SECRET_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
-            sealed = self._box.seal(secret)
             entry = SecretEntry(
-                program_id=program.id, sealed_ingest_secret=sealed, others_until=until, effect_id=effect_id
+                program_id=program.id,
+                sealed_ingest_secret=self._box.seal(secret),
+                sealed_replaced=self._box.seal(self._targets[program.id].secrets[0].value),
+                others_until=until,
+                effect_id=effect_id,
             )
             await self._write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
             return secret

@@ -64,12 +64,12 @@ class Tenancy:
             self._put_program(program, self._targets[program.id].secrets)
         elif kind == ControlKind.OPERATOR_TOKEN:
             token = msgspec.json.decode(body, type=TokenEntry)
-            before = self._tokens[tenant_id][0].value
-            self._put_tokens(tenant_id, Held(token.operator_token_sha256), Held(before, token.others_until))
+            replaced = Held(token.replaced_sha256, token.others_until)
+            self._put_tokens(tenant_id, Held(token.operator_token_sha256), replaced)
         elif kind == ControlKind.INGEST_SECRET:
             secret = msgspec.json.decode(body, type=SecretEntry)
             opened = Held(self._box.open(secret.sealed_ingest_secret))
-            replaced = Held(self._targets[secret.program_id].secrets[0].value, secret.others_until)
+            replaced = Held(self._box.open(secret.sealed_replaced), secret.others_until)
             self._put_program(self._programs[secret.program_id], (opened, replaced))
         elif kind == ControlKind.API_KEY:
             self.keys.add(tenant_id, msgspec.json.decode(body, type=ApiKeyEntry))

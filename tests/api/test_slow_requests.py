@@ -249,6 +249,25 @@ def test_given_pipelined_requests_when_the_body_of_the_last_is_malformed_then_it
     assert tenants(api) == []
 
 
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_given_a_target_without_a_path_when_sent_then_it_alone_is_refused_and_the_connection_ends(
+    client: RawClient, before: int
+) -> None:
+    client.send(GET * before + b"GET http://a HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    assert [client.answer().status for _ in range(before + 1)] == [200] * before + [400]
+    assert client.is_hung_up_on()
+
+
+def test_given_an_answered_request_when_the_next_target_has_no_path_then_400_and_the_end(client: RawClient) -> None:
+    client.send(GET)
+    first = client.answer()
+    client.send(b"GET http://a HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    assert (first.status, client.answer().status) == (200, 400)
+    assert client.is_hung_up_on()
+
+
 def test_given_a_body_nobody_wants_when_it_keeps_coming_then_the_service_hangs_up(client: RawClient) -> None:
     client.send(create_tenant_head(length=10**9).replace(ADMIN_TOKEN.encode(), b"forged"), b"x")
 

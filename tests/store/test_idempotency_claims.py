@@ -104,6 +104,30 @@ async def test_given_a_lease_that_ended_when_the_request_finishes_then_its_answe
     assert await claims.claim("scope", "asked") == ANSWER
 
 
+async def test_given_a_request_that_failed_when_repeated_then_the_same_one_takes_its_claim_up(
+    client: redis.asyncio.Redis,
+) -> None:
+    claims = claims_of(client, "one")
+    failed = await claimed(claims)
+
+    claims.let_go(failed)
+
+    assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
+    again = await claimed(claims)
+    assert isinstance(await claims.claim("scope", "asked"), InFlight)
+    assert not await claims.release(failed)
+    assert await claims.release(again)
+
+
+async def test_given_headers_of_the_answer_when_repeated_then_they_are_there(client: redis.asyncio.Redis) -> None:
+    claims = claims_of(client, "one")
+    warned = StoredAnswer(status=200, body=b"{}", headers=((b"idempotent-mismatch", b"true"),))
+
+    await claims.finish(await claimed(claims), warned)
+
+    assert await claims.claim("scope", "asked") == warned
+
+
 async def test_given_no_redis_when_claimed_then_unavailable() -> None:
     away = connect_async("/nowhere/redis.sock")
     with pytest.raises(UnavailableError, match="nothing was done"):

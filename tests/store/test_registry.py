@@ -214,3 +214,32 @@ async def test_given_two_rotations_when_the_first_overlap_still_runs_then_at_mos
 
     assert held_now == [False, True, True]
     assert held_later == [False, False, True]
+
+
+async def test_given_a_rotation_whose_answer_was_lost_when_repeated_then_the_promised_overlap_survives_a_replay(
+    store: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append_control = store.appender.append_control
+
+    async def answer_lost(*entry: Any, **more: Any) -> int:
+        await append_control(*entry, **more)
+        raise UnavailableError("The answer got lost.")
+
+    tenant, first = await store.registry.create_tenant(slug="first", name="First")
+    program, _ = await store.registry.create_program(tenant.id, slug="pay", name="Pay")
+    with monkeypatch.context() as broken:
+        broken.setattr(store.appender, "append_control", answer_lost)
+        with pytest.raises(UnavailableError):
+            await store.registry.rotate_operator_token(tenant.id, overlap_hours=2, effect_id="once")
+        with pytest.raises(UnavailableError):
+            await store.registry.rotate_ingest_secret(program.id, overlap_hours=2, effect_id="twice")
+    second = await store.registry.rotate_operator_token(tenant.id, overlap_hours=2, effect_id="once")
+    await store.registry.rotate_ingest_secret(program.id, overlap_hours=2, effect_id="twice")
+    assert first is not None
+    assert second is not None
+
+    replayed = store.replayed()
+
+    assert view_of(replayed) == view_of(store.registry)
+    assert replayed.tenant_of_token(first, at=store.clock.now()) == tenant
+    assert replayed.tenant_of_token(second, at=store.clock.now()) == tenant
