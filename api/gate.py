@@ -173,10 +173,9 @@ async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
 
     A body of which no part comes for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``, is refused as well.
     """
-    refused = BodyTooLargeError(f"The request body must have at most {limit} bytes.")
     declared = header_values(scope, b"content-length")
     if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
-        raise refused
+        raise _too_large(limit)
     parts: list[bytes] = []
     size = 0
     more = True
@@ -191,13 +190,18 @@ async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
                 part: bytes = message.get("body", b"")
                 size += len(part)
                 if size > limit:
-                    raise refused
+                    raise _too_large(limit)
                 parts.append(part)
                 more = message.get("more_body", False)
-                waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
+                if more:
+                    waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
     except TimeoutError:
         raise SlowBodyError(TOO_SLOW) from None
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(limit: int) -> BodyTooLargeError:
+    return BodyTooLargeError(f"The request body must have at most {limit} bytes.")
 
 
 def query_pairs(scope: Any) -> list[tuple[str, str]]:

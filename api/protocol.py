@@ -6,6 +6,7 @@ Limits  a head has ``HEAD_LIMIT`` bytes, and what arrived with them, and ``head_
 """
 
 import asyncio
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -23,9 +24,40 @@ _TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 _HEAD_TOO_SLOW: Final = "The request line and headers did not arrive in time."
+_CONTINUE: Final = b"HTTP/1.1 100 "
 _NO_WEBSOCKET: Final = "This service does not speak WebSocket."
 _NO_UPGRADE: Final = "A request with a body cannot offer an upgrade."
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class _Answering:
+    """The transport as one request sees it: its head leaves with the first of its body, in one system call."""
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head = b""
+
+    def write(self, data: bytes) -> None:
+        if self._head or data.startswith(_CONTINUE):
+            self._transport.write(self._head + data)
+            self._head = b""
+        else:
+            self._head = data
+
+    def flush(self) -> None:
+        """Send a head that no body follows, or not yet."""
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
 
 
 class Protocol(HttpToolsProtocol):
@@ -79,6 +111,13 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()  # It raises for a target without a path: that request is never begun.
         self._in_body = True
         self._unanswered += 1
+        answering = _Answering(self.transport)
+        self.cycle.transport = answering  # type: ignore[assignment]  # what a cycle needs of one
+        self.cycle.on_response = partial(self._answered, answering)
+
+    def _answered(self, answering: _Answering) -> None:
+        answering.flush()
+        self.on_response_complete()
 
     def on_message_complete(self) -> None:
         self._in_body = False
