@@ -1,8 +1,8 @@
 """Idempotency-Key: what a repeated request is answered.
 
 claim ─▶ effect ─▶ answer stored ─▶ answer sent. A 2xx is stored and replayed byte for byte; a 4xx had no effect and
-gives the key back; after a 5xx nobody knows, and only the same request may take the key up again. The effect carries an id that
-follows from the claim, so that a request whose answer was lost finds its effect again instead of acting twice.
+gives the key back; after a 5xx nobody knows, and only the same request may take the key up again. The effect carries an
+id that follows from the claim, so that a request whose answer was lost finds its effect again instead of acting twice.
 
 Errors  InvalidRequestError for a key that is not well formed; ConflictError for a key of another request, InFlightError
         for one that is being answered; UnavailableError when no claim can be made
