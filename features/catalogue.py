@@ -4,33 +4,29 @@ The rule fields of the interface, the columns of ``transfer_features``, the name
 ``docs/features.md`` all come from here; ``column`` is the field of ``FeatureVector``.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
+from features.catalogue_of_ours import OUR_FEATURES
+from features.feature import ALL_HISTORY, THE_TRANSFER, Feature
 from features.vector import FeatureVector
 
-
-class Feature(NamedTuple):
-    """What a feature is called, what it is measured in, over which window, and how."""
-
-    name: str
-    column: str
-    type: str
-    unit: str
-    window: str
-    meaning: str
-
-
-_T: Final = "the transfer itself"
-_ALL: Final = "all history"
-
 FEATURES: Final = (
-    Feature("amountCents", "amount_cents", "integer", "cents", _T, "The amount."),
-    Feature("rail", "rail", "string", "word", _T, "ach, wire, realtime, book, intl_wire, check or card."),
-    Feature("direction", "direction", "string", "word", _T, "incoming or outgoing."),
-    Feature("type", "type", "string", "word", _T, "CREDIT or DEBIT on ach, else null."),
-    Feature("status", "status", "string", "word", _T, "The bank's status; null before the transfer landed."),
-    Feature("counterpartyCountry", "counterparty_country", "string", "ISO 3166-1", _T, "Null when not delivered."),
-    Feature("cardDecisionReason", "card_decision_reason", "string", "word", _T, "The normalised reason; card only."),
+    Feature("amountCents", "amount_cents", "integer", "cents", THE_TRANSFER, "The amount."),
+    Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
+    Feature("direction", "direction", "string", "word", THE_TRANSFER, "incoming or outgoing."),
+    Feature("type", "type", "string", "word", THE_TRANSFER, "CREDIT or DEBIT on ach, else null."),
+    Feature("status", "status", "string", "word", THE_TRANSFER, "The bank's status; null before the transfer landed."),
+    Feature(
+        "counterpartyCountry", "counterparty_country", "string", "ISO 3166-1", THE_TRANSFER, "Null when not delivered."
+    ),
+    Feature(
+        "cardDecisionReason",
+        "card_decision_reason",
+        "string",
+        "word",
+        THE_TRANSFER,
+        "The normalised reason; card only.",
+    ),
     Feature(
         "entity.verificationStatus",
         "entity_verification_status",
@@ -64,9 +60,16 @@ FEATURES: Final = (
         "24 hours",
         "The entity's, with this transfer.",
     ),
-    Feature("entity.priorTransfers", "entity_prior_transfers", "integer", "count", _ALL, "Its earlier transfers."),
     Feature(
-        "entity.priorReturns", "entity_prior_returns", "integer", "count", _ALL, "Its earlier ACH transfers returned."
+        "entity.priorTransfers", "entity_prior_transfers", "integer", "count", ALL_HISTORY, "Its earlier transfers."
+    ),
+    Feature(
+        "entity.priorReturns",
+        "entity_prior_returns",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "Its earlier ACH transfers returned.",
     ),
     Feature("entity.achDebits60d", "entity_ach_debits_60d", "integer", "count", "60 days", "Its other ACH debits."),
     Feature(
@@ -90,17 +93,26 @@ FEATURES: Final = (
         "counterparty_first_time",
         "boolean",
         "",
-        _ALL,
+        ALL_HISTORY,
         "No earlier transfer between program and counterparty; null when none was named.",
     ),
-    Feature("counterparty.n", "counterparty_n", "integer", "count", _ALL, "Earlier transfers with the counterparty."),
-    Feature("counterparty.priorReturns", "counterparty_prior_returns", "integer", "count", _ALL, "Returns among them."),
+    Feature(
+        "counterparty.n", "counterparty_n", "integer", "count", ALL_HISTORY, "Earlier transfers with the counterparty."
+    ),
+    Feature(
+        "counterparty.priorReturns",
+        "counterparty_prior_returns",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "Returns among them.",
+    ),
     Feature(
         "counterparty.priorUnauthorizedReturns",
         "counterparty_prior_unauthorized_returns",
         "integer",
         "count",
-        _ALL,
+        ALL_HISTORY,
         "Unauthorized returns among them.",
     ),
     Feature(
@@ -144,21 +156,28 @@ FEATURES: Final = (
     Feature(
         "declared.countries", "declared_countries", "string", "ISO 3166-1 list", "as declared then", "Comma-separated."
     ),
-    Feature("typology.roundTrip", "typology_round_trip", "boolean", "", "7 days", "Null: the graph is not kept yet."),
+    Feature(
+        "typology.roundTrip",
+        "typology_round_trip",
+        "boolean",
+        "",
+        "7 days",
+        "It ends a chain of at most 5 hops that began at its receiver, and 80 % came back; null without an actor.",
+    ),
     Feature(
         "typology.layeringHops",
         "typology_layering_hops",
         "integer",
         "hops",
-        "72 hours",
-        "Null: the graph is not kept yet.",
+        "72 hours a hop",
+        "Longest chain of transfers that ends in this one, each 80-105 % of the one before; null without an actor.",
     ),
     Feature(
         "typology.dormantDays",
         "typology_dormant_days",
         "integer",
         "days",
-        _ALL,
+        ALL_HISTORY,
         "Whole days since the entity's (else the account's) previous transfer; null for its first.",
     ),
     Feature(
@@ -166,26 +185,10 @@ FEATURES: Final = (
         "typology_just_below_threshold",
         "boolean",
         "",
-        _T,
+        THE_TRANSFER,
         "The amount lies in 90-100 % of a reporting threshold.",
     ),
-    Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
-    Feature("entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "Its other transfers."),
-    Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "Its other transfers."),
-    Feature("entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "Its other transfers."),
-    Feature(
-        "structuring24hCount", "structuring_24h_count", "integer", "count", "24 hours", "As structuringWindowCount."
-    ),
-    Feature(
-        "counterparty.accountChanged",
-        "counterparty_account_changed",
-        "boolean",
-        "",
-        _ALL,
-        "A first transfer to a name that was dealt with before under other account details.",
-    ),
-    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "ACH returns delivered on it."),
-    Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "Its other ACH debits."),
+    *OUR_FEATURES,
 )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-FEATURE_VERSION: Final = "features-v1"
+FEATURE_VERSION: Final = "features-v2"
 
 
 class FeatureVector(msgspec.Struct, frozen=True, gc=False):
@@ -56,6 +56,44 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     counterparty_account_changed: bool
     entity_returns_30d: int
     entity_ach_debits_30d: int
+    entity_age_days: int | None
+    entity_median_cents_90d: int | None
+    repeated_amount_24h: int
+    round_amount_30d: int
+    entity_in_48h_cents: int
+    entity_out_48h_cents: int
+    fan_in_24h: int
+    fan_in_7d: int
+    fan_in_n_90d: int
+    fan_out_8h: int
+    fan_out_24h: int
+    fan_out_7d: int
+    fan_out_n_90d: int
+    gathered_24h: int
+    gathered_7d: int
+    gathered_n_90d: int
+    scatter_gather_middles: int
+    layering_least_cents: int | None
+    entity_new_counterparties_24h: int
+    counterparty_shared_entities_30d: int
+    entity_probing_returns_30d: int
+    counterparty_stop_return_days: int | None
+    entity_ach_debits_all: int
+    entity_pulled_2bd_cents: int
+    entity_fast_out_2bd_cents: int
+    entity_micro_24h: int
+    program_micro_24h: int
+    entity_forward_debits_24h: int
+    card_declines_1h: int
+    card_small_1h: int
+    program_card_attempts_1h: int
+    program_card_declines_1h: int
+    program_card_small_1h: int
+    program_card_attempts_24h: int
+    program_card_fraud_declines_24h: int
+    program_card_attempts_30d: int
+    program_card_fraud_declines_30d: int
+    entity_sanctions_hit: bool | None
 
 
 class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):

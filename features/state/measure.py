@@ -130,6 +130,9 @@ def measure(
         in_24h,
         subject.account_changed,
         *_returns_30d(subject, at, own_count, own_return),
+        *(None, None, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, None, 0, 0, 0, None),
+        *(0,) * 15,
+        None,
     )
 
 
