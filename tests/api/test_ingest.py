@@ -46,6 +46,7 @@ def with_secret(api: RunningApp, program: dict[str, Any], secret: str) -> None:
             {
                 "programId": program["id"],
                 "sealedIngestSecret": api.registry._box.seal(secret),
+                "sealedReplaced": api.registry._box.seal("replaced"),
                 "othersUntil": 0,
             }
         ),

@@ -202,6 +202,7 @@ async def test_given_the_server_is_killed_while_idle_then_the_next_call_waits_fo
     killed = pid_of(own_server)
     os.kill(killed, signal.SIGKILL)
     await asyncio.to_thread(eventually, lambda: not alive(killed))
+    await asyncio.sleep(0.1)  # so that the connection's end has been heard of: a reset after sending would be a doubt
 
     assert await append(own_appender) > before
 
