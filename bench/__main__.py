@@ -15,19 +15,27 @@ from typing import Final
 from rich.console import Console
 
 from bench.catalogue import BENCHMARKS, answered, question
-from bench.harness import RESULTS, Answered, keep, missed, table_of
+from bench.harness import RESULTS, Answered, Asked, keep, missed, table_of
 
 _MISSED: Final = 1
 
 
 def main() -> int:
     asked = _arguments()
+    wanted = Asked(
+        quick=asked.quick,
+        by_name=bool(asked.names),
+        data=asked.data,
+        half=asked.half,
+        sample=asked.sample,
+        service=asked.service,
+    )
     console, answers = Console(stderr=True), list[Answered]()
     signal.signal(signal.SIGTERM, _end)
     for name in asked.names or BENCHMARKS:
         console.print(f"[bold]{name}[/]  {question(name)}", highlight=False)
         with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
-            answers.append(process.submit(answered, name, quick=asked.quick).result())
+            answers.append(process.submit(answered, name, wanted).result())
     keep(answers, asked.json)
     Console(width=None if sys.stdout.isatty() else 180).print(table_of(answers))
     for sentence in missed(answers):
@@ -47,11 +55,22 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(BENCHMARKS)}; all when none")
     parser.add_argument("--quick", action="store_true", help="smaller runs, for a first look")
     parser.add_argument("--json", type=Path, default=RESULTS, metavar="PATH", help=f"where to ({RESULTS})")
+    detection = parser.add_argument_group("detection")
+    detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the AMLSim transfers and labels are")
+    detection.add_argument("--half", choices=("tune", "report", "both"), default="report", help="of the scenarios")
+    detection.add_argument("--sample", type=_count, metavar="ROWS", help="only the first so many rows")
+    detection.add_argument("--service", action="store_true", help="over signed webhooks to a service")
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark: {', '.join(unknown)}")
     return asked
+
+
+def _count(text: str) -> int:
+    if (count := int(text)) < 1:
+        raise ValueError(text)
+    return count
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ import sys
 import time
 from typing import Final
 
-from bench import flat_cost, latency, memory, preflight, restart, throughput, webhooks
-from bench.harness import Answered, Benchmark, Run
+from bench import detection, flat_cost, latency, memory, preflight, restart, throughput, webhooks
+from bench.harness import Answered, Asked, Benchmark, Run
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "throughput": throughput.run,
@@ -16,13 +16,14 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "flat_cost": flat_cost.run,
     "memory": memory.run,
     "restart": restart.run,
+    "detection": detection.run,
 }
 
 
-def answered(name: str, *, quick: bool) -> Answered:
+def answered(name: str, asked: Asked) -> Answered:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is stopped
     started = time.monotonic()
-    figures = tuple(BENCHMARKS[name](Run(quick=quick)))
+    figures = tuple(BENCHMARKS[name](Run(asked)))
     seconds = round(time.monotonic() - started, 1)
     return Answered(benchmark=name, question=question(name), seconds=seconds, figures=figures)
 

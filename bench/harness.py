@@ -33,10 +33,10 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """One measured value. ``ratio`` is against ``beside``, which was measured in the same run."""
+    """One value, None when there was nothing to measure. ``ratio`` is against ``beside``, of the same run."""
 
     name: str
-    value: float
+    value: float | None
     unit: str
     promise: Promise | None = None
     ratio: float | None = None
@@ -45,7 +45,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kept(self) -> bool | None:
-        return None if self.promise is None else self.promise.holds(self.value)
+        return None if self.promise is None or self.value is None else self.promise.holds(self.value)
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,11 +57,23 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     figures: tuple[Figure, ...]
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line said; from ``data`` on it is for the benchmark of detection alone."""
+
+    quick: bool = False
+    by_name: bool = False
+    data: Path | None = None
+    half: str = "report"
+    sample: int | None = None
+    service: bool = False
+
+
 class Run:
     """How large a run is meant to be, and where it tells how far it is."""
 
-    def __init__(self, *, quick: bool) -> None:
-        self.quick = quick
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.quick = asked.quick
         self._console = Console(stderr=True)
 
     def size(self, full: int, quick: int) -> int:
@@ -105,7 +117,7 @@ def table_of(answers: Sequence[Answered]) -> Table:
             table.add_row(
                 answered.benchmark if index == 0 else "",
                 figure.name,
-                f"{number(figure.value)} {figure.unit}".rstrip(),
+                "not measured" if figure.value is None else f"{number(figure.value)} {figure.unit}".rstrip(),
                 "" if figure.promise is None else f"{figure.promise} {figure.unit}".rstrip(),
                 "" if figure.ratio is None else f"{figure.ratio:.2f}",
                 {True: "[green]kept[/]", False: "[red]missed[/]", None: ""}[figure.kept],

@@ -1,0 +1,95 @@
+"""What do the bands find of AMLSim's bad scenarios, and at what cost, beside two baselines at equal volume?
+
+Run      ``python -m bench detection --data FOLDER``; FOLDER holds ``amlsim.transfers.csv.gz`` and its labels, and is
+         looked for beside the project when it is not named. The data is not part of this repository, so a run of
+         all benchmarks leaves this one out where it is missing
+Way      the rows become bank events as ``convert_amlsim`` says, and go through the shards' own states in one process;
+         with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
+Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``)
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from bench.convert_amlsim import convert
+from bench.detection_data import Answer, Half, Known, cut, found_in, labels_in
+from bench.detection_measures import Share, per_thousand, touched
+from bench.detection_report import RANKINGS, VOLUMES, Findings, findings_of, markdown, scenarios_of
+from bench.detection_stream import from_service, from_states
+from bench.harness import RESULTS, Figure, Run
+from bench.service import CHECKOUT
+from bench.workbench import PREFIX
+
+BESIDE_THE_PROJECT: Final = CHECKOUT.parent / "shared" / "data"
+QUICK_ROWS: Final = 60_000
+REPORT: Final = RESULTS.parent
+
+
+def run(run: Run) -> Iterator[Figure]:
+    asked = run.asked
+    try:
+        source, labels = found_in(asked.data or BESIDE_THE_PROJECT)
+    except FileNotFoundError as missing:
+        if asked.data is not None or asked.by_name:
+            raise SystemExit(f"No AMLSim transfers: {missing}. Name their folder with --data.") from missing
+        run.say(f"left out: {missing}")
+        return
+    half = Half(asked.half)
+    known, answers = _answered(run, source, labels)
+    found = findings_of(list(known.cases(answers, half)), half)
+    text = markdown(found)
+    REPORT.mkdir(exist_ok=True)
+    (REPORT / f"detection-{half.value}.md").write_text(text)
+    print(text)
+    yield from _figures(found)
+
+
+def _answered(run: Run, source: Path, labels: Path) -> tuple[Known, list[Answer]]:
+    rows = run.asked.sample or run.size(0, QUICK_ROWS)
+    with TemporaryDirectory(prefix=PREFIX) as folder:
+        if rows:
+            source = cut(source, Path(folder), rows)
+        known = Known(source, labels_in(labels))
+        run.say(f"{len(known):,} rows as bank events")
+        events = convert(source, Path(folder) / "events")
+        files = sorted((Path(folder) / "events").glob("*.ndjson"))
+        scored = from_service if run.asked.service else from_states
+        with run.counting(
+            "through the service" if run.asked.service else "scoring", sum(events.events.values())
+        ) as done:
+            answers = list(scored(files, done))
+    if len(answers) != sum(events.transfers.values()):
+        raise SystemExit(f"{sum(events.transfers.values()):,} transfers went in and {len(answers):,} came back.")
+    return known, answers
+
+
+def _figures(found: Findings) -> Iterator[Figure]:
+    count, population, alerted, held = len(found.cases), *map(touched, (found.cases, found.alerted, found.held))
+    half = f"{found.half.value} half"
+    for name, some in (("review or hold", found.alerted), ("hold", found.held)):
+        value, note = per_thousand(len(some), count), f"{len(some):,} of {count:,} transfers, {half}"
+        yield Figure(name=f"in {name}", value=value, unit="per 1,000", note=note)
+    yield _figure("unscored", found.unscored)
+    for kind in population:
+        name = f"{kind.typology}, {'bad' if kind.bad else 'look-alikes'} touched"
+        yield _figure(name, scenarios_of(kind, alerted, population), f"hold {scenarios_of(kind, held, population)}")
+    score, *baselines = RANKINGS
+    for place in range(len(VOLUMES)):
+        for what in ("precision", "recall"):
+            shares: dict[str, Share] = {name: getattr(found.at_volumes[name][place], what) for name in RANKINGS}
+            mine, pairs = shares[score].value, shares[baselines[-1]].value
+            yield Figure(
+                name=f"{what} at {VOLUMES[place]}",
+                value=None if mine is None else 100 * mine,
+                unit="%",
+                ratio=mine / pairs if mine is not None and pairs else None,
+                beside="; ".join(f"{name} {shares[name]}" for name in baselines),
+                note=str(shares[score]),
+            )
+
+
+def _figure(name: str, share: Share, note: str = "") -> Figure:
+    value = None if share.value is None else 100 * share.value
+    return Figure(name=name, value=value, unit="%", note="; ".join(filter(None, (str(share), note))))

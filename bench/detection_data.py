@@ -1,0 +1,148 @@
+"""AMLSim's labels beside what the service said: which rows are bad, which half they are in, and what became of them.
+
+Halves   scenarios, bad ones and innocent look-alikes, go to a half by the order of their ids' hashes within their
+         typology, so that both halves hold as many of each; all other rows by the hash of their own id
+Labels   a row is bad, a look-alike, or normal; the two sides of a row between two banks carry its label both
+Errors   ``SystemExit`` in one sentence, when files are missing or do not belong together
+"""
+
+import csv
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bench.bank_rows import rows_in
+from features.instants import parse_instant
+
+TRANSFERS: Final = "amlsim.transfers.csv.gz"
+LABELS: Final = "amlsim.labels.csv.gz"
+LABEL_COLUMNS: Final = ("transfer_id", "is_bad", "typology", "scenario_id", "is_benign_lookalike")
+RECEIVER: Final = "-in"
+
+
+class Half(StrEnum):
+    TUNE = "tune"  # may be looked at to set thresholds
+    REPORT = "report"  # is what the figures are told of
+    BOTH = "both"
+
+
+class Label(msgspec.Struct, frozen=True, gc=False):
+    """What is known of a row; ``scenario`` is empty for a normal one."""
+
+    bad: bool
+    typology: str
+    scenario: str
+
+
+NORMAL: Final = Label(bad=False, typology="normal", scenario="")
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """What the service said of one transfer. ``signals`` is None where it was not told."""
+
+    id: str
+    program: str
+    rail: str
+    cents: int
+    score: int | None
+    signals: tuple[str, ...] | None
+    hard: bool
+
+
+class Case(msgspec.Struct, frozen=True, gc=False):
+    """A transfer as one bank saw it, and what is known of its row. ``order`` breaks ties: the hash of its id."""
+
+    answer: Answer
+    row: str
+    label: Label
+    first_of_pair: bool
+    at: int
+    order: int
+
+
+class _Known(msgspec.Struct, frozen=True, gc=False):
+    label: Label
+    first_of_pair: bool
+    at: int
+    half: Half
+
+
+def hash_of(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def labels_in(path: Path) -> dict[str, Label]:
+    with gzip.open(path, "rt", newline="") as file:
+        lines = csv.reader(file)
+        if tuple(next(lines, ())) != LABEL_COLUMNS:
+            raise SystemExit(f"{path} does not begin with the columns {', '.join(LABEL_COLUMNS)}.")
+        return {
+            row: Label(bad == "true", kind, scenario) if scenario else NORMAL for row, bad, kind, scenario, _ in lines
+        }
+
+
+def halves_of(labels: Iterable[Label]) -> dict[str, Half]:
+    """The half of every scenario."""
+    strata: dict[tuple[str, bool], set[str]] = {}
+    for label in labels:
+        if label.scenario:
+            strata.setdefault((label.typology, label.bad), set()).add(label.scenario)
+    halves = {}
+    for scenarios in strata.values():
+        ordered = sorted(scenarios, key=lambda scenario: (hash_of(scenario), scenario))
+        for place, scenario in enumerate(ordered):
+            halves[scenario] = Half.TUNE if place < len(ordered) // 2 else Half.REPORT
+    return halves
+
+
+def cut(source: Path, folder: Path, rows: int) -> Path:
+    """The first so many rows, in a file of their own."""
+    path = folder / "first-rows.csv"
+    with gzip.open(source, "rt", newline="") as lines, path.open("w", newline="") as some:
+        some.writelines(islice(lines, rows + 1))
+    return path
+
+
+class Known:
+    """What is known of every row of the transfers, by its id."""
+
+    def __init__(self, transfers: Path, labels: Mapping[str, Label]) -> None:
+        halves, pairs = halves_of(labels.values()), set[tuple[str, str]]()
+        self._rows: dict[str, _Known] = {}
+        for row in rows_in(transfers):
+            label, pair, at = labels.get(row.id), (row.from_id, row.to_id), parse_instant(row.at)
+            if label is None or at is None:
+                raise SystemExit(f"{transfers}: {row.id} has no label or no time.")
+            half = halves[label.scenario] if label.scenario else (Half.TUNE, Half.REPORT)[hash_of(row.id) & 1]
+            self._rows[row.id] = _Known(label, pair not in pairs, at, half)
+            pairs.add(pair)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def cases(self, answers: Iterable[Answer], half: Half) -> Iterator[Case]:
+        """The answers of one half, with what is known of them."""
+        for answer in answers:
+            row = row_of(answer.id)
+            known = self._rows[row]
+            if half in (Half.BOTH, known.half):
+                yield Case(answer, row, known.label, known.first_of_pair, known.at, hash_of(answer.id))
+
+
+def row_of(transfer_id: str) -> str:
+    """The row's id: without the rail before it and the word for the receiver's side after it."""
+    return transfer_id.partition("_")[2].removesuffix(RECEIVER)
+
+
+def found_in(folder: Path) -> tuple[Path, Path]:
+    """The transfers and their labels."""
+    for name in (TRANSFERS, LABELS):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder / name} is not there")
+    return folder / TRANSFERS, folder / LABELS

@@ -1,0 +1,167 @@
+"""What a ranking of transfers finds: shares with Wilson intervals, what is touched, precision and recall at a volume.
+
+Unit      a volume is a number of transfers; a row that two banks saw is two transfers, and found when either is
+Precision bad transfers among the alerted ones
+Recall    bad rows with an alerted transfer among all bad rows
+Null      a share of nothing is None: not measured, never 0
+Source    Wilson, Probable inference, the law of succession, and statistical inference (1927): the interval
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from typing import Final, NamedTuple
+
+import msgspec
+
+from bench.detection_data import Case
+from features.instants import DAY_US
+from features.vocabulary import HOLD_FROM, REVIEW_FROM
+
+Z: Final = 1.959964  # two-sided 95 %
+SPAN_DAYS: Final = (7, 30, 90)
+
+
+class Share(msgspec.Struct, frozen=True):
+    """So many of ``n``."""
+
+    hits: int
+    n: int
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % Wilson interval."""
+        if self.n == 0:
+            return None
+        middle = (self.hits + Z * Z / 2) / (self.n + Z * Z)
+        reach = Z / (self.n + Z * Z) * sqrt(self.hits * (self.n - self.hits) / self.n + Z * Z / 4)
+        return max(0.0, middle - reach), min(1.0, middle + reach)
+
+    def __str__(self) -> str:
+        if self.interval is None or self.value is None:
+            return "not measured (n = 0)"
+        low, high = self.interval
+        return f"{100 * self.value:.1f} % ({self.hits:,} of {self.n:,}; {100 * low:.1f}-{100 * high:.1f})"
+
+
+class Kind(NamedTuple):
+    """Scenarios that belong together: of one typology, bad or innocent."""
+
+    typology: str
+    bad: bool
+
+
+class Touched(NamedTuple):
+    """Scenarios and rows of one kind."""
+
+    scenarios: frozenset[str]
+    rows: frozenset[str]
+
+
+NOTHING: Final = Touched(frozenset(), frozenset())
+
+
+class AtVolume(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first ``volume`` transfers of a ranking are."""
+
+    volume: int
+    precision: Share
+    recall: Share
+    scenarios: Share
+    touched: Mapping[Kind, Touched]
+
+
+def in_review_or_hold(case: Case) -> bool:
+    return case.answer.score is not None and case.answer.score >= REVIEW_FROM
+
+
+def in_hold(case: Case) -> bool:
+    return case.answer.score is not None and case.answer.score >= HOLD_FROM
+
+
+def touched(cases: Iterable[Case]) -> dict[Kind, Touched]:
+    """The labelled scenarios and rows that the cases belong to."""
+    scenarios: dict[Kind, set[str]] = {}
+    rows: dict[Kind, set[str]] = {}
+    for case in cases:
+        if case.label.scenario:
+            kind = Kind(case.label.typology, case.label.bad)
+            scenarios.setdefault(kind, set()).add(case.label.scenario)
+            rows.setdefault(kind, set()).add(case.row)
+    return {kind: Touched(frozenset(scenarios[kind]), frozenset(rows[kind])) for kind in sorted(scenarios)}
+
+
+def by_score(cases: Iterable[Case]) -> list[Case]:
+    """Highest first; the unscored come after all others, since a null is no 0."""
+    return sorted(cases, key=lambda case: (case.answer.score is None, -(case.answer.score or 0), case.order))
+
+
+def by_amount(cases: Sequence[Case]) -> list[Case]:
+    """Highest percentile of the amount within its program and rail first; equal amounts share the middle of theirs."""
+    amounts: dict[tuple[str, str], list[int]] = {}
+    for case in cases:
+        amounts.setdefault((case.answer.program, case.answer.rail), []).append(case.answer.cents)
+    for group in amounts.values():
+        group.sort()
+
+    def percentile(case: Case) -> float:
+        group, cents = amounts[case.answer.program, case.answer.rail], case.answer.cents
+        return (bisect_left(group, cents) + bisect_right(group, cents)) / (2 * len(group))
+
+    return sorted(cases, key=lambda case: (-percentile(case), case.order))
+
+
+def by_first_of_pair(cases: Iterable[Case]) -> list[Case]:
+    """The first transfers from one party to another, in the order of their hashes, then all others."""
+    return sorted(cases, key=lambda case: (not case.first_of_pair, case.order))
+
+
+def at_volume(ranking: Sequence[Case], volume: int) -> AtVolume:
+    picked, all_of = ranking[:volume], touched(ranking)
+    found = touched(picked)
+    bad = [kind for kind in all_of if kind.bad]
+    return AtVolume(
+        volume=len(picked),
+        precision=Share(sum(case.label.bad for case in picked), len(picked)),
+        recall=Share(*_counts(found, all_of, bad, "rows")),
+        scenarios=Share(*_counts(found, all_of, bad, "scenarios")),
+        touched=found,
+    )
+
+
+def _counts(
+    found: Mapping[Kind, Touched], all_of: Mapping[Kind, Touched], kinds: Sequence[Kind], what: str
+) -> tuple[int, int]:
+    return (
+        sum(len(getattr(found.get(kind, NOTHING), what)) for kind in kinds),
+        sum(len(getattr(all_of[kind], what)) for kind in kinds),
+    )
+
+
+def volume_of(cases: Sequence[Case], per_thousand: float) -> int:
+    return round(len(cases) * per_thousand / 1000)
+
+
+def per_thousand(count: int, n: int) -> float | None:
+    return 1000 * count / n if n else None
+
+
+def spans(cases: Iterable[Case]) -> dict[str, int]:
+    """The whole days from the first to the last row of each bad scenario."""
+    ends: dict[str, tuple[int, int]] = {}
+    for case in cases:
+        if case.label.bad:
+            first, last = ends.get(case.label.scenario, (case.at, case.at))
+            ends[case.label.scenario] = (min(first, case.at), max(last, case.at))
+    return {scenario: (last - first) // DAY_US for scenario, (first, last) in ends.items()}
+
+
+def span_word(days: int) -> str:
+    """Which of the classes of spans."""
+    edges = (0, *(edge + 1 for edge in SPAN_DAYS))
+    place = bisect_right(edges, days) - 1
+    return f"{edges[place]}-{SPAN_DAYS[place]} days" if place < len(SPAN_DAYS) else f"over {SPAN_DAYS[-1]} days"

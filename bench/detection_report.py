@@ -1,0 +1,219 @@
+"""The figures of detection as Markdown: what a terminal shows, and what docs/detection.md takes over."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from bench.detection_data import Case, Half
+from bench.detection_measures import (
+    NOTHING,
+    AtVolume,
+    Kind,
+    Share,
+    Touched,
+    at_volume,
+    by_amount,
+    by_first_of_pair,
+    by_score,
+    in_hold,
+    in_review_or_hold,
+    per_thousand,
+    span_word,
+    spans,
+    touched,
+    volume_of,
+)
+
+VOLUMES_PER_THOUSAND: Final = (5, 10, 20)
+VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
+RANKINGS: Final = ("score", "amount percentile", "first-time pair")
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the report is made of; the first of a ranking's ``at_volumes`` is at the volume of review and hold."""
+
+    half: Half
+    cases: list[Case]
+    alerted: list[Case]
+    held: list[Case]
+    unscored: Share
+    at_volumes: dict[str, list[AtVolume]]
+    first_pairs: AtVolume
+
+
+def findings_of(cases: list[Case], half: Half) -> Findings:
+    alerted = [case for case in cases if in_review_or_hold(case)]
+    rankings = dict(zip(RANKINGS, (by_score(cases), by_amount(cases), by_first_of_pair(cases)), strict=True))
+    volumes = (len(alerted), *(volume_of(cases, each) for each in VOLUMES_PER_THOUSAND))
+    return Findings(
+        half=half,
+        cases=cases,
+        alerted=alerted,
+        held=[case for case in cases if in_hold(case)],
+        unscored=Share(sum(case.answer.score is None for case in cases), len(cases)),
+        at_volumes={name: [at_volume(ranking, volume) for volume in volumes] for name, ranking in rankings.items()},
+        first_pairs=at_volume(rankings[RANKINGS[2]], sum(case.first_of_pair for case in cases)),
+    )
+
+
+def markdown(found: Findings) -> str:
+    parts = (_summary(found), _typologies(found), _lookalikes(found), _rankings(found), _per_typology(found))
+    return "\n\n".join((*parts, _signals(found), _by_span(found))) + "\n"
+
+
+def scenarios_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
+    return Share(len(some.get(kind, NOTHING).scenarios), len(population[kind].scenarios))
+
+
+def _rows_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
+    return Share(len(some.get(kind, NOTHING).rows), len(population[kind].rows))
+
+
+def _summary(found: Findings) -> str:
+    count, bad = len(found.cases), sum(case.label.bad for case in found.cases)
+    hard = sum(case.answer.hard and not in_hold(case) for case in found.cases)
+    return _table(
+        f"Half: {found.half.value}",
+        ("", "transfers", "per 1,000"),
+        [
+            ("all", f"{count:,}", ""),
+            ("of bad rows", f"{bad:,}", _per(bad, count)),
+            ("in review or hold", f"{len(found.alerted):,}", _per(len(found.alerted), count)),
+            ("in hold", f"{len(found.held):,}", _per(len(found.held), count)),
+            ("with a hard signal, not in hold", f"{hard:,}", _per(hard, count)),
+            ("unscored", f"{found.unscored.hits:,}", _per(found.unscored.hits, count)),
+        ],
+    )
+
+
+def _typologies(found: Findings) -> str:
+    population, alerted, held = touched(found.cases), touched(found.alerted), touched(found.held)
+    return _table(
+        "Bad scenarios",
+        ("typology", "scenarios touched in review or hold", "in hold", "rows touched in review or hold", "in hold"),
+        [
+            (
+                kind.typology,
+                str(scenarios_of(kind, alerted, population)),
+                str(scenarios_of(kind, held, population)),
+                str(_rows_of(kind, alerted, population)),
+                str(_rows_of(kind, held, population)),
+            )
+            for kind in population
+            if kind.bad
+        ],
+    )
+
+
+def _lookalikes(found: Findings) -> str:
+    population, alerted, held = touched(found.cases), touched(found.alerted), touched(found.held)
+    return _table(
+        "Innocent look-alikes",
+        ("kind", "look-alikes touched in review or hold", "in hold", "rows touched in review or hold"),
+        [
+            (
+                kind.typology,
+                str(scenarios_of(kind, alerted, population)),
+                str(scenarios_of(kind, held, population)),
+                str(_rows_of(kind, alerted, population)),
+            )
+            for kind in population
+            if not kind.bad
+        ],
+    )
+
+
+def _rankings(found: Findings) -> str:
+    count = len(found.cases)
+    lines = [
+        (_per(each.volume, count), f"{each.volume:,}", name, str(each.precision), str(each.recall), str(each.scenarios))
+        for place in range(len(VOLUMES))
+        for name, each in ((name, at_volumes[place]) for name, at_volumes in found.at_volumes.items())
+    ]
+    every, name = found.first_pairs, "every first-time pair"
+    lines.append(
+        (
+            _per(every.volume, count),
+            f"{every.volume:,}",
+            name,
+            str(every.precision),
+            str(every.recall),
+            str(every.scenarios),
+        )
+    )
+    headings = ("per 1,000", "transfers", "ranked by", "precision", "recall of bad rows", "bad scenarios touched")
+    return _table("At equal volume (the first is that of review and hold)", headings, lines)
+
+
+def _per_typology(found: Findings) -> str:
+    population = touched(found.cases)
+    return _table(
+        "Bad scenarios touched at the volume of review and hold",
+        ("typology", *RANKINGS),
+        [
+            (
+                kind.typology,
+                *(str(scenarios_of(kind, found.at_volumes[name][0].touched, population)) for name in RANKINGS),
+            )
+            for kind in population
+            if kind.bad
+        ],
+    )
+
+
+def _signals(found: Findings) -> str:
+    fired: dict[str, list[Case]] = {}
+    for case in found.cases:
+        for signal in case.answer.signals or ():
+            fired.setdefault(signal, []).append(case)
+    count = len(found.cases)
+    lines = []
+    for signal, cases in sorted(fired.items(), key=lambda item: (-len(item[1]), item[0])):
+        alerts = sum(map(in_review_or_hold, cases))
+        bad = Share(sum(case.label.bad for case in cases), len(cases))
+        lines.append((signal, _per(len(cases), count), _per(alerts, count), str(bad), _lift(bad, found.cases)))
+    if all(case.answer.signals is None for case in found.cases):
+        return "### Signals\n\nNot measured: the export has no reasons."
+    headings = (
+        "signal",
+        "fires per 1,000",
+        "of them in review or hold",
+        "bad among those it fires on",
+        "times the base",
+    )
+    return _table("Signals", headings, lines)
+
+
+def _lift(bad: Share, cases: Sequence[Case]) -> str:
+    base = Share(sum(case.label.bad for case in cases), len(cases)).value
+    return f"{bad.value / base:.1f}" if base and bad.value is not None else "not measured"
+
+
+def _by_span(found: Findings) -> str:
+    alerted = {scenario for some in touched(found.alerted).values() for scenario in some.scenarios}
+    classes: dict[str, list[str]] = {}
+    for scenario, days in sorted(spans(found.cases).items(), key=lambda item: (item[1], item[0])):
+        classes.setdefault(span_word(days), []).append(scenario)
+    return _table(
+        "Bad scenarios by the days from their first row to their last",
+        ("span", "touched in review or hold"),
+        [(word, str(Share(len(alerted.intersection(some)), len(some)))) for word, some in classes.items()],
+    )
+
+
+def _per(count: int, n: int) -> str:
+    value = per_thousand(count, n)
+    return "not measured" if value is None else f"{value:.2f}"
+
+
+def _table(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    return "\n".join(_lines(title, headings, lines))
+
+
+def _lines(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"### {title}\n"
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{'---|' * len(headings)}"
+    for line in lines:
+        yield f"| {' | '.join(line)} |"

@@ -1,0 +1,153 @@
+"""Bank events through the scorer, and what it said of every transfer.
+
+``from_states`` applies them to the shards' own states, in order, by the same call as the flow: all of the service but
+HTTP, the log and the store. ``from_service`` posts them, signed, to a ``clearhold serve`` and reads the scores back
+from its export; that has no reasons in it. A transfer that was scored more than once counts with its newest score.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, cast
+
+import httpx
+import msgspec
+
+from api.client import ClearholdClient
+from api.event_lines import ByteStream, LineReader
+from api.event_pipe import Target
+from api.event_replay import Replay, Tally
+from bench.detection_data import Answer
+from bench.service import OPERATOR, Service
+from bench.workbench import PREFIX, TENANT
+from features.instants import parse_instant
+from features.log_entry import EntryKind, LogEntry, shard_of
+from features.outcomes import QuarantineRow, TransferRow
+from features.program import Program
+from features.reason import Reason
+from features.state.shard import ShardState
+from features.vector import TransferFeaturesRow
+from store.data_dir import DEFAULT_SHARDS
+
+Done = Callable[[int], None]
+
+_STEP_EVENTS: Final = 2_000
+_CAP: Final = "TRS-CAP-"
+_EXPORT_TIMEOUT_S: Final = 600.0
+_RECORDED_WITHIN_S: Final = 600
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+
+
+class _Envelope(msgspec.Struct):
+    created_at: str
+
+
+class _Exported(msgspec.Struct, rename="camel"):
+    id: str
+    program_id: str
+    rail: str
+    amount_cents: str
+    score: int | None
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_EXPORTED: Final = msgspec.json.Decoder(_Exported)
+
+
+class Heard:
+    """Rows that a shard emits, kept as far as they say something of a transfer's score."""
+
+    def __init__(self) -> None:
+        self._scorings: dict[str, tuple[int | None, tuple[str, ...], bool]] = {}
+        self._transfers: dict[str, tuple[str, str, int]] = {}
+        self._signals: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple of each kind, as there are few kinds
+
+    def __call__(self, row: msgspec.Struct) -> None:
+        if isinstance(row, TransferFeaturesRow):
+            signals = tuple(reason.signal for reason in _REASONS.decode(row.reasons) if not reason.id.startswith(_CAP))
+            self._scorings[row.transfer_id] = (row.score, self._signals.setdefault(signals, signals), row.hard)
+        elif isinstance(row, TransferRow):
+            self._transfers[row.id] = (row.program_id, row.rail, row.amount_cents)
+        elif isinstance(row, QuarantineRow):
+            raise SystemExit(f"{row.program_id}, offset {row.offset}: {row.error}")
+
+    def answers(self) -> Iterator[Answer]:
+        for transfer_id, (program, rail, cents) in self._transfers.items():
+            score, signals, hard = self._scorings[transfer_id]
+            yield Answer(transfer_id, program, rail, cents, score, signals, hard)
+
+
+def from_states(files: list[Path], done: Done) -> Iterator[Answer]:
+    """One file a program, named after it; each in a state of its own, since programs do not see each other."""
+    for path in files:
+        shard, heard = shard_of(path.stem, DEFAULT_SHARDS), Heard()
+        state = ShardState(shard)
+        with path.open("rb") as lines:
+            for offset, line in enumerate(lines, start=1):
+                at = parse_instant(_ENVELOPE.decode(line).created_at)
+                if at is None:
+                    raise SystemExit(f"{path}, line {offset}: created_at is not a date-time.")
+                if offset == 1:
+                    program = msgspec.json.encode(
+                        Program(id=path.stem, tenant_id=TENANT, slug=path.stem, name=path.stem)
+                    )
+                    state.apply(LogEntry(shard, 0, EntryKind.PROGRAM.value, path.stem, at, program), heard)
+                state.apply(LogEntry(shard, offset, EntryKind.BANK.value, path.stem, at, line.rstrip()), heard)
+                if offset % _STEP_EVENTS == 0:
+                    done(_STEP_EVENTS)
+        yield from heard.answers()
+
+
+def from_service(files: list[Path], done: Done) -> Iterator[Answer]:
+    with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
+        admin_token = (Path(folder) / "data" / "admin.token").read_text().strip()
+        with ClearholdClient(service.url, token=admin_token, operator=OPERATOR) as client:
+            tenant = client.create_tenant(slug="bench", name="Bench")
+            made = [
+                client.create_program({"tenantId": tenant["id"], "slug": path.stem, "name": path.stem})
+                for path in files
+            ]
+        service.operator_token = tenant["operatorToken"]
+        for path, program in zip(files, made, strict=True):
+            _post(path, Target(url=service.url, program_id=program["id"], secret=program["ingestSecret"]), done)
+        for path in files:
+            service.wait_for(_newest_transfer(path), within_s=_RECORDED_WITHIN_S)
+        names = {program["id"]: program["slug"] for program in made}
+        yield from _exported(service, names)
+
+
+def _post(path: Path, target: Target, done: Done) -> None:
+    told = 0
+
+    def tell(tally: Tally) -> None:
+        nonlocal told
+        done(tally.answered - told)
+        told = tally.answered
+
+    with path.open("rb") as lines:
+        tally = Replay(target, LineReader(cast("ByteStream", lines)), on_progress=tell).run()
+    if tally.refused:
+        raise SystemExit(f"{path}: {tally.refused} events were refused: {tally.first_refusals[0].sentence}")
+
+
+def _newest_transfer(path: Path) -> str:
+    """The transfer that was made known last: once it is recorded, so is all that came before it."""
+    seen: dict[str, None] = {}
+    with path.open("rb") as lines:
+        for line in lines:
+            event = msgspec.json.decode(line)
+            if not event["type"].startswith(("identity.", "account.")):
+                seen.setdefault(event["data"]["id"])
+    return next(reversed(seen))
+
+
+def _exported(service: Service, names: dict[str, str]) -> Iterator[Answer]:
+    headers = {"Authorization": f"Bearer {service.operator_token}", "X-Operator": OPERATOR}
+    url = f"{service.url}/api/transfers/export"
+    with httpx.stream("GET", url, headers=headers, timeout=_EXPORT_TIMEOUT_S, trust_env=False) as answer:
+        answer.raise_for_status()
+        for line in answer.iter_lines():
+            said = _EXPORTED.decode(line)
+            yield Answer(
+                said.id, names[said.program_id], said.rail, int(said.amount_cents), said.score, None, hard=False
+            )

@@ -1,0 +1,264 @@
+"""The pure parts of the benchmark of detection: halves, shares, what is touched, rankings and volumes."""
+
+import gzip
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bench.bank_rows import COLUMNS
+from bench.detection import run as detection
+from bench.detection_data import (
+    LABEL_COLUMNS,
+    LABELS,
+    NORMAL,
+    TRANSFERS,
+    Answer,
+    Case,
+    Half,
+    Known,
+    Label,
+    halves_of,
+    hash_of,
+    labels_in,
+    row_of,
+)
+from bench.detection_measures import (
+    Kind,
+    Share,
+    Touched,
+    at_volume,
+    by_amount,
+    by_first_of_pair,
+    by_score,
+    in_hold,
+    in_review_or_hold,
+    span_word,
+    spans,
+    touched,
+)
+from bench.detection_report import findings_of, markdown
+from bench.detection_stream import from_states
+from bench.harness import Asked, Run
+from features.instants import DAY_US
+
+BAD = Label(bad=True, typology="fan_in", scenario="s1")
+LOOKALIKE = Label(bad=False, typology="fan_in", scenario="l1")
+
+
+def a_case(
+    transfer_id: str,
+    *,
+    score: int | None = 0,
+    label: Label = NORMAL,
+    cents: int = 100,
+    rail: str = "ach",
+    first: bool = False,
+    day: int = 0,
+) -> Case:
+    answer = Answer(transfer_id, "p", rail, cents, score, ("fan_in",) if score else (), hard=False)
+    return Case(answer, row_of(transfer_id), label, first, day * DAY_US, hash_of(transfer_id))
+
+
+def ids(cases: list[Case]) -> list[str]:
+    return [case.answer.id for case in cases]
+
+
+def a_folder(folder: Path) -> Path:
+    rows = [f"t{n},2020-01-{1 + n // 4:02},A4,A{8 + 4 * (n % 3)},{100 + n},USD,ach,,," for n in range(80)]
+    labels = [f"t{n},{'true' if n < 20 else 'false'},fan_out,s{n // 10},false" for n in range(20)]
+    labels += [f"t{n},false,normal,,false" for n in range(20, 80)]
+    for name, columns, lines in ((TRANSFERS, COLUMNS, rows), (LABELS, LABEL_COLUMNS, labels)):
+        (folder / name).write_bytes(gzip.compress("\n".join([",".join(columns), *lines, ""]).encode()))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (1, 2, 0.0945, 0.9055), (8, 40, 0.105, 0.3476)],
+)
+def test_given_a_share_then_its_interval_is_wilsons(hits: int, n: int, low: float, high: float) -> None:
+    assert Share(hits, n).interval == pytest.approx((low, high), abs=5e-5)
+    assert Share(hits, n).value == hits / n
+
+
+def test_given_a_share_of_nothing_then_it_is_not_measured_and_not_zero() -> None:
+    assert Share(0, 0).value is None
+    assert Share(0, 0).interval is None
+    assert str(Share(0, 0)) == "not measured (n = 0)"
+
+
+def test_given_scenarios_when_halved_then_each_typology_is_split_evenly_and_always_in_the_same_way() -> None:
+    kinds = [("fan_in", True, 8), ("fan_in", False, 4), ("cycle", True, 5)]
+    labels = [
+        Label(bad=bad, typology=kind, scenario=f"{kind}-{bad}-{n}") for kind, bad, count in kinds for n in range(count)
+    ]
+
+    halves = halves_of([*labels, NORMAL])
+
+    for kind, bad, count in kinds:
+        of_kind = [halves[each.scenario] for each in labels if (each.typology, each.bad) == (kind, bad)]
+        assert of_kind.count(Half.TUNE) == count // 2
+    assert set(halves.values()) == {Half.TUNE, Half.REPORT}
+    assert halves_of(reversed(labels)) == halves
+
+
+def test_given_both_sides_of_a_row_then_they_are_in_one_half_under_one_label(tmp_path: Path) -> None:
+    folder = a_folder(tmp_path)
+    known = Known(folder / TRANSFERS, labels_in(folder / LABELS))
+    sides = [Answer(f"acht_t{n}{side}", "p", "ach", 1, 0, (), hard=False) for n in range(80) for side in ("", "-in")]
+
+    halves = [list(known.cases(sides, half)) for half in (Half.TUNE, Half.REPORT, Half.BOTH)]
+
+    tune, report, both = ({case.row for case in half} for half in halves)
+    assert not tune & report
+    assert tune | report == both == {f"t{n}" for n in range(80)}
+    assert all(len(half) == 2 * len({case.row for case in half}) for half in halves)
+    assert {case.row for case in halves[2] if case.first_of_pair} == {"t0", "t1", "t2"}
+    assert {case.label.scenario for case in halves[0]} | {case.label.scenario for case in halves[1]} == {"s0", "s1", ""}
+    assert {case.label.scenario for case in halves[0]} & {case.label.scenario for case in halves[1]} == {""}
+
+
+@pytest.mark.parametrize(
+    ("score", "alerted", "held"), [(None, False, False), (29, False, False), (30, True, False), (70, True, True)]
+)
+def test_given_a_score_then_its_band_decides_and_null_is_no_alert(
+    score: int | None, *, alerted: bool, held: bool
+) -> None:
+    case = a_case("acht_1", score=score)
+
+    assert (in_review_or_hold(case), in_hold(case)) == (alerted, held)
+
+
+def test_given_one_side_of_a_row_when_it_is_alerted_then_its_row_and_scenario_are_touched_once() -> None:
+    cases = [a_case("acht_1", label=BAD), a_case("acht_1-in", label=BAD), a_case("wire_9-in", label=LOOKALIKE)]
+
+    found = touched([*cases, a_case("book_5")])
+
+    assert found[Kind("fan_in", bad=True)] == Touched(frozenset({"s1"}), frozenset({"1"}))
+    assert found[Kind("fan_in", bad=False)] == Touched(frozenset({"l1"}), frozenset({"9"}))
+    assert len(found) == 2
+
+
+def test_given_scores_when_ranked_then_unscored_are_last_and_ties_follow_the_hash_whatever_the_order() -> None:
+    cases = [a_case(f"acht_{n}", score=score) for n, score in enumerate([0, None, 50, 0, 30, 0])]
+
+    ranked = ids(by_score(cases))
+
+    assert ranked[:2] == ["acht_2", "acht_4"]
+    assert ranked[-1] == "acht_1"
+    assert ranked[2:5] == sorted(("acht_0", "acht_3", "acht_5"), key=hash_of)
+    assert ids(by_score(cases[::-1])) == ranked
+
+
+def test_given_two_rails_when_ranked_by_amount_then_each_amount_is_measured_within_its_own() -> None:
+    small = [a_case(f"acht_{n}", cents=100 + n) for n in range(10)]
+    large = [a_case(f"wire_{n}", cents=90_000, rail="wire") for n in range(10)]
+
+    ranked = ids(by_amount([*small, *large]))
+
+    assert ranked[:5] == ["acht_9", "acht_8", "acht_7", "acht_6", "acht_5"]
+    assert ranked[5:15] == sorted((case.answer.id for case in large), key=hash_of)
+
+
+def test_given_first_pairs_when_ranked_then_they_come_first_in_the_order_of_their_hashes() -> None:
+    cases = [a_case(f"acht_{n}", first=n % 2 == 0) for n in range(8)]
+
+    ranked = ids(by_first_of_pair(cases))
+
+    assert ranked[:4] == sorted((f"acht_{n}" for n in (0, 2, 4, 6)), key=hash_of)
+
+
+def test_given_a_volume_then_precision_counts_transfers_and_recall_counts_rows() -> None:
+    other = Label(bad=True, typology="cycle", scenario="s2")
+    cases = [
+        a_case("acht_1", score=90, label=BAD),
+        a_case("acht_1-in", score=80, label=BAD),
+        a_case("acht_2", score=70, label=LOOKALIKE),
+        a_case("acht_3", score=60),
+        a_case("acht_4", score=50, label=BAD),
+        a_case("acht_5", score=None, label=other),
+    ]
+
+    found = at_volume(by_score(cases), 4)
+
+    assert found.volume == 4
+    assert found.precision == Share(2, 4)
+    assert found.recall == Share(1, 3)
+    assert found.scenarios == Share(1, 2)
+    assert at_volume(by_score(cases), 99).recall == Share(3, 3)
+    assert at_volume(by_score(cases), 0).precision.value is None
+
+
+def test_given_bad_rows_then_a_scenario_spans_the_whole_days_between_its_first_and_last() -> None:
+    cases = [a_case("acht_1", label=BAD, day=3), a_case("acht_2", label=BAD, day=44), a_case("acht_3", day=99)]
+
+    assert spans(cases) == {"s1": 41}
+
+
+@pytest.mark.parametrize(
+    ("days", "word"), [(0, "0-7 days"), (7, "0-7 days"), (8, "8-30 days"), (90, "31-90 days"), (91, "over 90 days")]
+)
+def test_given_a_number_of_days_then_its_class_includes_its_upper_end(days: int, word: str) -> None:
+    assert span_word(days) == word
+
+
+def test_given_cases_when_reported_then_every_share_has_its_n_and_signals_have_their_volume() -> None:
+    cases = [a_case("acht_1", score=40, label=BAD), a_case("acht_2", label=LOOKALIKE), a_case("acht_3", score=None)]
+
+    text = markdown(findings_of(cases, Half.REPORT))
+
+    assert "| fan_in | 100.0 % (1 of 1; 20.7-100.0) | 0.0 % (0 of 1; 0.0-79.3) |" in text
+    assert "| in review or hold | 1 | 333.33 |" in text
+    assert "| unscored | 1 | 333.33 |" in text
+    assert "| fan_in | 333.33 | 333.33 | 100.0 % (1 of 1; 20.7-100.0) | 3.0 |" in text
+
+
+def test_given_no_reasons_when_reported_then_signals_are_not_measured() -> None:
+    case = a_case("acht_1", score=40)
+    without = msgspec.structs.replace(case, answer=msgspec.structs.replace(case.answer, signals=None))
+
+    assert "### Signals\n\nNot measured" in markdown(findings_of([without], Half.REPORT))
+
+
+def test_given_data_when_run_twice_then_the_figures_are_the_same_and_cover_both_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = Asked(by_name=True, data=a_folder(tmp_path), half="both")
+
+    once, again = (list(detection(Run(asked))) for _ in range(2))
+
+    assert once == again
+    by_name = {figure.name: figure for figure in once}
+    assert by_name["fan_out, bad touched"].note.count("of 2;") == 2
+    assert "of 80 transfers" in by_name["in review or hold"].note
+    assert (tmp_path / ".bench" / "detection-both.md").read_text().startswith("### Half: both")
+
+
+def test_given_no_data_when_asked_for_by_name_then_the_refusal_names_the_file_and_else_it_is_left_out(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(SystemExit, match=TRANSFERS):
+        list(detection(Run(Asked(by_name=True, data=tmp_path))))
+    with pytest.raises(SystemExit, match="--data"):
+        list(detection(Run(Asked(data=tmp_path))))
+
+
+def test_given_no_data_beside_the_project_when_everything_runs_then_detection_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.detection.BESIDE_THE_PROJECT", tmp_path)
+
+    figures = list(detection(Run(Asked())))
+
+    assert figures == []
+    assert "left out" in capsys.readouterr().err
+
+
+def test_given_an_entry_that_cannot_be_applied_when_scored_then_the_run_ends(tmp_path: Path) -> None:
+    path = tmp_path / "p.ndjson"
+    path.write_text('{"created_at":"2020-01-01T00:00:00Z","type":5}\n')
+
+    with pytest.raises(SystemExit, match="offset 1"):
+        list(from_states([path], lambda _: None))
