@@ -5,7 +5,8 @@ import msgspec
 from features.reason import Score
 from features.scorers import trs_v1
 from features.state.baseline import BaselineValues
-from features.state.measure import Declared, ProgramSeries, Subject, measure
+from features.state.measure import measure
+from features.state.subject import Declared, ProgramSeries, Subject
 from features.vector import FeatureVector
 
 

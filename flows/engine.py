@@ -37,7 +37,7 @@ from store.lake.segmenter import Segmenter
 from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 
-STATE_VERSION: Final = 4
+STATE_VERSION: Final = 5
 SWITCH_INTERVAL_S: Final = 0.0002
 _HOUSEKEEPING_S: Final = 5.0
 _CONTROL_TURNS: Final = 12

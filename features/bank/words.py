@@ -76,6 +76,10 @@ STATUS_OF_CARD_SUFFIX: Final = {
 }
 
 UNAUTHORIZED_RETURN_CODES: Final = frozenset({"R05", "R07", "R10", "R11", "R29", "R51"})
+# The account was closed, missing, misnumbered or not for such entries: two on two accounts look like probing.
+PROBING_RETURN_CODES: Final = frozenset({"R02", "R03", "R04", "R20"})
+# After these the receiver must not be debited again.
+STOP_RETURN_CODES: Final = frozenset({"R07", "R10", "R11", "R29"})
 # R61-R70 dishonour a return and R71-R77 contest the dishonour: steps between banks, not returns of their own.
 _DISHONOUR_FROM, _DISHONOUR_TO, _CONTEST_TO = 61, 70, 77
 

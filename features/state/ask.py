@@ -8,12 +8,16 @@ from typing import Final
 import msgspec
 
 from features.assess import Assessment, assess
-from features.preflight import PreflightRecord, ProposedTransfer, Resolved
+from features.preflight import PreflightRecord, ProposedCounterparty, ProposedTransfer, Resolved
 from features.reason import Score
-from features.state.measure import Subject, class_of
+from features.state.edges import NOBODY, node_of_actor
+from features.state.measure import class_of
 from features.state.open_preflights import OtherSide
-from features.state.parties import Counterparty
+from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
+from features.state.records import card_of
+from features.state.subject import Subject
+from features.vocabulary import Direction
 
 COUNTRY_MISSING: Final = "counterparty_country_missing"
 STATE_BEHIND: Final = "state_behind"
@@ -33,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 def ask(program: ProgramState, transfer: ProposedTransfer, *, at: int, stale: bool = False) -> Asked:
     """Assess a proposed transfer as of ``at``; ``stale`` says that the state lags behind what was delivered."""
-    actor = program.entity(transfer.entity_id) if transfer.entity_id else None
+    actor = _actor(program, transfer.entity_id)
     counterparty = _counterparty(program, transfer)
     proposed = transfer.counterparty
     country = proposed.country_code if proposed is not None else None
@@ -52,6 +56,9 @@ def ask(program: ProgramState, transfer: ProposedTransfer, *, at: int, stale: bo
         counterparty,
         transfer.counterparty_id is not None or proposed is not None,
         _account_changed(program, transfer, counterparty, at),
+        *_nodes(program, transfer, actor, counterparty),
+        card_of(-1, actor.index if actor is not None else -1),
+        _account(counterparty, proposed),
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at, stale=stale)
@@ -66,6 +73,29 @@ def ask(program: ProgramState, transfer: ProposedTransfer, *, at: int, stale: bo
         ),
         tuple(reason for reason, is_so in missing if is_so),
     )
+
+
+def _actor(program: ProgramState, entity_id: str | None) -> Actor | None:
+    """The entity; one that nobody has heard of is as good as one without history."""
+    if not entity_id:
+        return None
+    return program.entity(entity_id) or Actor(entity_id, len(program.actors), is_account=False)
+
+
+def _nodes(
+    program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, counterparty: Counterparty | None
+) -> tuple[int, int]:
+    own = NOBODY if actor is None else node_of_actor(actor.index)
+    other = NOBODY if counterparty is None else program.node_asked(counterparty)
+    return (own, other) if transfer.direction is Direction.OUTGOING else (other, own)
+
+
+def _account(
+    counterparty: Counterparty | None, proposed: ProposedCounterparty | None
+) -> tuple[str | None, str | None] | None:
+    if counterparty is not None:
+        return counterparty.routing, counterparty.last4
+    return None if proposed is None else (proposed.routing_number, proposed.account_last4)
 
 
 def asked_about(program: ProgramState, record: PreflightRecord) -> OtherSide:

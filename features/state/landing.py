@@ -11,15 +11,18 @@ from features.bank.events import TransferSnapshot
 from features.bank.words import UNMOVED_STATUSES
 from features.outcomes import TransferRow
 from features.state.baseline import BaselineValues
-from features.state.measure import NOT_YET, Subject, class_of
-from features.state.movement import move
+from features.state.measure import class_of
+from features.state.movement import attempt, move
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.records import (
     TYPES,
     UNMEASURED,
     When,
+    attempt_of,
+    card_of,
     movement_of,
+    nodes_of,
     parties_of,
     pinned,
     returner_of,
@@ -28,6 +31,7 @@ from features.state.records import (
 )
 from features.state.rescoring import account_changed, known_from, remember_change, score_again
 from features.state.returns import Returner, first_return, lift_return, merged_return, settle_return
+from features.state.subject import NOT_YET, Subject
 from features.state.transfer_table import NO_INSTANT, ReturnState, TransferRecord
 
 
@@ -91,6 +95,9 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         counterparty,
         counterparty is not None,
         account_changed(program, counterparty, at, NOT_YET),
+        *nodes_of(program, said.direction, actor, counterparty),
+        card_of(program.account_number(said.account_id), actor.index if actor is not None else -1),
+        None if counterparty is None else (counterparty.routing, counterparty.last4),
         NOT_YET,
     )
     program.baseline.advance(at)
@@ -98,11 +105,12 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
     assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at)
     record = _first_record(program, said, when, assessment, Known(cents, at, actor, counterparty, country, baseline))
     row = program.transfers.add(said.id, record)
-    move(program, None, movement_of(record, actor, counterparty), known_at=None)
+    move(program, None, movement_of(program, row, record, actor, counterparty), known_at=None)
+    attempt(program, None, attempt_of(program, record), known_at=None)
     state = first_return(said, own_at=at, event_at=when.event_at)
     if state is not None:
         program.returned[row] = state
-        settle_return(program, returner_of(record, actor, counterparty), state, known_at=None)
+        settle_return(program, returner_of(row, record, actor, counterparty), state, known_at=None)
     version = version_row(program, row, record, said.id, when)
     return Landed("applied", version, assessment, at, is_new=True, learnt=counterparty if learnt else None)
 
@@ -150,18 +158,21 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
     known_at = known_from(program, row, when.event_at)
     moved_otherwise = _moved_as(held) != _moved_as(record)
     if moved_otherwise:
-        before = movement_of(held, old_actor, old_counterparty)
-        after = movement_of(record, actor, counterparty)
+        before = movement_of(program, row, held, old_actor, old_counterparty)
+        after = movement_of(program, row, record, actor, counterparty)
         moved_otherwise = before != after
         if moved_otherwise:
             move(program, before, after, known_at=known_at)
+    tried, tries = attempt_of(program, held), attempt_of(program, record)
+    if tried != tries:
+        attempt(program, tried, tries, known_at=known_at)
     old_return = program.returned.get(row)
     new_return = merged_return(old_return, said, own_at=held.at, event_at=known_at)
     if old_return is not None or new_return is not None:
-        old_returner = returner_of(held, old_actor, old_counterparty)
-        returner = returner_of(record, actor, counterparty)
+        old_returner = returner_of(row, held, old_actor, old_counterparty)
+        returner = returner_of(row, record, actor, counterparty)
         _exchange_return(program, row, (old_returner, old_return), (returner, new_return), known_at=known_at)
-    if moved_otherwise or old_return != new_return:
+    if moved_otherwise or tried != tries or old_return != new_return:
         remember_change(program, row, (held, old_return), (record, new_return), known_at=known_at)
     assessment = None
     if old_return != new_return or _scored_on(held) != _scored_on(record):
@@ -232,7 +243,7 @@ def _older(program: ProgramState, row: int, held: TransferRecord, said: Transfer
     if state is None or row in program.returned:
         return Landed("stale")
     program.returned[row] = state
-    settle_return(program, returner_of(held, *parties_of(program, held)), state, known_at=known_at)
+    settle_return(program, returner_of(row, held, *parties_of(program, held)), state, known_at=known_at)
     remember_change(program, row, (held, None), (held, state), known_at=known_at)
     assessment = score_again(program, row, held)
     record = scored(held, assessment, when)

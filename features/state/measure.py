@@ -6,20 +6,18 @@ Errors  none: what cannot be measured is None
 
 from typing import Any, Final
 
-import msgspec
-
 from features.instants import DAY_US
 from features.state.baseline import BaselineValues
-from features.state.parties import Actor, Counterparty
+from features.state.measure_flow import follow, new_counterparties, shapes, shared_entities
+from features.state.measure_lanes import ach_lanes, card_attempts, own_amounts, telling_returns
+from features.state.parties import Actor
 from features.state.series import ALWAYS, AmountSeries, EventTimes
+from features.state.subject import DAYS_7, DAYS_30, DAYS_60, DAYS_90, Declared, Own, ProgramSeries, Subject
 from features.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
 from features.vector import FeatureVector
 from features.vocabulary import Direction, Rail
 
-DAYS_7: Final = 7 * DAY_US
-DAYS_30: Final = 30 * DAY_US
-DAYS_60: Final = 60 * DAY_US
-DAYS_90: Final = 90 * DAY_US
+_SANCTIONED: Final = frozenset({"sanctions_match", "ofac_match"})
 _CLASSES: Final = {(rail.value, way.value): 2 * i + j for i, rail in enumerate(Rail) for j, way in enumerate(Direction)}
 _CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
@@ -28,61 +26,6 @@ _NO_AMOUNTS: Final = AmountSeries()
 def class_of(rail: str, direction: str) -> int:
     """The number of a rail and direction, 0 to 13."""
     return _CLASSES[rail, direction]
-
-
-class Declared(msgspec.Struct, frozen=True, gc=False):
-    """What the program declared, in the form the vector carries it."""
-
-    monthly_volume_cents: int | None
-    rails: str
-    countries: str
-
-
-class Own(msgspec.Struct, frozen=True, gc=False):
-    """What a transfer that is measured again has already put into the windows, and must not count."""
-
-    actor: Actor | None = None
-    counterparty: Counterparty | None = None
-    cents: int = 0
-    moved: bool = False
-    ach_debit: bool = False
-    originated: bool = False
-    returned_at: int | None = None
-    unauthorized: bool = False
-
-
-NOT_YET: Final = Own()
-
-
-class Subject(msgspec.Struct, frozen=True, gc=False):
-    """The transfer to be measured. ``counterparty`` is None for a stranger and when none was named."""
-
-    rail: str
-    direction: str
-    type: str | None
-    cents: int
-    status: str | None
-    country: str | None
-    card_reason: str | None
-    sec_code: str | None
-    actor: Actor | None
-    counterparty: Counterparty | None
-    counterparty_named: bool
-    account_changed: bool
-    own: Own = NOT_YET
-
-    @property
-    def degraded(self) -> bool:
-        """A missing country matters only where money crosses borders: international wires and IAT entries."""
-        return self.country is None and (self.rail == Rail.INTL_WIRE or self.sec_code == "IAT")
-
-
-class ProgramSeries(msgspec.Struct, gc=False):
-    """The program-wide series that the vector reads, beside the baseline."""
-
-    amounts: AmountSeries
-    originated: EventTimes
-    unauthorized: EventTimes
 
 
 def measure(
@@ -98,6 +41,8 @@ def measure(
     count_30d, cents_30d = amounts.measure(at - DAYS_30, at)
     count_90d, cents_90d = amounts.measure(at - DAYS_90, at)
     previous_at = amounts.previous(at, skip=own_count)
+    longest, came_back = follow(subject, program, at)
+    age_days, median_cents, equal_24h, round_30d, in_48h, out_48h = own_amounts(subject, at, previous_at is not None)
     in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=own_party)
     return FeatureVector(
         subject.cents,
@@ -119,8 +64,8 @@ def measure(
         declared.monthly_volume_cents,
         _unauthorized_rate(program, at, own, own_return),
         declared.countries,
-        None,  # round trips and layering need the graph of transfers, which is not kept yet
-        None,
+        came_back,
+        None if longest is None else longest.hops,
         (at - previous_at) // DAY_US if previous_at is not None else None,
         is_just_below(subject.cents),
         declared.rails,
@@ -130,9 +75,20 @@ def measure(
         in_24h,
         subject.account_changed,
         *_returns_30d(subject, at, own_count, own_return),
-        *(None, None, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, None, 0, 0, 0, None),
-        *(0,) * 15,
-        None,
+        age_days,
+        median_cents,
+        equal_24h,
+        round_30d,
+        in_48h,
+        out_48h,
+        *shapes(subject, program, at),
+        longest.least_cents if longest is not None and longest.hops else None,
+        new_counterparties(subject, program, at),
+        shared_entities(subject, program, at),
+        *telling_returns(subject, at, own_return),
+        *ach_lanes(subject, program, at, own_count),
+        *card_attempts(subject, program, at),
+        _sanctions_hit(subject.actor, at),
     )
 
 
@@ -144,6 +100,14 @@ def _identity(actor: Actor | None, at: int) -> tuple[str | None, str | None, boo
     screened_at = profile.last_screened_at
     age_days = max(0, at - screened_at) // DAY_US if screened_at is not None else None
     return profile.verification_status, profile.pep_status, profile.is_high_risk, profile.requires_screening, age_days
+
+
+def _sanctions_hit(actor: Actor | None, at: int) -> bool | None:
+    """Whether the bank's review names a sanctions match."""
+    if actor is None or not actor.profiles:
+        return None
+    reasons = actor.profile_at(at).review_reasons
+    return bool(reasons) and any(reason.casefold() in _SANCTIONED for reason in reasons)
 
 
 def _activity(

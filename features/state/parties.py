@@ -6,6 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from features.bank.events import EntitySnapshot
+from features.state.edges import NOBODY, Edges
+from features.state.lanes import Lanes, dump_lanes, load_lanes
 from features.state.series import AmountSeries, EventTimes
 
 
@@ -37,7 +39,19 @@ class Actor:
     ``profiles`` holds (known at, profile) in time order: a transfer is scored with the one known at its own time.
     """
 
-    __slots__ = ("ach_debits", "amounts", "id", "index", "is_account", "profiles", "returns", "unauthorized", "zones")
+    __slots__ = (
+        "ach_debits",
+        "amounts",
+        "id",
+        "index",
+        "is_account",
+        "lanes",
+        "probes",
+        "profiles",
+        "returns",
+        "unauthorized",
+        "zones",
+    )
 
     def __init__(self, actor_id: str, index: int, *, is_account: bool) -> None:
         self.id = actor_id
@@ -48,6 +62,8 @@ class Actor:
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
+        self.lanes: Lanes | None = None
+        self.probes: Edges | None = None  # returns that tell whether an account exists, by counterparty
         self.profiles: list[tuple[int, int, EntityProfile]] = []
 
     def profile_at(self, at: int) -> EntityProfile:
@@ -74,7 +90,8 @@ class Actor:
 
     def dump(self) -> tuple[Any, ...]:
         profiles = [(at, order, msgspec.structs.astuple(profile)) for at, order, profile in self.profiles]
-        return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles)
+        probes = None if self.probes is None else self.probes.dump()
+        return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles, probes)
 
     @classmethod
     def loaded(cls, dumped: Any, index: int) -> "Actor":
@@ -84,6 +101,8 @@ class Actor:
         for at, order, fields in dumped[4]:
             profile = msgspec.convert(dict(zip(_SAID, fields, strict=True)), EntityProfile)
             actor.profiles.append((at, order, profile))
+        if dumped[5] is not None:
+            probes_of(actor).load(dumped[5])
         return actor
 
 
@@ -95,8 +114,10 @@ class Counterparty:
         "first_seen_at",
         "id",
         "index",
+        "lanes",
         "last4",
         "name",
+        "node",
         "returns",
         "routing",
         "times",
@@ -116,20 +137,24 @@ class Counterparty:
         self.country: str | None = None
         self.first_seen_at: int | None = None
         self.updated_at: int | None = None
+        self.node = NOBODY  # in the graph, from the first transfer on
         self.times = EventTimes()
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
+        self.lanes: Lanes | None = None
 
     def dump(self) -> tuple[Any, ...]:
-        facts = (self.id, self.name, self.routing, self.last4, self.country, self.first_seen_at, self.updated_at)
+        known = (self.id, self.name, self.routing, self.last4, self.country)
+        facts = (*known, self.first_seen_at, self.updated_at, self.node)
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
     def loaded(cls, dumped: Any, index: int) -> "Counterparty":
         facts = dumped[0]
         party = cls(facts[0], index)
-        party.name, party.routing, party.last4, party.country, party.first_seen_at, party.updated_at = facts[1:]
+        party.name, party.routing, party.last4, party.country = facts[1:5]
+        party.first_seen_at, party.updated_at, party.node = facts[5:]
         party.times.load(dumped[1])
         load_times(party, dumped[2])
         return party
@@ -138,7 +163,7 @@ class Counterparty:
 class CounterpartyBook:
     """Counterparties of one program, found by id, by routing number and last four, or by name.
 
-    At most ``NAME_LIMIT`` counterparties are looked at for one name.
+    At most ``NAME_LIMIT`` counterparties are looked at for one name or one account.
     """
 
     NAME_LIMIT: Final = 64
@@ -147,6 +172,7 @@ class CounterpartyBook:
         self.all: list[Counterparty] = []
         self._by_id: dict[str, Counterparty] = {}
         self._by_account: dict[tuple[str, str], Counterparty] = {}
+        self._sharing: dict[tuple[str, str], list[Counterparty]] = {}
         self._by_name: dict[str, list[Counterparty]] = {}
 
     def get(self, counterparty_id: str) -> Counterparty | None:
@@ -186,6 +212,13 @@ class CounterpartyBook:
                 return party
         return None
 
+    def sharing(self, routing: str | None, last4: str | None) -> list[Counterparty]:
+        """The counterparties that carry this account now."""
+        if not routing or not last4:
+            return []
+        held = self._sharing.get((routing, last4))
+        return [party for party in held if (party.routing, party.last4) == (routing, last4)] if held else []
+
     def account_changed(
         self, name: str | None, routing: str | None, last4: str | None, *, at: int, but: Counterparty | None = None
     ) -> bool:
@@ -203,6 +236,9 @@ class CounterpartyBook:
     def _index(self, party: Counterparty, *, named: str | None) -> None:
         if party.routing and party.last4:
             self._by_account.setdefault((party.routing, party.last4), party)
+            sharing = self._sharing.setdefault((party.routing, party.last4), [])
+            if party not in sharing and len(sharing) < self.NAME_LIMIT:
+                sharing.append(party)
         if party.name and (named is None or folded(named) != folded(party.name)):
             if named is not None and party in (former := self._by_name[folded(named)]):
                 former.remove(party)
@@ -214,7 +250,8 @@ class CounterpartyBook:
         """Who holds which account and name; kept, because it depends on the order in which things were said."""
         accounts = [(*key, party.index) for key, party in self._by_account.items()]
         names = [(name, [party.index for party in parties]) for name, parties in self._by_name.items()]
-        return (accounts, names)
+        sharing = [(*key, [party.index for party in parties]) for key, parties in self._sharing.items()]
+        return (accounts, names, sharing)
 
     def load_party(self, dumped: Any) -> None:
         party = Counterparty.loaded(dumped, len(self.all))
@@ -222,9 +259,12 @@ class CounterpartyBook:
         self._by_id[party.id] = party
 
     def load_lookups(self, dumped: Any) -> None:
-        accounts, names = dumped
+        accounts, names, sharing = dumped
         self._by_account = {(routing, last4): self.all[index] for routing, last4, index in accounts}
         self._by_name = {name: [self.all[index] for index in indexes] for name, indexes in names}
+        self._sharing = {
+            (routing, last4): [self.all[index] for index in indexes] for routing, last4, indexes in sharing
+        }
 
 
 def folded(name: str) -> str:
@@ -255,18 +295,34 @@ def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
     return party.zones.setdefault(threshold_cents, EventTimes())
 
 
+def lanes_of_party(party: Actor | Counterparty) -> Lanes:
+    """The party's lanes, to be changed."""
+    if party.lanes is None:
+        party.lanes = {}
+    return party.lanes
+
+
+def probes_of(actor: Actor) -> Edges:
+    if actor.probes is None:
+        actor.probes = Edges()
+    return actor.probes
+
+
 _KINDS: Final = ("ach_debits", "returns", "unauthorized")
 
 
 def dump_times(party: Actor | Counterparty) -> tuple[Any, ...]:
     kinds = [series.dump() if (series := getattr(party, kind, None)) else None for kind in _KINDS]
-    return (kinds, [(threshold, zone.dump()) for threshold, zone in (party.zones or {}).items()])
+    zones = [(threshold, zone.dump()) for threshold, zone in (party.zones or {}).items()]
+    return (kinds, zones, dump_lanes(party.lanes))
 
 
 def load_times(party: Actor | Counterparty, dumped: Any) -> None:
-    kinds, zones = dumped
+    kinds, zones, lanes = dumped
     for kind, series in zip(_KINDS, kinds, strict=True):
         if series is not None:
             times_of(party, kind).load(series)
     for threshold, zone in zones:
         zone_of(party, threshold).load(zone)
+    if lanes:
+        party.lanes = load_lanes(lanes)

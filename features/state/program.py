@@ -13,12 +13,14 @@ import msgspec
 from features.money import parse_cents
 from features.program import Program
 from features.state.baseline import Baseline
+from features.state.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
 from features.state.id_index import IdIndex
-from features.state.measure import Declared, ProgramSeries
+from features.state.lanes import Lanes, dump_lanes, load_lanes
 from features.state.open_preflights import OpenPreflights
-from features.state.parties import Actor, CounterpartyBook
+from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.series import ALWAYS, EventTimes
-from features.state.transfer_table import Counted, ReturnState, TransferTable, Words
+from features.state.subject import Declared, ProgramSeries
+from features.state.transfer_table import Counted, ReturnState, TransferTable, Words, counted_of
 
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 
@@ -39,6 +41,9 @@ class ProgramState:
         self.baseline = Baseline()
         self.originated = EventTimes()
         self.unauthorized = EventTimes()
+        self.graph = Graph()
+        self.lanes: Lanes = {}
+        self.cards: dict[int, Lanes] = {}
         self.returned: dict[int, ReturnState] = {}
         self.counted: dict[int, list[Counted]] = {}
         self.preflights = OpenPreflights()
@@ -48,7 +53,17 @@ class ProgramState:
         self._account_actors: dict[str, Actor] = {}
         self._owners: dict[str, str] = {}
         self._account_orders: dict[str, tuple[int, int]] = {}  # of the newest snapshot of each account
-        self.series = ProgramSeries(self.baseline.amounts, self.originated, self.unauthorized)
+        self.series = ProgramSeries(
+            self.baseline.amounts,
+            self.originated,
+            self.unauthorized,
+            self.graph,
+            self.lanes,
+            self.cards,
+            self.transfers,
+            self.counted,
+            self.counterparties,
+        )
 
     def declare(self, program: Program, *, at: int) -> None:
         """Take over the program's declaration; the first one counts for all earlier time too."""
@@ -103,6 +118,30 @@ class ProgramState:
             actor = self._account_actors[account_id] = self._new_actor(account_id, is_account=True)
         return actor
 
+    def node_of(self, counterparty: Counterparty) -> int:
+        """Its node in the graph: its own, or the actor's that it was an account or an entity of when first met."""
+        if counterparty.node == NOBODY:
+            actor = self._actor_called(counterparty.id)
+            own = node_of_counterparty(counterparty.index)
+            counterparty.node = own if actor is None else node_of_actor(actor.index)
+        return counterparty.node
+
+    def node_asked(self, counterparty: Counterparty) -> int:
+        """The node that it has or would have, without settling it."""
+        if counterparty.node != NOBODY:
+            return counterparty.node
+        owner = self._owners.get(counterparty.id)
+        actor = self._entities.get(owner or counterparty.id)
+        if owner is None:
+            actor = self._account_actors.get(counterparty.id) or actor
+        return node_of_counterparty(counterparty.index) if actor is None else node_of_actor(actor.index)
+
+    def _actor_called(self, party_id: str) -> Actor | None:
+        owner = self._owners.get(party_id)
+        if owner is not None:
+            return self.entity_or_new(owner)
+        return self._account_actors.get(party_id) or self._entities.get(party_id)
+
     def account_number(self, account_id: str | None) -> int:
         """The account's index in ``account_ids``, -1 for none."""
         if account_id is None:
@@ -125,6 +164,9 @@ class ProgramState:
         yield "baseline", self.baseline.dump()
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
+        yield "graph", self.graph.dump()
+        yield "lanes", dump_lanes(self.lanes)
+        yield "cards", [(card, dump_lanes(lanes)) for card, lanes in self.cards.items()]
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
         yield "words", self.words.dump()
@@ -145,6 +187,9 @@ class ProgramState:
             "baseline": self.baseline.load,
             "originated": self.originated.load,
             "unauthorized": self.unauthorized.load,
+            "graph": self.graph.load,
+            "lanes": self._load_lanes,
+            "cards": self._load_cards,
             "events": self.events.load,
             "transfers": self.transfers.load,
             "words": self.words.load,
@@ -162,14 +207,17 @@ class ProgramState:
         _, self.tenant_id, declarations = dumped
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
 
+    def _load_lanes(self, dumped: Any) -> None:
+        self.lanes.update(load_lanes(dumped))
+
+    def _load_cards(self, dumped: Any) -> None:
+        self.cards.update((card, load_lanes(lanes)) for card, lanes in dumped)
+
     def _load_returned(self, dumped: Any) -> None:
         self.returned = {row: ReturnState(*state) for row, *state in dumped}
 
     def _load_counted(self, dumped: Any) -> None:
-        self.counted = {
-            row: [Counted._make((*held, None if state is None else ReturnState(*state))) for *held, state in history]
-            for row, history in dumped
-        }
+        self.counted.update((row, [counted_of(held) for held in history]) for row, history in dumped)
 
     def _load_accounts(self, dumped: Any) -> None:
         self.account_ids, self._owners, orders = dumped

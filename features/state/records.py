@@ -8,8 +8,10 @@ from features.assess import Assessment
 from features.outcomes import TransferRow
 from features.scorers import trs_v1
 from features.state.baseline import BaselineValues
+from features.state.edges import NOBODY, node_of_actor
 from features.state.histogram import bucket_of, middle_of
-from features.state.movement import Movement
+from features.state.lanes import attempt_lanes, lanes_of
+from features.state.movement import Attempt, Movement
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.returns import Returner
@@ -19,6 +21,7 @@ from features.vocabulary import AchType, Direction, Rail, band_word
 TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
 CLASSES: Final = [(rail.value, way.value) for rail in Rail for way in Direction]
 UNMEASURED: Final = -1
+_OUTGOING: Final = Direction.OUTGOING.value
 _CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(CLASSES) if rail == Rail.CARD)
 _ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(CLASSES) if rail == Rail.ACH)
 _ORIGINATED_CLASS: Final = CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
@@ -39,26 +42,60 @@ def parties_of(program: ProgramState, record: TransferRecord) -> tuple[Actor | N
     return actor, program.counterparties.all[record.counterparty] if record.counterparty >= 0 else None
 
 
-def movement_of(record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None) -> Movement | None:
+def movement_of(
+    program: ProgramState, row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None
+) -> Movement | None:
     """What the transfer adds to the windows; None when it moved nothing."""
     if not record.moved:
         return None
+    rail, direction = CLASSES[record.class_id]
+    source, target = nodes_of(program, direction, actor, counterparty)
     debit = is_ach_debit(record)
     return Movement(
+        row,
         actor,
         counterparty,
+        source,
+        target,
         record.cents,
         record.at,
         record.class_id,
         debit,
         debit and record.class_id == _ORIGINATED_CLASS,
         record.class_id in _CARD_CLASSES,
+        lanes_of(rail, direction, TYPES[record.ach_type], record.cents),
     )
 
 
-def returner_of(record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None) -> Returner:
+def nodes_of(
+    program: ProgramState, direction: str, actor: Actor | None, counterparty: Counterparty | None
+) -> tuple[int, int]:
+    """Who pays and who is paid, as nodes of the graph."""
+    own = NOBODY if actor is None else node_of_actor(actor.index)
+    other = NOBODY if counterparty is None else program.node_of(counterparty)
+    return (own, other) if direction == _OUTGOING else (other, own)
+
+
+def attempt_of(program: ProgramState, record: TransferRecord) -> Attempt | None:
+    """What a card transfer adds to its card and its program, whether it moved money or not."""
+    if record.class_id not in _CARD_CLASSES:
+        return None
+    word = program.words.word
+    card = card_of(record.account, record.actor)
+    return Attempt(card, record.at, attempt_lanes(record.cents, word(record.status), word(record.card_reason)))
+
+
+def card_of(account: int, actor: int) -> int:
+    """Whose attempts they are: the account's, else the actor's; -1 when neither is known."""
+    if account >= 0:
+        return account
+    return -2 - actor if actor >= 0 else -1
+
+
+def returner_of(row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None) -> Returner:
     debit = is_ach_debit(record)
-    return Returner(actor, counterparty, record.moved, debit, debit and record.class_id == _ORIGINATED_CLASS)
+    originated = debit and record.class_id == _ORIGINATED_CLASS
+    return Returner(actor, counterparty, record.moved, debit, originated, row)
 
 
 def is_ach_debit(record: TransferRecord) -> bool:

@@ -6,12 +6,24 @@ there now.
 """
 
 from features.assess import Assessment, assess
-from features.bank.words import UNAUTHORIZED_RETURN_CODES
-from features.state.measure import Own, Subject
+from features.bank.words import STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.state.edges import NOBODY
+from features.state.lanes import lanes_of
 from features.state.parties import Counterparty
 from features.state.program import ProgramState
-from features.state.records import CLASSES, TYPES, baseline_of, is_ach_debit, is_originated, parties_of
+from features.state.records import (
+    CLASSES,
+    TYPES,
+    attempt_of,
+    baseline_of,
+    card_of,
+    is_ach_debit,
+    is_originated,
+    nodes_of,
+    parties_of,
+)
 from features.state.series import ALWAYS
+from features.state.subject import Own, Subject
 from features.state.transfer_table import Counted, ReturnState, TransferRecord
 
 
@@ -30,8 +42,8 @@ def remember_change(
     known_at: int,
 ) -> None:
     """Keep what the windows held of the transfer before a change, and what they hold since."""
-    history = program.counted.setdefault(row, [_counted(*before, ALWAYS)])
-    history.append(_counted(*after, known_at))
+    history = program.counted.setdefault(row, [_counted(program, *before, ALWAYS)])
+    history.append(_counted(program, *after, known_at))
 
 
 def score_again(program: ProgramState, row: int, record: TransferRecord) -> Assessment:
@@ -53,6 +65,9 @@ def score_again(program: ProgramState, row: int, record: TransferRecord) -> Asse
         counterparty,
         counterparty is not None,
         account_changed(program, counterparty, record.at, own),
+        *nodes_of(program, direction, actor, counterparty),
+        card_of(record.account, record.actor),
+        None if counterparty is None else (counterparty.routing, counterparty.last4),
         own,
     )
     declared = program.declared_at(record.at)
@@ -71,12 +86,15 @@ def account_changed(program: ProgramState, counterparty: Counterparty | None, at
     )
 
 
-def _counted(record: TransferRecord, returned: ReturnState | None, known_at: int) -> Counted:
-    return Counted(known_at, record.cents, record.actor, record.counterparty, record.ach_type, record.moved, returned)
+def _counted(program: ProgramState, record: TransferRecord, returned: ReturnState | None, known_at: int) -> Counted:
+    tried = attempt_of(program, record)
+    card, attempts = (NOBODY, ()) if tried is None else (tried.card, tried.lanes)
+    parties = (record.actor, record.counterparty)
+    return Counted(known_at, record.cents, *parties, record.ach_type, record.moved, card, attempts, returned)
 
 
 def _own_at(program: ProgramState, row: int, record: TransferRecord) -> Own:
-    history = program.counted.get(row) or [_counted(record, program.returned.get(row), ALWAYS)]
+    history = program.counted.get(row) or [_counted(program, record, program.returned.get(row), ALWAYS)]
     counted = next(held for held in reversed(history) if held.known_at <= record.at)
     then = record._replace(actor=counted.actor, counterparty=counted.counterparty, ach_type=counted.ach_type)
     actor, counterparty = parties_of(program, then)
@@ -90,4 +108,9 @@ def _own_at(program: ProgramState, row: int, record: TransferRecord) -> Own:
         originated=is_originated(then),
         returned_at=returned.at if returned is not None and counted.moved and returned.counts else None,
         unauthorized=returned is not None and returned.code in UNAUTHORIZED_RETURN_CODES,
+        stop=returned is not None and returned.code in STOP_RETURN_CODES,
+        lanes=lanes_of(*CLASSES[record.class_id], TYPES[counted.ach_type], counted.cents) if counted.moved else (),
+        card=counted.card,
+        attempts=counted.attempts,
+        row=row,
     )

@@ -7,8 +7,14 @@ Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 import msgspec
 
 from features.bank.events import TransferSnapshot
-from features.bank.words import RETURN_UNDONE_STATUSES, UNAUTHORIZED_RETURN_CODES
-from features.state.parties import Actor, Counterparty, times_of
+from features.bank.words import (
+    PROBING_RETURN_CODES,
+    RETURN_UNDONE_STATUSES,
+    STOP_RETURN_CODES,
+    UNAUTHORIZED_RETURN_CODES,
+)
+from features.state.lanes import Lane, enter, leave
+from features.state.parties import Actor, Counterparty, lanes_of_party, probes_of, times_of
 from features.state.program import ProgramState
 from features.state.series import EventTimes
 from features.state.transfer_table import ReturnState
@@ -22,6 +28,7 @@ class Returner(msgspec.Struct, frozen=True, gc=False):
     moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
     ach_debit: bool
     originated: bool
+    row: int
 
 
 def first_return(said: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:
@@ -49,16 +56,32 @@ def settle_return(program: ProgramState, returner: Returner, state: ReturnState,
     """Put a return into the windows."""
     for series in _series_of(program, returner, state):
         series.add(state.at, known_at=known_at)
+    actor, counterparty = returner.actor, returner.counterparty
+    if _counts(returner, state) and counterparty is not None:
+        if state.code in STOP_RETURN_CODES:
+            enter(lanes_of_party(counterparty), Lane.STOP, state.at, 0, known_at=known_at)
+        if state.code in PROBING_RETURN_CODES and actor is not None:
+            probes_of(actor).add_edge(state.at, returner.row, counterparty.index, known_at=known_at)
 
 
 def lift_return(program: ProgramState, returner: Returner, state: ReturnState, *, known_at: int) -> None:
     """Take a return out of the windows, from ``known_at`` on."""
     for series in _series_of(program, returner, state):
         series.remove(state.at, known_at=known_at)
+    actor, counterparty = returner.actor, returner.counterparty
+    if _counts(returner, state) and counterparty is not None:
+        if state.code in STOP_RETURN_CODES:
+            leave(lanes_of_party(counterparty), Lane.STOP, state.at, 0, known_at=known_at)
+        if state.code in PROBING_RETURN_CODES and actor is not None:
+            probes_of(actor).remove_edge(state.at, returner.row, known_at=known_at)
+
+
+def _counts(returner: Returner, state: ReturnState) -> bool:
+    return returner.moved and state.counts
 
 
 def _series_of(program: ProgramState, returner: Returner, state: ReturnState) -> list[EventTimes]:
-    if not returner.moved or not state.counts:
+    if not _counts(returner, state):
         return []
     unauthorized = state.code in UNAUTHORIZED_RETURN_CODES
     found: list[EventTimes] = []

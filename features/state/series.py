@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -194,6 +195,33 @@ class AmountSeries(EventTimes):
             count_change, cents_change = self._unrevised(after, upto)
             return count + count_change, (cents + cents_change) & _WRAP
         return count, cents
+
+    def newest(self, after: int, upto: int, *, most: int, but: tuple[int, int] | None) -> list[int]:
+        """The newest amounts in (after, upto], as known at ``upto`` and without one fact ``but`` (instant, cents)."""
+        times, sums = self.times, self._sums
+        last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
+        first = bisect_right(times, after, 0, last)
+        if self.revised_at > upto:
+            found = Counter((times[index], self.amount(index)) for index in range(first, last))
+            for _, at, count, cents in self._revised_after(upto):
+                if after < at <= upto:
+                    found[at, cents * count] -= count
+            if but is not None:
+                found[but] -= 1
+            return [cents for _, cents in sorted((+found).elements())[-most:]]
+        first = max(first, last - most - (but is not None))
+        if first >= last:
+            return []
+        held = sums[first:last]
+        before = sums[first - 1] if first else 0
+        amounts = [(held[0] - before) & _WRAP]
+        amounts += [(b - a) & _WRAP for a, b in pairwise(held)]
+        if but is not None:
+            for index in range(len(amounts) - 1, -1, -1):
+                if amounts[index] == but[1] and times[first + index] == but[0]:
+                    del amounts[index]
+                    break
+        return amounts[-most:]
 
     def _shift(self, index: int, cents: int) -> None:
         """Move the running sums from ``index`` on."""

@@ -7,6 +7,7 @@ import struct
 from typing import Any, Final, NamedTuple
 
 from features.state.id_index import IdIndex, key_of
+from features.state.lanes import Lane
 
 NO_INSTANT: Final = -(2**63)
 
@@ -64,10 +65,22 @@ class Counted(NamedTuple):
     counterparty: int
     ach_type: int
     moved: bool
+    card: int  # whose attempts it is one of
+    attempts: tuple[Lane, ...]
     returned: ReturnState | None
 
 
+def counted_of(dumped: Any) -> Counted:
+    """One of a dump."""
+    *held, attempts, state = dumped
+    lanes = tuple(Lane(word) for word in attempts)
+    return Counted._make((*held, lanes, None if state is None else ReturnState(*state)))
+
+
 _RECORD: Final = struct.Struct("<8q5i2H5H2BbH?")
+_CENTS: Final = struct.Struct("<q")
+_SIDES: Final = struct.Struct("<2i")
+_SIDES_AT: Final = struct.calcsize("<8q")
 
 
 class TransferTable:
@@ -96,6 +109,15 @@ class TransferTable:
 
     def read(self, row: int) -> TransferRecord:
         return TransferRecord._make(_RECORD.unpack_from(self._records, row * _RECORD.size))
+
+    def cents(self, row: int) -> int:
+        found: int = _CENTS.unpack_from(self._records, row * _RECORD.size)[0]
+        return found
+
+    def sides(self, row: int) -> tuple[int, int]:
+        """Actor and counterparty of the newest state."""
+        actor, counterparty = _SIDES.unpack_from(self._records, row * _RECORD.size + _SIDES_AT)
+        return actor, counterparty
 
     def write(self, row: int, record: TransferRecord) -> None:
         _RECORD.pack_into(self._records, row * _RECORD.size, *record)

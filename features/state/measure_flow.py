@@ -1,0 +1,132 @@
+"""The part of the vector that follows money through the graph: fans, chains, middlemen, shared and new counterparties.
+
+Bounds  of a node's edges in a window the newest 64; see ``features/state/paths.py`` for those of a search
+"""
+
+from functools import partial
+from typing import Final
+
+from features.instants import DAY_US
+from features.state.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near
+from features.state.parties import Counterparty
+from features.state.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, way_back
+from features.state.subject import DAYS_7, DAYS_30, DAYS_90, ProgramSeries, Subject
+from features.vocabulary import Direction
+
+Shapes = tuple[int, int, int, int, int, int, int, int, int, int, int]
+"""Fan in of 24 h, 7 d, transfers of 90 d; fan out of 8 h, 24 h, 7 d, 90 d; gathered 24 h, 7 d, 90 d; middles."""
+
+_HOURS_8: Final = DAY_US // 3
+_STRANGER: Final = -2  # a side that was named and has not been met: different from every node
+_INCOMING: Final = Direction.INCOMING.value
+
+
+def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, bool | None]:
+    """The longest chain that ends in the subject, and whether money came back with it; None without an actor."""
+    if subject.actor is None:
+        return None, None
+    ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
+    if subject.source not in program.graph.into:
+        return Chain((), subject.cents), False
+    cents_of = partial(program.cents_of, as_of=at)
+    came_back = subject.target % 2 == 0 and bool(way_back(program.graph, ends, cents_of))
+    return longest_chain(program.graph, ends, cents_of), came_back
+
+
+def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
+    """Fans at both ends of the subject, what its payer had gathered before, and middlemen."""
+    graph, but = program.graph, subject.own.row
+    is_incoming = subject.direction == _INCOMING
+    payer = _side(subject, subject.source, is_counterparty=is_incoming)
+    payee = _side(subject, subject.target, is_counterparty=not is_incoming)
+    into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
+    into_source = graph.into.get(subject.source)
+    fan_in = _near(into_target, at - DAYS_7, at, but)
+    fan_out = _near(out_of_source, at - DAYS_7, at, but)
+    gathered = _near(into_source, at - DAYS_7, at, but)
+    payers_7d = _with(fan_in, at - DAYS_7, payer)
+    own = 1 if subject.own.moved and NOBODY not in (subject.source, subject.target) else 0
+    ends = Ends(subject.source, subject.target, at, subject.cents, but)
+    return (
+        _with(fan_in, at - DAY_US, payer) if payee is not None else 0,
+        payers_7d if payee is not None else 0,
+        _count(into_target, at) - own,
+        _with(fan_out, at - _HOURS_8, payee) if payer is not None else 0,
+        _with(fan_out, at - DAY_US, payee) if payer is not None else 0,
+        _with(fan_out, at - DAYS_7, payee) if payer is not None else 0,
+        _count(out_of_source, at) - own,
+        _with(gathered, at - DAY_US, None),
+        _with(gathered, at - DAYS_7, None),
+        _count(into_source, at),
+        middles(graph, ends) if payers_7d >= LEAST_MIDDLES else 0,
+    )
+
+
+def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:
+    """Counterparties among the actor's newest transfers of 24 h whom the program met within those 24 h."""
+    actor = subject.actor
+    if actor is None:
+        return 0
+    since, but = at - DAY_US, subject.own.row
+    node = 2 * actor.index
+    nears = [_near(side.get(node), since, at, but) for side in (program.graph.into, program.graph.out) if node in side]
+    found = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
+    if subject.counterparty is not None:
+        found.add(subject.counterparty.index)
+    book = program.counterparties.all
+    new = sum(1 for index in found if _first_after(book[index], since, at))
+    return new + (1 if subject.counterparty is None and subject.counterparty_named else 0)
+
+
+def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
+    """Actors that dealt with the counterparty's account in 30 days, whatever it is called, with the subject's."""
+    if subject.account is None or not all(subject.account):
+        return 0
+    actors = set() if subject.actor is None else {subject.actor.index}
+    for party in program.counterparties.sharing(*subject.account):
+        for side in (program.graph.into, program.graph.out):
+            near = _near(side.get(party.node), at - DAYS_30, at, subject.own.row)
+            if party.node % 2:
+                actors.update(node // 2 for node in set(near.others))
+            else:
+                sides = (program.sides_of(row, at) for row in near.rows)
+                actors.update(actor for actor, counterparty in sides if counterparty == party.index)
+    return len(actors)
+
+
+def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:
+    """A side's node; a stand-in for one that was named and never met; None when it is not known."""
+    if node != NOBODY:
+        return node
+    return _STRANGER if is_counterparty and subject.counterparty_named else None
+
+
+def _near(edges: Edges | None, after: int, upto: int, but: int) -> Near:
+    return NONE_NEAR if edges is None else edges.near(after, upto, but=but, as_of=upto)
+
+
+def _with(near: Near, after: int, also: int | None) -> int:
+    return near.distinct(after, also) if near.times else int(also is not None)
+
+
+def _count(edges: Edges | None, at: int) -> int:
+    return 0 if edges is None else edges.count(at - DAYS_90, at)
+
+
+def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:
+    """(instant and row, counterparty) of the edges that are the actor's own transfers, oldest first."""
+    found: list[tuple[tuple[int, int], int]] = []
+    for near in nears:
+        for time, row, other in zip(near.times, near.rows, near.others, strict=True):
+            if other % 2:
+                found.append(((time, row), other // 2))
+            else:
+                own, counterparty = program.sides_of(row, at)
+                if own == actor:
+                    found.append(((time, row), counterparty))
+    return sorted(found) if len(nears) > 1 else found
+
+
+def _first_after(party: Counterparty, since: int, at: int) -> bool:
+    first = party.times.first(at)
+    return first is None or first > since

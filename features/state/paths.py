@@ -1,0 +1,143 @@
+"""Following money through the graph of a program: chains of hops, and middlemen between two ends.
+
+Bounds   a node's newest 64 edges in the window, ``LOOKS`` edges in one search, chains of ``MOST_HOPS`` hops
+Source   FFIEC BSA/AML manual, appendix F (movement from one bank to another and back); shapes as in IBM AMLSim;
+         the tolerance of 80-105 % a hop is proposed here
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from features.instants import DAY_US
+from features.state.edges import NOBODY, Graph
+
+LOOKS: Final = 256
+MOST_HOPS: Final = 6
+ROUND_TRIP_HOPS: Final = 5
+HOP_WITHIN_US: Final = 3 * DAY_US
+WITHIN_US: Final = 7 * DAY_US
+LEAST_MIDDLES: Final = 3
+_FROM_PERCENT: Final = 80
+_TO_PERCENT: Final = 105
+
+CentsOf = Callable[[int], int]
+"""The amount of the transfer in a row, as known at the instant in question."""
+
+
+class Ends(NamedTuple):
+    """The transfer in question as an edge. A side that nobody has met is ``NOBODY``."""
+
+    source: int
+    target: int
+    at: int
+    cents: int
+    row: int  # its own, NOBODY when it is not in the graph
+
+
+class Chain(NamedTuple):
+    """Rows of the transfers that come before, oldest first, and the smallest amount with the transfer itself."""
+
+    rows: tuple[int, ...]
+    least_cents: int
+
+    @property
+    def hops(self) -> int:
+        """The transfer itself counted; 0 without any before it."""
+        return len(self.rows) + 1 if self.rows else 0
+
+
+class _Search:
+    """Depth first from the transfer backwards, newest edges first, until the looks are used up."""
+
+    def __init__(self, graph: Graph, ends: Ends, cents_of: CentsOf) -> None:
+        self.graph, self.ends, self.cents_of = graph, ends, cents_of
+        self.looks = LOOKS
+        self.longest = Chain((), ends.cents)
+        self.back: tuple[int, ...] = ()
+
+    def layers(self, node: int, at: int, cents: int, chain: Chain, seen: frozenset[int]) -> None:
+        """Extend the chain by every hop that may come before; the longest one is kept."""
+        for row, other, hop_at, hop_cents in self._hops(node, at - HOP_WITHIN_US - 1, at, cents):
+            if other in seen:
+                continue
+            longer = Chain((row, *chain.rows), min(chain.least_cents, hop_cents))
+            if longer.hops > self.longest.hops:
+                self.longest = longer
+            if longer.hops < MOST_HOPS:
+                self.layers(other, hop_at, hop_cents, longer, seen | {other})
+
+    def returns(self, node: int, at: int, cents: int, rows: tuple[int, ...], seen: frozenset[int]) -> bool:
+        """True when a chain is found that began where the transfer ends."""
+        ends = self.ends
+        for row, other, hop_at, hop_cents in self._hops(node, ends.at - WITHIN_US, at, cents):
+            if other == ends.target:
+                if ends.cents * 100 >= hop_cents * _FROM_PERCENT:
+                    self.back = (row, *rows)
+                    return True
+                continue
+            if (
+                other not in seen
+                and len(rows) + 2 < ROUND_TRIP_HOPS
+                and self.returns(other, hop_at, hop_cents, (row, *rows), seen | {other})
+            ):
+                return True
+        return False
+
+    def _hops(self, node: int, after: int, upto: int, cents: int) -> list[tuple[int, int, int, int]]:
+        """Edges into the node that carry what the next hop carried on: row, payer, instant, cents."""
+        edges = self.graph.into.get(node)
+        if edges is None or self.looks <= 0:
+            return []
+        near = edges.near(after, upto, but=self.ends.row, as_of=self.ends.at)
+        found: list[tuple[int, int, int, int]] = []
+        for index in range(len(near.rows) - 1, -1, -1):
+            if self.looks <= 0:
+                break
+            self.looks -= 1
+            row = near.rows[index]
+            hop_cents = self.cents_of(row)
+            if hop_cents * _FROM_PERCENT <= cents * 100 <= hop_cents * _TO_PERCENT:
+                found.append((row, near.others[index], near.times[index], hop_cents))
+        return found
+
+
+def longest_chain(graph: Graph, ends: Ends, cents_of: CentsOf) -> Chain:
+    """The longest chain that ends in the transfer: hops at most 72 h apart, no node twice."""
+    search = _Search(graph, ends, cents_of)
+    search.layers(ends.source, ends.at, ends.cents, search.longest, frozenset((ends.source, ends.target)))
+    return search.longest
+
+
+def way_back(graph: Graph, ends: Ends, cents_of: CentsOf) -> tuple[int, ...]:
+    """Rows of a chain that began at the transfer's target within 7 days; empty when there is none."""
+    if ends.target == NOBODY or ends.target not in graph.out:
+        return ()
+    search = _Search(graph, ends, cents_of)
+    search.returns(ends.source, ends.at, ends.cents, (), frozenset((ends.source,)))
+    return search.back
+
+
+def middles(graph: Graph, ends: Ends) -> int:
+    """How many payers of the target one common third had paid before they paid on, all within 7 days."""
+    edges = graph.into.get(ends.target)
+    if edges is None:
+        return 0
+    after = ends.at - WITHIN_US
+    near = edges.near(after, ends.at, but=ends.row, as_of=ends.at)
+    paid_on = {other: at for at, other in zip(near.times, near.others, strict=True)}  # the newest of each stays
+    paid_on[ends.source] = ends.at
+    if len(paid_on) < LEAST_MIDDLES:
+        return 0
+    looks = LOOKS
+    of_third: Counter[int] = Counter()
+    for middle, at in sorted(paid_on.items(), key=lambda item: (-item[1], item[0] != ends.source, item[0])):
+        if looks <= 0:
+            break
+        paid = graph.into.get(middle)
+        if paid is None:
+            continue
+        before = paid.near(after, at, but=ends.row, as_of=ends.at).others[-looks:]
+        looks -= len(before)
+        of_third.update(set(before) - {ends.target, middle})
+    return max(of_third.values(), default=0)
