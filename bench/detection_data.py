@@ -44,7 +44,7 @@ NORMAL: Final = Label(bad=False, typology="normal", scenario="")
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
-    """What the service said of one transfer. ``signals`` is None where it was not told."""
+    """What the service said of one transfer. ``signals`` and ``hard`` are None where it was not told."""
 
     id: str
     program: str
@@ -52,7 +52,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     cents: int
     score: int | None
     signals: tuple[str, ...] | None
-    hard: bool
+    hard: bool | None
 
 
 class Case(msgspec.Struct, frozen=True, gc=False):

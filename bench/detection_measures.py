@@ -150,14 +150,24 @@ def per_thousand(count: int, n: int) -> float | None:
     return 1000 * count / n if n else None
 
 
-def spans(cases: Iterable[Case]) -> dict[str, int]:
-    """The whole days from the first to the last row of each bad scenario."""
-    ends: dict[str, tuple[int, int]] = {}
-    for case in cases:
-        if case.label.bad:
-            first, last = ends.get(case.label.scenario, (case.at, case.at))
-            ends[case.label.scenario] = (min(first, case.at), max(last, case.at))
-    return {scenario: (last - first) // DAY_US for scenario, (first, last) in ends.items()}
+def times(cases: Iterable[Case]) -> dict[Kind, dict[str, list[int]]]:
+    """When the rows of each scenario were made, in order; a row that two banks saw is one."""
+    rows = {case.row: case for case in cases if case.label.scenario}
+    found: dict[Kind, dict[str, list[int]]] = {}
+    for case in sorted(rows.values(), key=lambda case: case.at):
+        of_kind = found.setdefault(Kind(case.label.typology, case.label.bad), {})
+        of_kind.setdefault(case.label.scenario, []).append(case.at)
+    return dict(sorted(found.items()))
+
+
+def span_days(ordered: Sequence[int]) -> int:
+    """The whole days from the first to the last."""
+    return (ordered[-1] - ordered[0]) // DAY_US
+
+
+def densest(ordered: Sequence[int], window: int) -> int:
+    """The most of them that one window, half-open as all windows are, holds."""
+    return max(place + 1 - bisect_right(ordered, at - window) for place, at in enumerate(ordered))
 
 
 def span_word(days: int) -> str:

@@ -1,6 +1,7 @@
 """The figures of detection as Markdown: what a terminal shows, and what docs/detection.md takes over."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median_low
 from typing import Final
 
 import msgspec
@@ -16,14 +17,17 @@ from bench.detection_measures import (
     by_amount,
     by_first_of_pair,
     by_score,
+    densest,
     in_hold,
     in_review_or_hold,
     per_thousand,
+    span_days,
     span_word,
-    spans,
+    times,
     touched,
     volume_of,
 )
+from features.instants import DAY_US
 
 VOLUMES_PER_THOUSAND: Final = (5, 10, 20)
 VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
@@ -59,7 +63,7 @@ def findings_of(cases: list[Case], half: Half) -> Findings:
 
 def markdown(found: Findings) -> str:
     parts = (_summary(found), _typologies(found), _lookalikes(found), _rankings(found), _per_typology(found))
-    return "\n\n".join((*parts, _signals(found), _by_span(found))) + "\n"
+    return "\n\n".join((*parts, _signals(found), _pace(found), _by_span(found))) + "\n"
 
 
 def scenarios_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
@@ -72,7 +76,7 @@ def _rows_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind,
 
 def _summary(found: Findings) -> str:
     count, bad = len(found.cases), sum(case.label.bad for case in found.cases)
-    hard = sum(case.answer.hard and not in_hold(case) for case in found.cases)
+    hard = [case.answer.hard and not in_hold(case) for case in found.cases if case.answer.hard is not None]
     return _table(
         f"Half: {found.half.value}",
         ("", "transfers", "per 1,000"),
@@ -81,7 +85,7 @@ def _summary(found: Findings) -> str:
             ("of bad rows", f"{bad:,}", _per(bad, count)),
             ("in review or hold", f"{len(found.alerted):,}", _per(len(found.alerted), count)),
             ("in hold", f"{len(found.held):,}", _per(len(found.held), count)),
-            ("with a hard signal, not in hold", f"{hard:,}", _per(hard, count)),
+            ("with a hard signal, not in hold", f"{sum(hard):,}" if hard else "", _per(sum(hard), len(hard))),
             ("unscored", f"{found.unscored.hits:,}", _per(found.unscored.hits, count)),
         ],
     )
@@ -190,15 +194,34 @@ def _lift(bad: Share, cases: Sequence[Case]) -> str:
     return f"{bad.value / base:.1f}" if base and bad.value is not None else "not measured"
 
 
+def _pace(found: Findings) -> str:
+    headings = ("typology", "days from first to last row", "most rows in 24 h", "most rows in 7 days")
+    lines = []
+    for kind, scenarios in times(found.cases).items():
+        if kind.bad:
+            days = [span_days(ordered) for ordered in scenarios.values()]
+            windows = ([densest(ordered, window) for ordered in scenarios.values()] for window in (DAY_US, 7 * DAY_US))
+            lines.append(
+                (kind.typology, *(f"{median_low(some)} ({min(some)}-{max(some)})" for some in (days, *windows)))
+            )
+    return _table("How fast the bad scenarios are: median (least-most) of a scenario", headings, lines)
+
+
 def _by_span(found: Findings) -> str:
-    alerted = {scenario for some in touched(found.alerted).values() for scenario in some.scenarios}
-    classes: dict[str, list[str]] = {}
-    for scenario, days in sorted(spans(found.cases).items(), key=lambda item: (item[1], item[0])):
-        classes.setdefault(span_word(days), []).append(scenario)
+    alerted = touched(found.alerted)
+    classes: dict[str, list[bool]] = {}
+    paced = [
+        (span_days(ordered), scenario in alerted.get(kind, NOTHING).scenarios)
+        for kind, scenarios in times(found.cases).items()
+        if kind.bad
+        for scenario, ordered in scenarios.items()
+    ]
+    for days, is_touched in sorted(paced):
+        classes.setdefault(span_word(days), []).append(is_touched)
     return _table(
         "Bad scenarios by the days from their first row to their last",
         ("span", "touched in review or hold"),
-        [(word, str(Share(len(alerted.intersection(some)), len(some)))) for word, some in classes.items()],
+        [(word, str(Share(sum(some), len(some)))) for word, some in classes.items()],
     )
 
 

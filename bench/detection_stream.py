@@ -148,6 +148,4 @@ def _exported(service: Service, names: dict[str, str]) -> Iterator[Answer]:
         answer.raise_for_status()
         for line in answer.iter_lines():
             said = _EXPORTED.decode(line)
-            yield Answer(
-                said.id, names[said.program_id], said.rail, int(said.amount_cents), said.score, None, hard=False
-            )
+            yield Answer(said.id, names[said.program_id], said.rail, int(said.amount_cents), said.score, None, None)

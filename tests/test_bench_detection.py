@@ -31,10 +31,12 @@ from bench.detection_measures import (
     by_amount,
     by_first_of_pair,
     by_score,
+    densest,
     in_hold,
     in_review_or_hold,
+    span_days,
     span_word,
-    spans,
+    times,
     touched,
 )
 from bench.detection_report import findings_of, markdown
@@ -190,10 +192,26 @@ def test_given_a_volume_then_precision_counts_transfers_and_recall_counts_rows()
     assert at_volume(by_score(cases), 0).precision.value is None
 
 
-def test_given_bad_rows_then_a_scenario_spans_the_whole_days_between_its_first_and_last() -> None:
-    cases = [a_case("acht_1", label=BAD, day=3), a_case("acht_2", label=BAD, day=44), a_case("acht_3", day=99)]
+def test_given_a_row_seen_by_two_banks_then_its_scenario_has_it_once_and_spans_whole_days() -> None:
+    cases = [
+        a_case("acht_1", label=BAD, day=44),
+        a_case("acht_2", label=BAD, day=3),
+        a_case("acht_2-in", label=BAD, day=3),
+        a_case("acht_3", day=99),
+    ]
 
-    assert spans(cases) == {"s1": 41}
+    found = times(cases)
+
+    assert found == {Kind("fan_in", bad=True): {"s1": [3 * DAY_US, 44 * DAY_US]}}
+    assert span_days(found[Kind("fan_in", bad=True)]["s1"]) == 41
+
+
+def test_given_times_then_the_densest_window_leaves_out_what_is_as_old_as_itself() -> None:
+    ordered = [0, 1, 6, 7, 8, 30]
+
+    assert densest(ordered, 7) == 3
+    assert densest(ordered, 1) == 1
+    assert densest([5, 5, 5], 1) == 3
 
 
 @pytest.mark.parametrize(
@@ -216,9 +234,12 @@ def test_given_cases_when_reported_then_every_share_has_its_n_and_signals_have_t
 
 def test_given_no_reasons_when_reported_then_signals_are_not_measured() -> None:
     case = a_case("acht_1", score=40)
-    without = msgspec.structs.replace(case, answer=msgspec.structs.replace(case.answer, signals=None))
+    without = msgspec.structs.replace(case, answer=msgspec.structs.replace(case.answer, signals=None, hard=None))
 
-    assert "### Signals\n\nNot measured" in markdown(findings_of([without], Half.REPORT))
+    text = markdown(findings_of([without], Half.REPORT))
+
+    assert "### Signals\n\nNot measured" in text
+    assert "| with a hard signal, not in hold |  | not measured |" in text
 
 
 def test_given_data_when_run_twice_then_the_figures_are_the_same_and_cover_both_scenarios(
