@@ -1,7 +1,8 @@
 """Log entries out of drawn bytes: eight bytes are one thing that happens, so that a failing stream shrinks well.
 
-A stream is about three entities, three accounts and a handful of counterparties, two of which share a name. The tables
-below are full of edges on purpose: whole windows between events, amounts around the thresholds, own times long past.
+A stream is about a few entities and accounts, which also pay one another, and a handful of counterparties, some of
+which share a name or an account. The tables below are full of edges on purpose: whole windows between events, amounts
+around the thresholds, own times long past.
 """
 
 import json
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from features.instants import DAY_US, HOUR_US, SECOND_US
 from features.log_entry import EntryKind, LogEntry
+from tests.features import stream_scenes as scenes
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
@@ -22,6 +24,7 @@ LONG_LATE: Final = (*LATENESS, 90 * DAY_US, 200 * DAY_US, -HOUR_US, -2 * DAY_US)
 AMOUNTS: Final = (
     *(12_500, 1, 0, 99, 270_000, 299_999, 300_000, 240_000, 239_999, 269_999, 285_000, 290_000, 800_000, 950_000),
     *(999_999, 1_000_000, 799_999, 899_999, 900_000, 5_000_000, 123_456_789, 10**18 - 1, 7 * 10**17, 42_000),
+    *(500_000, 600_000, 1_200_000, 500, 499, 50, 100, 11_250, 11_249, 13_750, 95_000, 100_000),
 )
 MOVES: Final = (
     *(("ach", "outgoing", "DEBIT"), ("ach", "outgoing", "CREDIT"), ("ach", "incoming", "DEBIT")),
@@ -45,16 +48,37 @@ NUMBERS: Final = ("000001111", "000002222", "000001111", "000004444", "000005555
 COUNTRIES: Final = ("US", "DE", "IR", "MX", None)
 GOOD: Final = ("SUBMITTED", "SETTLED", "COMPLETED", "PENDING_SUBMISSION")
 NOT_MOVED: Final = ("CANCELED", "REJECTED", "FAILED", "DECLINED")
-RETURN_CODES: Final = ("R01", "R10", "R05", "R29", "R02")
+ACTORS_AS_PARTIES: Final = ("bacc_1", "enti_2", "bacc_3", "enti_1", "bacc_2")
+REVIEWS: Final[tuple[list[str] | None, ...]] = (
+    [],
+    ["ssn_mismatch"],
+    ["sanctions_match"],
+    ["name_mismatch", "OFAC_Match"],
+    None,
+)
+SINCE: Final = (0, DAY_US, 30 * DAY_US, 200 * DAY_US, -DAY_US, 1)
 VERIFICATIONS: Final = ("VERIFIED", "PENDING", "DENIED", "UNVERIFIED", "MANUAL_REVIEW")
 PEPS: Final = ("no", "yes", "potential", "not_checked")
-BURST_AT_MOST: Final = 40
+BURST_AT_MOST: Final = 80
+BACKWARDS_FROM: Final = 200
+DETAILS: Final = (
+    *("receiver_name", "company_name", "payee_name", "odfi_routing_number", "creditor_agent_routing_number"),
+    *("originator_name", "originator_account_number", "beneficiary_name", "beneficiary_account_number"),
+)
+
+# Each kind of happening has the first bytes below its number that the ones before it have not.
+KINDS: Final = (
+    *((70, "new_transfer"), (140, "transfer_again"), (147, "repeat"), (162, "entity"), (170, "account")),
+    *((180, "counterparty"), (185, "declaration"), (190, "burst"), (214, "chain"), (226, "scatter"), (234, "fan")),
+    *((244, "cards"), (250, "tiny_entries"), (256, "returned_debits")),
+)
+NEED_A_TRANSFER: Final = ("transfer_again", "repeat")
 
 Data = dict[str, Any]
 
 
 def streams(*, most: int, least: int = 0) -> st.SearchStrategy[list[LogEntry]]:
-    """Streams of a number of happenings; a burst alone is up to forty entries."""
+    """Streams of a number of happenings; a burst alone is up to eighty entries."""
     happening = st.binary(min_size=WIDTH, max_size=WIDTH)
     return st.lists(happening, min_size=least, max_size=most).map(stream_of)
 
@@ -79,22 +103,13 @@ class Stream:
     def happen(self, happening: bytes) -> None:
         kind, rest = happening[0], happening[1:]
         self.now += DELAYS[rest[0] % len(DELAYS)]
-        if kind < 100 or (kind < 210 and not self.delivered):
+        name = next(name for below, name in KINDS if kind < below)
+        if name in scenes.SCENES:
+            self.play(scenes.SCENES[name](rest), rest)
+        elif name in NEED_A_TRANSFER and not self.delivered:
             self.new_transfer(rest)
-        elif kind < 200:
-            self.transfer_again(rest)
-        elif kind < 210:
-            self.repeat(rest)
-        elif kind < 224:
-            self.entity(rest)
-        elif kind < 232:
-            self.account(rest)
-        elif kind < 242:
-            self.counterparty(rest)
-        elif kind < 248:
-            self.declaration(rest)
         else:
-            self.burst(rest)
+            getattr(self, name)(rest)
 
     def append(self, kind: str, data: object, created_at: int) -> None:
         offset = (len(self.entries) + 1) << 20
@@ -127,11 +142,38 @@ class Stream:
         if status >= 220:
             data["status"] = NOT_MOVED[status % len(NOT_MOVED)]
         if rail == "ach" and 175 <= status < 220:
-            data |= {"status": "RETURNED", "return_details": [bank.a_return(RETURN_CODES[status % len(RETURN_CODES)])]}
-        event_at = created_at + SECOND_US * (late % 2) if late < 128 else self.now
-        kind = f"{bank.RESOURCES[rail, direction]}.initiated"
+            data |= {
+                "status": "RETURNED",
+                "return_details": [bank.a_return(scenes.RETURN_CODES[status % len(scenes.RETURN_CODES)])],
+            }
+        self.deliver(rail, direction, data, created_at + SECOND_US * (late % 2) if late < 128 else self.now)
+
+    def deliver(self, rail: str, direction: str, data: Data, event_at: int) -> None:
+        suffix = "refunded" if (rail, direction) == ("card", "incoming") else "initiated"
+        kind = f"{bank.RESOURCES[rail, direction]}.{suffix}"
         self.delivered.append((kind, data, event_at))
         self.append(kind, data, event_at)
+
+    def play(self, planned: list[scenes.Planned], chosen: bytes) -> None:
+        """Deliver a scene: mostly as it happens, sometimes its newest transfer first, sometimes long after."""
+        late, how = LATENESS[chosen[2] % len(LATENESS)] * (chosen[5] % 2), chosen[6]
+        at, timed = self.now - late, []
+        for plan in planned:
+            at += plan.gap
+            timed.append((at, plan))
+        if how >= BACKWARDS_FROM:
+            timed.reverse()
+            self.now = max(self.now, at)
+        for at, plan in timed:
+            self.now = max(self.now, at)
+            self.made += 1
+            created_at = bank.rfc3339(at)
+            data = BUILDERS[plan.rail](
+                id=f"trf_{self.made}", created_at=created_at, updated_at=None, status=plan.status
+            )
+            _set_amount(data, plan.rail, plan.direction, plan.cents)
+            _set_plan(data, plan)
+            self.deliver(plan.rail, plan.direction, data, at)
 
     def transfer_again(self, chosen: bytes) -> None:
         _, which, what, value, event_time, version, _ = chosen
@@ -169,6 +211,8 @@ class Stream:
             is_high_risk=bool(flags & 1),
             requires_screening=bool(flags & 2),
             last_screened_at=bank.rfc3339(created_at - screened * DAY_US) if flags & 4 else None,
+            created_at=bank.rfc3339(created_at - SINCE[screened % len(SINCE)]) if flags & 16 else None,
+            review_reasons=REVIEWS[(flags >> 5) % len(REVIEWS)],
             updated_at=bank.rfc3339(created_at) if flags & 8 else None,
         )
         data["person_details"] = {**data["person_details"], "pep_status": PEPS[pep % len(PEPS)]}
@@ -239,16 +283,39 @@ def _set_actor(data: Data, rail: str, actor: int) -> None:
         data["bank_account_id"] = None
 
 
+def _set_plan(data: Data, plan: scenes.Planned) -> None:
+    """The two sides of a planned transfer, by their ids alone."""
+    account = plan.actor if plan.actor.startswith("bacc") else None
+    data.pop("entity_id", None)
+    data["sender_bank_account_id" if plan.rail == "book" else "bank_account_id"] = account
+    if account is None:
+        data["entity_id"] = plan.actor
+    if plan.ach_type is not None:
+        data["type"] = plan.ach_type
+    if "is_incoming" in data:
+        data["is_incoming"] = plan.direction == "incoming"
+    if plan.return_code is not None:
+        data["return_details"] = [bank.a_return(plan.return_code)]
+    if plan.rail == "book":
+        data["receiver_bank_account_id"] = plan.party
+    elif plan.rail == "card":
+        data |= {"merchant": {"id": plan.party}, "decision_reason": plan.reason, "processor_reason": plan.reason}
+    else:
+        data |= dict.fromkeys(DETAILS) | {"counterparty_id": plan.party}
+
+
 def _set_party(data: Data, rail: str, direction: str, party: int) -> None:
     at = party % len(NAMES)
     if rail == "book":
-        data["receiver_bank_account_id"] = f"bacc_{at + 6}"
+        data["receiver_bank_account_id"] = f"bacc_{at + 6 if party & 16 else at % 3 + 1}"
         return
     if rail == "card":
         data["merchant"] = {"id": f"mrch_{at}", "name": NAMES[at]} if party & 32 else None
         return
     named = party & 64
     data["counterparty_id"] = f"cpty_{at + 1}" if party & 32 or not named else None
+    if party & 16 and not named:
+        data["counterparty_id"] = ACTORS_AS_PARTIES[at]
     for side in ("receiver_name", "company_name", "payee_name"):
         data.pop(side, None)
     if rail == "ach":
@@ -268,7 +335,6 @@ def _set_party(data: Data, rail: str, direction: str, party: int) -> None:
 
 def _change(data: Data, rail: str, direction: str, what: int, value: int) -> None:
     """One thing that a later event may say of a transfer."""
-    details = data.get("return_details", [])
     if what < 20:
         data["status"] = GOOD[value % len(GOOD)]
     elif what < 45:
@@ -281,9 +347,22 @@ def _change(data: Data, rail: str, direction: str, what: int, value: int) -> Non
         data["entity_id"] = f"enti_{value % 3 + 1}"
     elif what < 150 and rail == "intl_wire":
         data["beneficiary_address"] = {"country_code": COUNTRIES[value % len(COUNTRIES)]}
-    elif rail == "ach" and not details:
-        data |= {"status": "RETURNED", "return_details": [bank.a_return(RETURN_CODES[value % len(RETURN_CODES)])]}
-    elif rail == "ach" and len(details) == 1:
+    elif rail == "card":
+        status, reason = scenes.DECISIONS[value % len(scenes.DECISIONS)]
+        data |= {"status": status, "decision_reason": reason, "processor_reason": reason}
+    elif rail == "ach":
+        _change_return(data, value)
+
+
+def _change_return(data: Data, value: int) -> None:
+    """An ACH transfer is returned, then the return is dishonoured, then that is contested."""
+    details = data["return_details"]
+    if not details:
+        data |= {
+            "status": "RETURNED",
+            "return_details": [bank.a_return(scenes.RETURN_CODES[value % len(scenes.RETURN_CODES)])],
+        }
+    elif len(details) == 1:
         data |= {"status": "RETURN_DISHONORED", "return_details": [*details, bank.a_return("R68")]}
-    elif rail == "ach" and value < 128:
+    elif value < 128:
         data |= {"status": "RETURN_CONTESTED", "return_details": [*details, bank.a_return("R73")]}

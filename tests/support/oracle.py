@@ -11,7 +11,9 @@ from typing import Any, Final, NamedTuple
 from features.instants import DAY_US
 from features.log_entry import EntryKind, LogEntry
 from features.vector import FeatureVector
+from tests.support.oracle_activity import ach_fields, amount_fields, card_fields, party_fields, standing_fields
 from tests.support.oracle_facts import (
+    NOTHING_SAID,
     Baseline,
     Key,
     Known,
@@ -23,9 +25,10 @@ from tests.support.oracle_facts import (
     learn_counterparty,
     learn_entity,
 )
+from tests.support.oracle_graph import graph_fields
+from tests.support.oracle_others import Other, attempts_before
 from tests.support.oracle_reading import Said, normal_name, read_said
 
-UNAUTHORIZED: Final = frozenset({"R05", "R07", "R10", "R11", "R29", "R51"})
 THRESHOLDS: Final = (300_000, 1_000_000)
 BASELINE_CLASS_FLOOR: Final = 30
 BASELINE_FLOOR: Final = 5
@@ -71,53 +74,12 @@ class Oracle:
 
 def _taken(program: Program, known: Known) -> Expected:
     at = known.own
-    others = _others(program, known, at)
+    attempts = attempts_before(program, known, at)
+    others = [attempt for attempt in attempts if attempt.moved]
     if known.baseline is None:
         known.baseline = _baseline(others, known.said, at)
     degraded = known.country is None and (known.said.rail == "intl_wire" or known.said.sec_code == "IAT")
-    return Expected(known.said.id, at, degraded, _vector(program, known, others, at))
-
-
-class Other(NamedTuple):
-    """Another transfer, as it was known at an instant."""
-
-    said: Said
-    own: int
-    amount: int
-    actor: Key | None
-    party: Key | None
-    returned_at: int
-    code: str | None
-
-    @property
-    def is_debit(self) -> bool:
-        return self.said.rail == "ach" and self.said.type == "DEBIT"
-
-    @property
-    def unauthorized(self) -> bool:
-        return self.code in UNAUTHORIZED
-
-
-def _others(program: Program, subject: Known, at: int) -> list[Other]:
-    """The moved transfers other than the subject, up to an instant and as of that instant."""
-    found = []
-    for known in program.transfers.values():
-        if known is subject or known.own > at or not known.moved.at(at)[1]:
-            continue
-        returned_at, returned = known.returned.at(at)
-        code = returned.code if returned is not None and not returned.undone else None
-        found.append(
-            Other(
-                known.said,
-                known.own,
-                known.amount.at(at)[1],
-                known.actor.at(at)[1],
-                known.party.at(at)[1],
-                returned_at,
-                code,
-            )
-        )
-    return found
+    return Expected(known.said.id, at, degraded, _vector(program, known, attempts, at))
 
 
 def _baseline(others: list[Other], said: Said, at: int) -> Baseline:
@@ -146,12 +108,12 @@ def _structuring(subject: Known, groups: list[list[Other]], after: int) -> int:
     return largest + (own_zone is not None)
 
 
-def _profile_at(program: Program, actor: Key | None, at: int) -> Profile:
+def _profile_at(program: Program, actor: Key | None, at: int) -> Profile | None:
     if actor is not None and actor[0] == "entity":
         for profile in reversed(program.profiles.get(actor[1], [])):
             if profile.event_at <= at:
                 return profile
-    return Profile(at, None, None, None, None, None)
+    return None
 
 
 def _declared_at(program: Program, at: int) -> Fields:
@@ -193,8 +155,10 @@ def _unauthorized_rate(others: list[Other], at: int) -> float | None:
     return returned / n if n else None
 
 
-def _vector(program: Program, subject: Known, others: list[Other], at: int) -> FeatureVector:
+def _vector(program: Program, subject: Known, attempts: list[Other], at: int) -> FeatureVector:
     said, actor, party = subject.said, subject.actor.last, subject.party.last
+    others = [attempt for attempt in attempts if attempt.moved]
+    profile = _profile_at(program, actor, at)
     own = [other for other in others if actor is not None and other.actor == actor]
     shared = [other for other in others if party is not None and other.party == party]
     return FeatureVector(
@@ -212,13 +176,17 @@ def _vector(program: Program, subject: Known, others: list[Other], at: int) -> F
         counterparty_prior_returns=sum(1 for other in shared if other.code is not None),
         counterparty_prior_unauthorized_returns=sum(1 for other in shared if other.unauthorized),
         counterparty_account_changed=_account_changed(program, party, others),
-        typology_round_trip=None,
-        typology_layering_hops=None,
         typology_dormant_days=(at - max(other.own for other in own)) // DAY_US if own else None,
         typology_just_below_threshold=any(line * 90 <= said.amount * 100 < line * 100 for line in THRESHOLDS),
-        **_profile_fields(_profile_at(program, actor, at), at),
+        **_profile_fields(profile or NOTHING_SAID, at),
         **_activity_fields(said, own, at),
         **_program_fields(_declared_at(program, at), subject.baseline, others, at),
+        **graph_fields(subject, others, at),
+        **standing_fields(profile, own, at),
+        **amount_fields(subject, own, at),
+        **ach_fields(subject, own, others, at),
+        **party_fields(program, subject, own, others, at),
+        **card_fields(subject, attempts, at),
     )
 
 

@@ -40,6 +40,13 @@ class Baseline(NamedTuple):
     p95: int | None
 
 
+class Decline(NamedTuple):
+    """Whether a card's attempt was declined, and the normalised reason."""
+
+    declined: bool
+    reason: str | None
+
+
 @dataclass
 class Known:
     """A transfer as the log told it so far."""
@@ -50,7 +57,9 @@ class Known:
     amount: Timeline[int]
     actor: Timeline[Key | None]
     party: Timeline[Key | None]
+    node: Timeline[Key | None]
     moved: Timeline[bool]
+    decline: Timeline[Decline]
     returned: Timeline[Return | None]
     country: str | None
     changed_at: int = ALWAYS
@@ -67,6 +76,11 @@ class Profile:
     high_risk: bool | None
     requires_screening: bool | None
     screened_at: int | None
+    created_at: int | None
+    review_reasons: tuple[str, ...] | None
+
+
+NOTHING_SAID: Final = Profile(ALWAYS, None, None, None, None, None, None, None)
 
 
 @dataclass
@@ -82,6 +96,8 @@ class Program:
     transfers: dict[str, Known] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     owners: dict[str, str] = field(default_factory=dict)
+    accounts: set[str] = field(default_factory=set)
+    entities: set[str] = field(default_factory=set)
     account_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     profiles: dict[str, list[Profile]] = field(default_factory=dict)
     entity_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -108,8 +124,10 @@ def learn_entity(program: Program, data: dict[str, Any], event_at: int) -> None:
     if key < program.entity_keys.get(data["id"], (ALWAYS, ALWAYS)):
         return
     program.entity_keys[data["id"]] = key
+    program.entities.add(data["id"])
     profiles = program.profiles.setdefault(data["id"], [])
-    screened = instant(data["last_screened_at"]) if data["last_screened_at"] is not None else None
+    before = profiles[-1] if profiles else NOTHING_SAID
+    screened, created, reasons = data["last_screened_at"], data["created_at"], data["review_reasons"]
     profiles.append(
         Profile(
             event_at,
@@ -117,7 +135,9 @@ def learn_entity(program: Program, data: dict[str, Any], event_at: int) -> None:
             data["person_details"]["pep_status"],
             data["is_high_risk"],
             data["requires_screening"],
-            profiles[-1].screened_at if screened is None and profiles else screened,
+            before.screened_at if screened is None else instant(screened),
+            before.created_at if created is None else instant(created),
+            before.review_reasons if reasons is None else tuple(reasons),
         )
     )
 
@@ -128,6 +148,8 @@ def learn_account(program: Program, data: dict[str, Any], event_at: int) -> None
         return
     program.account_keys[data["id"]] = key
     program.owners[data["id"]] = data["owners"][0]
+    program.accounts.add(data["id"])
+    program.entities.add(data["owners"][0])
 
 
 def learn_counterparty(program: Program, data: dict[str, Any], event_at: int) -> None:
@@ -138,6 +160,12 @@ def learn_counterparty(program: Program, data: dict[str, Any], event_at: int) ->
     country = data["address"]["country_code"] if data["address"] else None
     last4 = data["account_number"][-4:] if data["account_number"] else None
     _say(program, ("id", data["id"]), data["name"], data["routing_number"], last4, country)
+
+
+def decline_of(said: Said) -> Decline:
+    """The reason of an approval counts for nothing."""
+    declined = said.rail == "card" and said.status == "DECLINED"
+    return Decline(declined, said.card_reason if declined else None)
 
 
 def _say(
@@ -197,6 +225,24 @@ def _actor_of(program: Program, said: Said) -> Key | None:
     return ("entity", owner) if owner is not None else ("account", said.account_id)
 
 
+def _meet(program: Program, said: Said) -> None:
+    """The account and the entity that a transfer is of belong to the program."""
+    if said.account_id is not None:
+        program.accounts.add(said.account_id)
+    if said.entity_id is not None:
+        program.entities.add(said.entity_id)
+
+
+def _node_of(program: Program, party: Key | None) -> Key | None:
+    """Where the counterparty stands in the graph: it may be an actor of the program itself."""
+    if party is None or party[0] != "id":
+        return party
+    if party[1] in program.accounts:
+        owner = program.owners.get(party[1])
+        return ("entity", owner) if owner is not None else ("account", party[1])
+    return ("entity", party[1]) if party[1] in program.entities else party
+
+
 def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known | None:
     """Take one event of a transfer over; the transfer, when it must be scored for it."""
     known = program.transfers.get(said.id)
@@ -216,6 +262,7 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
 
 def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) -> Known:
     own = min(said.created_at if said.created_at is not None else event_at, appended_at)
+    _meet(program, said)
     actor, party = _actor_of(program, said), _party_of(program, said)
     known = Known(
         said,
@@ -224,7 +271,9 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
         Timeline(said.amount),
         Timeline(actor),
         Timeline(party),
+        Timeline(_node_of(program, party)),
         Timeline(said.status not in NOT_MOVED),
+        Timeline(decline_of(said)),
         Timeline(None),
         said.country or (program.parties[party].country if party is not None else None),
     )
@@ -235,6 +284,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
 
 def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     """Take over a newer snapshot; True when it changed what a transfer is scored again for."""
+    _meet(program, said)
     actor, party, country = known.actor.last, known.party.last, said.country or known.country
     if said.entity_id is not None or actor is None:
         actor = _actor_of(program, said)
@@ -245,13 +295,17 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     returned = said.returned if said.returned is not None else known.returned.last
     after = (said.amount, actor, party, country, returned)
     changed = after != (known.amount.last, known.actor.last, known.party.last, known.country, known.returned.last)
-    if changed or (said.status not in NOT_MOVED) != known.moved.last:
+    status = (said.status not in NOT_MOVED, decline_of(said))
+    if changed or status != (known.moved.last, known.decline.last):
         known.changed_at = max(event_at, known.changed_at)
     at = known.changed_at
     known.said, known.country = said, country
     known.amount.say(at, said.amount)
     known.actor.say(at, actor)
+    if party != known.party.last:
+        known.node.say(at, _node_of(program, party))
     known.party.say(at, party)
-    known.moved.say(at, said.status not in NOT_MOVED)
+    known.moved.say(at, status[0])
+    known.decline.say(at, status[1])
     known.returned.say(max(known.own, at), returned)
     return changed

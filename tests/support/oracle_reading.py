@@ -6,6 +6,14 @@ from features.instants import parse_instant
 
 INTERBANK: Final = range(61, 78)
 DISHONOUR: Final = range(61, 71)
+ISSUERS_WORDS: Final = {
+    "INCORRECT_PIN": "PIN_OR_CVV",
+    "verification_failed": "PIN_OR_CVV",
+    "FRAUD_ADVICE": "SUSPECTED_FRAUD",
+    "suspected_fraud": "SUSPECTED_FRAUD",
+    "insufficient_funds": "INSUFFICIENT_FUNDS",
+    "no such word": "OTHER",
+}
 UNDONE: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
 
 
@@ -65,8 +73,13 @@ def read_said(kind: str, data: dict[str, Any]) -> Said:
         last4=(side.get("account_number") or "")[-4:] or None,
         country=side.get("country"),
         returned=_returned(data) if rail == "ach" else None,
-        card_reason=data.get("decision_reason") if rail == "card" else None,
+        card_reason=_card_reason(data) if rail == "card" else None,
     )
+
+
+def _card_reason(data: dict[str, Any]) -> str | None:
+    said = data.get("decision_reason") or data.get("processor_reason")
+    return ISSUERS_WORDS.get(said, said) if said is not None else None
 
 
 def _instant(text: str | None) -> int | None:

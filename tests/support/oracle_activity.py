@@ -1,0 +1,178 @@
+"""The oracle's counts of what an actor, its counterparty and its cards did; the graph has a module of its own."""
+
+from typing import Any, Final
+
+from features.instants import DAY_US, HOUR_US
+from tests.support.oracle_facts import Key, Known, Profile, Program, decline_of
+from tests.support.oracle_others import Other, newest_of
+from tests.support.oracle_reading import Said
+
+MEDIAN_FLOOR: Final = 5
+ROUND_CENTS: Final = 100_000
+ROUND_FROM_CENTS: Final = 500_000
+MICRO_BELOW_CENTS: Final = 100
+SMALL_CARD_CENTS: Final = 500
+PROBING: Final = frozenset({"R02", "R03", "R04", "R20"})
+STOPPING: Final = frozenset({"R07", "R10", "R11", "R29"})
+FRAUD: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
+FAST_RAILS: Final = frozenset({"realtime", "wire", "intl_wire", "card"})
+SANCTIONS: Final = frozenset({"sanctions_match", "ofac_match"})
+BANKING_DAYS: Final = 5
+THURSDAY: Final = 3  # the weekday of the epoch
+
+Fields = dict[str, Any]
+
+
+def standing_fields(profile: Profile | None, own: list[Other], at: int) -> Fields:
+    """``profile`` is None when the bank has said nothing of the entity."""
+    starts = [other.own for other in own]
+    hit: bool | None = None
+    if profile is not None:
+        hit = any(reason.casefold() in SANCTIONS for reason in profile.review_reasons or ())
+        if profile.created_at is not None and profile.created_at <= at:
+            starts.append(profile.created_at)
+    return {
+        "entity_age_days": (at - min(starts)) // DAY_US if starts else None,
+        "entity_sanctions_hit": hit,
+    }
+
+
+def amount_fields(subject: Known, own: list[Other], at: int) -> Fields:
+    said, has_actor = subject.said, subject.actor.last is not None
+    amounts = sorted(other.amount for other in newest_of(own, at - 90 * DAY_US))
+    alike = [o for o in newest_of(own, at - DAY_US) if abs(o.amount - said.amount) * 10 <= said.amount]
+    month = [other for other in own if other.own > at - 30 * DAY_US]
+    two_days = [other for other in own if other.own > at - 48 * HOUR_US and other.said.rail != "card"]
+    fields: Fields = {
+        "entity_median_cents_90d": amounts[(len(amounts) - 1) // 2] if len(amounts) >= MEDIAN_FLOOR else None,
+        "repeated_amount_24h": len(alike) + has_actor,
+        "round_amount_30d": sum(_is_round(o.said.rail, o.amount) for o in month)
+        + (has_actor and _is_round(said.rail, said.amount)),
+    }
+    for way, direction in (("in", "incoming"), ("out", "outgoing")):
+        cents = sum(other.amount for other in two_days if other.said.direction == direction)
+        counts = has_actor and said.rail != "card" and said.direction == direction
+        fields[f"entity_{way}_48h_cents"] = cents + said.amount * counts
+    return fields
+
+
+def _is_round(rail: str, cents: int) -> bool:
+    return rail != "card" and cents >= ROUND_FROM_CENTS and cents % ROUND_CENTS == 0
+
+
+def ach_fields(subject: Known, own: list[Other], others: list[Other], at: int) -> Fields:
+    said, has_actor = subject.said, subject.actor.last is not None
+    since = _two_banking_days_before(at)
+    pulled = [o for o in own if o.is_debit and o.said.direction == "outgoing" and o.own >= since]
+    fast = [o for o in own if _is_fast_out(o.said) and o.own >= since]
+    is_micro = _is_micro(said, said.amount)
+    micro = [[o for o in some if o.own > at - DAY_US and _is_micro(o.said, o.amount)] for some in (own, others)]
+    debits = [other for other in own if other.is_debit]
+    return {
+        "entity_ach_debits_all": len(debits),
+        "entity_pulled_2bd_cents": sum(other.amount for other in pulled),
+        "entity_fast_out_2bd_cents": sum(o.amount for o in fast) + said.amount * (has_actor and _is_fast_out(said)),
+        "entity_micro_24h": len(micro[0]) + (has_actor and is_micro),
+        "program_micro_24h": len(micro[1]) + is_micro,
+        "entity_forward_debits_24h": sum(1 for o in debits if o.own > at - DAY_US and o.amount >= MICRO_BELOW_CENTS),
+    }
+
+
+def _is_fast_out(said: Said) -> bool:
+    return said.direction == "outgoing" and said.rail in FAST_RAILS
+
+
+def _is_micro(said: Said, cents: int) -> bool:
+    return said.rail == "ach" and cents < MICRO_BELOW_CENTS
+
+
+def _two_banking_days_before(at: int) -> int:
+    """The midnight of the second day from Monday to Friday before the day of an instant."""
+    day, left = at // DAY_US, 2
+    while left:
+        day -= 1
+        left -= (day + THURSDAY) % 7 < BANKING_DAYS
+    return day * DAY_US
+
+
+def party_fields(program: Program, subject: Known, own: list[Other], others: list[Other], at: int) -> Fields:
+    party = subject.party.last
+    probing = {o.party for o in own if o.code in PROBING and o.returned_at > at - 30 * DAY_US}
+    stopped = [o.returned_at for o in others if party is not None and o.party == party and o.code in STOPPING]
+    return {
+        "entity_new_counterparties_24h": _new_parties(subject, own, others, at),
+        "counterparty_shared_entities_30d": _sharing_actors(program, subject, others, at),
+        "entity_probing_returns_30d": len(probing - {None}),
+        "counterparty_stop_return_days": (at - max(stopped)) // DAY_US if stopped else None,
+    }
+
+
+def _new_parties(subject: Known, own: list[Other], others: list[Other], at: int) -> int:
+    if subject.actor.last is None:
+        return 0
+    edges = [other for other in own if other.party is not None]
+    parties = {other.party for other in newest_of(edges, at - DAY_US)} | {subject.party.last}
+    known = {other.party for other in others if other.own <= at - DAY_US}
+    return len(parties - known - {None})
+
+
+def _sharing_actors(program: Program, subject: Known, others: list[Other], at: int) -> int:
+    def details(party: Key | None) -> tuple[str | None, str | None]:
+        return (None, None) if party is None else (program.parties[party].routing, program.parties[party].last4)
+
+    mine = details(subject.party.last)
+    if None in mine or subject.actor.last is None:
+        return 0
+    sharing = {other.actor for other in others if other.own > at - 30 * DAY_US and details(other.party) == mine}
+    return len((sharing | {subject.actor.last}) - {None})
+
+
+def card_fields(subject: Known, attempts: list[Other], at: int) -> Fields:
+    """``attempts`` are all other transfers, moved or not."""
+    said = subject.said
+    if said.rail != "card":
+        return dict.fromkeys(CARD_FIELDS, 0)
+    of_program = [
+        (o.own, o.amount, o.decline.declined, o.decline.reason, _is_alike(subject, o))
+        for o in attempts
+        if o.said.rail == "card"
+    ]
+    declined, reason = decline_of(said)
+    of_program.append((at, said.amount, declined, reason, subject.actor.last is not None))
+
+    hour = [attempt for attempt in of_program if attempt[0] > at - HOUR_US]
+    own = [attempt for attempt in hour if attempt[4]]
+    day = [attempt for attempt in of_program if attempt[0] > at - DAY_US]
+    month = [attempt for attempt in of_program if attempt[0] > at - 30 * DAY_US]
+    counts = (
+        sum(declined for _, _, declined, _, _ in own),
+        sum(1 for _, amount, *_ in own if amount < SMALL_CARD_CENTS),
+        len(hour),
+        sum(declined for _, _, declined, _, _ in hour),
+        sum(1 for _, amount, *_ in hour if amount <= SMALL_CARD_CENTS),
+        len(day),
+        sum(1 for _, _, _, reason, _ in day if reason in FRAUD),
+        len(month),
+        sum(1 for _, _, _, reason, _ in month if reason in FRAUD),
+    )
+    return dict(zip(CARD_FIELDS, counts, strict=True))
+
+
+CARD_FIELDS: Final = (
+    "card_declines_1h",
+    "card_small_1h",
+    "program_card_attempts_1h",
+    "program_card_declines_1h",
+    "program_card_small_1h",
+    "program_card_attempts_24h",
+    "program_card_fraud_declines_24h",
+    "program_card_attempts_30d",
+    "program_card_fraud_declines_30d",
+)
+
+
+def _is_alike(subject: Known, other: Other) -> bool:
+    """The same account, else the same actor when the subject's account is not known."""
+    if subject.said.account_id is not None:
+        return other.said.account_id == subject.said.account_id
+    return subject.actor.last is not None and other.actor == subject.actor.last
