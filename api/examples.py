@@ -49,7 +49,12 @@ TRANSFER_SUMMARY: Final[dict[str, Any]] = {
     "scoreVersion": "trs-v1",
     "scoreN": 42,
     "scoreConfidence": 0.84,
-    "scoreInputs": {"featureVersion": "1", "features": {"counterparty.firstTime": True}, "reasons": [REASON]},
+    "scoreInputs": {
+        "featureVersion": "1",
+        "features": {"counterparty.firstTime": True},
+        "reasons": [REASON],
+        "degraded": False,
+    },
     "scoredAt": "2026-03-02T15:04:05.120Z",
     "updatedAt": "2026-03-03T06:00:00.000Z",
 }

@@ -11,11 +11,16 @@ from features.vector import FeatureVector
 
 
 class Assessment(msgspec.Struct, frozen=True, gc=False):
-    """A vector with the score it gives. ``degraded`` halves the confidence and changes no points."""
+    """A vector with the score it gives. ``degraded`` halves the confidence and changes no points.
+
+    ``layering`` and ``round_trip`` are the transfers that the two graph features rest on, as rows, oldest first.
+    """
 
     vector: FeatureVector
     score: Score
     degraded: bool
+    layering: tuple[int, ...] = ()
+    round_trip: tuple[int, ...] = ()
 
 
 def assess(
@@ -28,6 +33,6 @@ def assess(
     stale: bool = False,
 ) -> Assessment:
     """Score the subject with the facts of its own time; ``stale`` says that newer facts are known to be missing."""
-    vector = measure(subject, program, declared, baseline, at)
+    vector, layering, round_trip = measure(subject, program, declared, baseline, at)
     degraded = stale or subject.degraded
-    return Assessment(vector, trs_v1.score(vector, degraded=degraded), degraded)
+    return Assessment(vector, trs_v1.score(vector, degraded=degraded), degraded, layering, round_trip)

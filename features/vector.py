@@ -96,6 +96,13 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     entity_sanctions_hit: bool | None
 
 
+class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """The transfers on which money went, oldest first, as log offsets that delivered them."""
+
+    layering_hops: tuple[int, ...] = ()
+    round_trip: tuple[int, ...] = ()
+
+
 class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
     """One scoring of one transfer. In the table the vector's fields follow the others, each as a column of its own."""
 
@@ -115,4 +122,5 @@ class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
     hard: bool
     degraded: bool
     reasons: str  # JSON of Reason[]
+    paths: str | None  # JSON of a PathOffsets; None without a path
     vector: FeatureVector

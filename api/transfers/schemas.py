@@ -36,11 +36,17 @@ class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the score was made from, as it stood at the transfer's own time."""
+    """What the score was made from, as it stood at the transfer's own time.
+
+    ``paths`` names the transfers that a round trip or layering hops rest on, oldest first; lists and exports leave it
+    out.
+    """
 
     feature_version: str
     features: dict[str, Any]
     reasons: tuple[Reason, ...]
+    degraded: bool
+    paths: dict[str, list[str]] | None = None
 
 
 class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 
 from api.cursors import Place, cursor_for, place_of
 from api.programs.service import ProgramService
@@ -70,6 +71,10 @@ class TransferService:
             raise NotFoundError(UNKNOWN_TRANSFER)
         raw = await to_thread.run_sync(self._raw_of, found)
         summary = summary_of(found)
+        if found.features is not None and found.features.paths is not None:
+            paths = await to_thread.run_sync(self._transfers.paths, principal, found.features)
+            assert summary.score_inputs is not None
+            summary = replace(summary, score_inputs=replace(summary.score_inputs, paths=paths))
         return Transfer(**{name: getattr(summary, name) for name in summary.__struct_fields__}, raw=raw)
 
     def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
@@ -105,6 +110,7 @@ def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
         feature_version=features.feature_version,
         features=values_by_name(features.vector),
         reasons=_REASONS.decode(features.reasons),
+        degraded=features.degraded,
     )
 
 

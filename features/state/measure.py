@@ -4,7 +4,7 @@ Window  each feature's own, half-open (t - w, t]; the transfer itself counts onl
 Errors  none: what cannot be measured is None
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from features.instants import DAY_US
 from features.state.baseline import BaselineValues
@@ -23,6 +23,14 @@ _CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
 
 
+class Measured(NamedTuple):
+    """The vector, and the transfers (rows of the table, oldest first) on which its two paths run."""
+
+    vector: FeatureVector
+    layering: tuple[int, ...]
+    round_trip: tuple[int, ...]
+
+
 def class_of(rail: str, direction: str) -> int:
     """The number of a rail and direction, 0 to 13."""
     return _CLASSES[rail, direction]
@@ -30,7 +38,7 @@ def class_of(rail: str, direction: str) -> int:
 
 def measure(
     subject: Subject, program: ProgramSeries, declared: Declared, baseline: BaselineValues, at: int
-) -> FeatureVector:
+) -> Measured:
     """All features of the subject at ``at``, in the order of the vector's fields."""
     own = subject.own
     amounts = subject.actor.amounts if subject.actor is not None else _NO_AMOUNTS
@@ -41,10 +49,10 @@ def measure(
     count_30d, cents_30d = amounts.measure(at - DAYS_30, at)
     count_90d, cents_90d = amounts.measure(at - DAYS_90, at)
     previous_at = amounts.previous(at, skip=own_count)
-    longest, came_back = follow(subject, program, at)
+    longest, back = follow(subject, program, at)
     age_days, median_cents, equal_24h, round_30d, in_48h, out_48h = own_amounts(subject, at, previous_at is not None)
     in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=own_party)
-    return FeatureVector(
+    vector = FeatureVector(
         subject.cents,
         subject.rail,
         subject.direction,
@@ -64,7 +72,7 @@ def measure(
         declared.monthly_volume_cents,
         _unauthorized_rate(program, at, own, own_return),
         declared.countries,
-        came_back,
+        None if longest is None else bool(back),
         None if longest is None else longest.hops,
         (at - previous_at) // DAY_US if previous_at is not None else None,
         is_just_below(subject.cents),
@@ -90,6 +98,7 @@ def measure(
         *card_attempts(subject, program, at),
         _sanctions_hit(subject.actor, at),
     )
+    return Measured(vector, longest.rows if longest is not None else (), back)
 
 
 def _identity(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:

@@ -21,16 +21,16 @@ _STRANGER: Final = -2  # a side that was named and has not been met: different f
 _INCOMING: Final = Direction.INCOMING.value
 
 
-def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, bool | None]:
-    """The longest chain that ends in the subject, and whether money came back with it; None without an actor."""
+def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, tuple[int, ...]]:
+    """The longest chain that ends in the subject (None without an actor), and rows on which money came back with it."""
     if subject.actor is None:
-        return None, None
-    ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
+        return None, ()
     if subject.source not in program.graph.into:
-        return Chain((), subject.cents), False
+        return Chain((), subject.cents), ()
+    ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
     cents_of = partial(program.cents_of, as_of=at)
-    came_back = subject.target % 2 == 0 and bool(way_back(program.graph, ends, cents_of))
-    return longest_chain(program.graph, ends, cents_of), came_back
+    back = way_back(program.graph, ends, cents_of) if subject.target % 2 == 0 else ()
+    return longest_chain(program.graph, ends, cents_of), back
 
 
 def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:

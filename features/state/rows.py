@@ -12,7 +12,7 @@ from features.outcomes import AccountRow, CounterpartyRow, EntityRow
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.records import When
-from features.vector import FEATURE_VERSION, TransferFeaturesRow
+from features.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.vocabulary import EntityType, PepStatus, VerificationStatus, band_word
 
 Emit = Callable[[msgspec.Struct], None]
@@ -147,8 +147,16 @@ def features_row(
         score.hard,
         assessment.degraded,
         _json(score.reasons),
+        _paths(program, assessment),
         assessment.vector,
     )
+
+
+def _paths(program: ProgramState, assessment: Assessment) -> str | None:
+    if not assessment.layering and not assessment.round_trip:
+        return None
+    offset_of = program.transfers.raw_offset
+    return _json(PathOffsets(tuple(map(offset_of, assessment.layering)), tuple(map(offset_of, assessment.round_trip))))
 
 
 def _json(value: object) -> str:

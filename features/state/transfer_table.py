@@ -79,6 +79,8 @@ def counted_of(dumped: Any) -> Counted:
 
 _RECORD: Final = struct.Struct("<8q5i2H5H2BbH?")
 _CENTS: Final = struct.Struct("<q")
+_RAW_OFFSET: Final = struct.Struct("<q")
+_RAW_OFFSET_AT: Final = struct.calcsize("<6q")
 _SIDES: Final = struct.Struct("<2i")
 _SIDES_AT: Final = struct.calcsize("<8q")
 
@@ -112,6 +114,11 @@ class TransferTable:
 
     def cents(self, row: int) -> int:
         found: int = _CENTS.unpack_from(self._records, row * _RECORD.size)[0]
+        return found
+
+    def raw_offset(self, row: int) -> int:
+        """The log offset that delivered the newest snapshot."""
+        found: int = _RAW_OFFSET.unpack_from(self._records, row * _RECORD.size + _RAW_OFFSET_AT)[0]
         return found
 
     def sides(self, row: int) -> tuple[int, int]:

@@ -51,6 +51,9 @@ _KEYS: Final = """
 _OF_KEYS: Final = f"""
     SELECT {select_list(TransferRow)} FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
     AND "offset" IN (SELECT unnest(?::BIGINT[])) AND id IN (SELECT unnest(?::VARCHAR[]))"""
+_IDS_AT: Final = """
+    SELECT "offset", id FROM transfers
+    WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ? AND "offset" IN (SELECT unnest(?::BIGINT[]))"""
 _AFTER: Final = """bank_created_at <= make_timestamp(?)
     AND (bank_created_at < make_timestamp(?) OR (id, program_id) > (?, ?))"""
 
@@ -119,6 +122,15 @@ class Transfers:
             row = _TRANSFER(found)
             principal.require_program(row.program_id)
             return _with_features(cursor, principal.tenant_id, [row])[0]
+
+    def paths(self, principal: Principal, features: TransferFeaturesRow) -> dict[str, list[str]]:
+        """The transfers that a scoring's paths rest on, by the path's name."""
+        offsets: dict[str, list[int]] = msgspec.json.decode(features.paths or "{}")
+        every = [offset for path in offsets.values() for offset in path]
+        values = [principal.tenant_id, features.program_id, min(every, default=0), max(every, default=0), every]
+        with self._connection.cursor() as cursor:
+            ids = dict(cursor.execute(_IDS_AT, values).fetchall())
+        return {name: [ids[offset] for offset in path] for name, path in offsets.items()}
 
     def list_page(
         self, principal: Principal, wanted: TransferFilter, after: Place | None, limit: int

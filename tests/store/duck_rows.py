@@ -83,6 +83,7 @@ def some_features(**over: Any) -> TransferFeaturesRow:
         "hard": False,
         "degraded": False,
         "reasons": "[]",
+        "paths": None,
         "vector": a_vector(),
     }
     return TransferFeaturesRow(**usual | over)
