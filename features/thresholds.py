@@ -4,54 +4,73 @@ Amounts are cents. These are defaults: policy data may replace them, a code chan
 """
 
 from bisect import bisect_right
-from typing import Final
-
-AS_OF: Final = "2026-06-19"
+from typing import Final, NamedTuple
 
 # 31 CFR 1010.410 and 1020.410 (funds transfer record and travel rule) and 31 CFR 1010.311 (currency reports).
 STRUCTURING_THRESHOLDS_CENTS: Final = (300_000, 1_000_000)
 STRUCTURING_ZONE_FROM_PERCENT: Final = 80
 JUST_BELOW_FROM_PERCENT: Final = 90
 
-# FATF, High-Risk Jurisdictions subject to a Call for Action, 13 February and 19 June 2026.
-CALL_FOR_ACTION_COUNTRIES: Final = frozenset({"IR", "KP", "MM"})
-# FATF, Jurisdictions under Increased Monitoring, 19 June 2026.
-INCREASED_MONITORING_COUNTRIES: Final = frozenset(
-    (
-        "AO",
-        "BA",
-        "BG",
-        "BO",
-        "CD",
-        "CI",
-        "CM",
-        "HT",
-        "IQ",
-        "KE",
-        "KW",
-        "LA",
-        "LB",
-        "MC",
-        "NP",
-        "PG",
-        "SS",
-        "SY",
-        "VE",
-        "VG",
-        "VN",
-        "YE",
-    )
+
+class CountryList(NamedTuple):
+    """A regulator's list in force since ``as_of``; a new one replaces it as a whole."""
+
+    as_of: str
+    source: str
+    countries: frozenset[str]
+
+
+CALL_FOR_ACTION: Final = CountryList(
+    "2026-06-19",
+    "FATF, High-Risk Jurisdictions subject to a Call for Action, 13 February and 19 June 2026",
+    frozenset({"IR", "KP", "MM"}),
+)
+# The Syrian program ended on the first day of this list (Executive Order 14312); embargoed regions have no ISO code.
+COMPREHENSIVELY_SANCTIONED: Final = CountryList(
+    "2025-07-01",
+    "OFAC country programs: 31 CFR parts 510 (KP), 515 (CU) and 560 (IR)",
+    frozenset({"CU", "IR", "KP"}),
+)
+INCREASED_MONITORING: Final = CountryList(
+    "2026-06-19",
+    "FATF, Jurisdictions under Increased Monitoring, 19 June 2026",
+    frozenset(
+        (
+            "AO",
+            "BA",
+            "BG",
+            "BO",
+            "CD",
+            "CI",
+            "CM",
+            "HT",
+            "IQ",
+            "KE",
+            "KW",
+            "LA",
+            "LB",
+            "MC",
+            "NP",
+            "PG",
+            "SS",
+            "SY",
+            "VE",
+            "VG",
+            "VN",
+            "YE",
+        )
+    ),
 )
 
 
 def structuring_zones(amount_cents: int) -> tuple[int, ...]:
     """The thresholds that an amount stays just under, in [0.80, 1.00) of each."""
-    return _ZONES[bisect_right(_ZONE_EDGES, amount_cents)]
+    return _ZONES[bisect_right(STRUCTURING_EDGES_CENTS, amount_cents)]
 
 
 def is_just_below(amount_cents: int) -> bool:
     """True in [0.90, 1.00) of any threshold."""
-    return bool(_JUST_BELOW[bisect_right(_JUST_BELOW_EDGES, amount_cents)])
+    return bool(_JUST_BELOW[bisect_right(JUST_BELOW_EDGES_CENTS, amount_cents)])
 
 
 def _steps(from_percent: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
@@ -61,5 +80,5 @@ def _steps(from_percent: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], .
     return edges, ((), *(tuple(line for first, line in zones if first <= edge < line) for edge in edges))
 
 
-_ZONE_EDGES, _ZONES = _steps(STRUCTURING_ZONE_FROM_PERCENT)
-_JUST_BELOW_EDGES, _JUST_BELOW = _steps(JUST_BELOW_FROM_PERCENT)
+STRUCTURING_EDGES_CENTS, _ZONES = _steps(STRUCTURING_ZONE_FROM_PERCENT)
+JUST_BELOW_EDGES_CENTS, _JUST_BELOW = _steps(JUST_BELOW_FROM_PERCENT)

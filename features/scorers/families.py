@@ -1,4 +1,7 @@
-"""Families of signals, and how much each may add: related signals are not counted twice."""
+"""Families of signals, and how much each may add: related signals are not counted twice.
+
+Source  the caps are proposed here [P], to be tuned on labels
+"""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -13,6 +16,8 @@ class Family(StrEnum):
     GEOGRAPHY = "geography"
     DECLARED = "declared"
     HISTORY = "history"
+    FLOW = "flow"
+    CARD = "card"
 
 
 class Cap(NamedTuple):
@@ -28,4 +33,6 @@ CAPS: Final = {
     Family.IDENTITY: Cap("TRS-CAP-05", 60),
     Family.GEOGRAPHY: Cap("TRS-CAP-06", 40),
     Family.DECLARED: Cap("TRS-CAP-07", 30),
+    Family.FLOW: Cap("TRS-CAP-08", 60),
+    Family.CARD: Cap("TRS-CAP-09", 45),
 }

@@ -3,7 +3,7 @@
 Unit    points 0-100, integers; None below the floor, because unscored is not clear
 n       the entity's earlier transfers when there are at least 5, else the program's transfers of 90 days
 Errors  none: every FeatureVector has an answer, and the same vector always the same one
-Source  weights and triggers are named beside each rule in ``trs_v1_rules.py``
+Source  weights and triggers are named beside each rule, in the modules that ``trs_v1_rules.py`` lists
 """
 
 from collections.abc import Callable
@@ -11,43 +11,53 @@ from typing import Final
 
 from features.reason import Reason, Score
 from features.scorers.families import CAPS, Family
-from features.scorers.trs_v1_rules import RULES
+from features.scorers.rule import ANY_RAIL
+from features.scorers.trs_v1_flow import is_quiet
+from features.scorers.trs_v1_rules import CAP_KINDS, CEILING, CEILING_KIND, FLOOR_KIND, RULES
 from features.vector import FeatureVector
 
 VERSION: Final = "trs-v1"
 ENTITY_FLOOR: Final = 5
 PROGRAM_FLOOR: Final = 30
 CREDIBILITY_K: Final = 20
-CEILING: Final = 100
 
-Rule = Callable[[FeatureVector], Reason | None]
-_RULES: Final[tuple[tuple[Family, Rule], ...]] = tuple(
-    (family, rule) for family, rules in RULES.items() for rule in rules
+Check = Callable[[FeatureVector], Reason | None]
+
+
+def _checks_of(rail: str, *families: Family) -> tuple[Check, ...]:
+    return tuple(rule.check for family in families for rule in RULES[family] if rail in rule.rails)
+
+
+_SHAPELESS: Final = tuple(family for family in Family if family is not Family.FLOW)
+# The checks that look at a rail, without those of the flow family and with them.
+_CHECKS: Final = {rail: (_checks_of(rail, *_SHAPELESS), _checks_of(rail, *Family)) for rail in ANY_RAIL}
+_FAMILY_OF: Final = {kind.id: kind.family for rules in RULES.values() for rule in rules for kind in rule.kinds}
+# Confidence by n, as far as it still grows; the second is for degraded inputs.
+_SATED: Final = next(n for n in range(10**6) if round(n / (n + CREDIBILITY_K), 2) == 1)
+_CONFIDENCE: Final = tuple(
+    tuple(round(round(n / (n + CREDIBILITY_K), 2) * factor, 3) for n in range(_SATED + 1)) for factor in (1.0, 0.5)
 )
 
 
 def score(vector: FeatureVector, *, degraded: bool) -> Score:
     """Add up the rules that fire, family by family, and show every cap as a reason of its own."""
-    fired: dict[Family, list[Reason]] = {}
-    for family, rule in _RULES:
-        reason = rule(vector)
-        if reason is not None:
-            fired.setdefault(family, []).append(reason)
-    total = sum(_capped(family, of_family) for family, of_family in fired.items())
-    reasons = [reason for of_family in fired.values() for reason in of_family]
+    checks = _CHECKS[vector.rail][not is_quiet(vector)]
+    reasons = [reason for check in checks if (reason := check(vector)) is not None]
     n = _observations(vector)
     if vector.entity_prior_transfers < ENTITY_FLOOR and (vector.program_n_90d or 0) < PROGRAM_FLOOR:
         hard = tuple(sorted((reason for reason in reasons if reason.hard), key=_shown_first))
         return Score(version=VERSION, value=None, n=n, confidence=None, reasons=hard)
+    confidence = _CONFIDENCE[degraded][min(n, _SATED)]
+    if not reasons:
+        return Score(version=VERSION, value=0, n=n, confidence=confidence, reasons=())
+    total = _capped(reasons)
     if total > CEILING:
-        reasons.append(
-            _limit("TRS-CAP-99", "ceiling", CEILING - total, f"Points above {CEILING} are cut ({total} in all).")
-        )
+        sentence = f"Points above {CEILING} are cut ({total} in all)."
+        reasons.append(CEILING_KIND.reason(sentence, CEILING - total))
         total = CEILING
     elif total < 0:
-        reasons.append(_limit("TRS-CAP-00", "floor", -total, "Points below 0 are raised to 0."))
+        reasons.append(FLOOR_KIND.reason("Points below 0 are raised to 0.", -total))
         total = 0
-    confidence = round(round(n / (n + CREDIBILITY_K), 2) * (0.5 if degraded else 1.0), 3)
     return Score(
         version=VERSION, value=total, n=n, confidence=confidence, reasons=tuple(sorted(reasons, key=_shown_first))
     )
@@ -59,19 +69,19 @@ def _observations(vector: FeatureVector) -> int:
     return vector.program_n_90d
 
 
-def _capped(family: Family, fired: list[Reason]) -> int:
-    """The family's points; over its cap, the cap is added to the reasons with the points it takes away."""
-    points = sum(reason.weight for reason in fired)
-    cap = CAPS.get(family)
-    if cap is None or points <= cap.points:
-        return points
-    sentence = f"Signals of the family {family.value} count for at most {cap.points} points ({points} in all)."
-    fired.append(_limit(cap.reason_id, f"cap_{family.value}", cap.points - points, sentence))
-    return cap.points
-
-
-def _limit(reason_id: str, signal: str, weight: int, sentence: str) -> Reason:
-    return Reason(id=reason_id, signal=signal, weight=weight, hard=False, sentence=sentence)
+def _capped(reasons: list[Reason]) -> int:
+    """The points of all; for each family over its cap, the cap joins the reasons with the points it takes away."""
+    points: dict[Family | None, int] = {}
+    for reason in reasons:
+        family = _FAMILY_OF[reason.id]
+        points[family] = points.get(family, 0) + reason.weight
+    for family, cap in CAPS.items():
+        over = points.get(family, 0) - cap.points
+        if over > 0:
+            counted = f"Signals of the family {family.value} count for at most {cap.points} points"
+            reasons.append(CAP_KINDS[family].reason(f"{counted} ({cap.points + over} in all).", -over))
+            points[family] = cap.points
+    return sum(points.values())
 
 
 def _shown_first(reason: Reason) -> tuple[int, str]:
