@@ -62,6 +62,31 @@ class TransferRow(msgspec.Struct, frozen=True, gc=False):
     updated_at: int
 
 
+class ScoreRow(msgspec.Struct, frozen=True, gc=False):
+    """One score of an entity, counterparty, agent or program, written when it became another one.
+
+    A subject without a row is unscored, and so is one whose newest row has no score.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    subject_type: str
+    subject_id: str
+    shard: int
+    offset: int
+    version: str
+    score: int | None
+    band: str
+    n: int
+    confidence: float | None
+    hard: bool
+    degraded: bool
+    reasons: str  # JSON of Reason[]
+    inputs: str  # JSON of what the scorer looked at
+    scored_at: int  # the time of the entry that led to it, which its windows end at
+
+
 class EntityRow(msgspec.Struct, frozen=True, gc=False):
     """One version of an entity. Tuples are JSON text; ``raw`` is JSON text without account numbers."""
 

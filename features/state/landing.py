@@ -44,6 +44,9 @@ class Landed(msgspec.Struct, frozen=True, gc=False):
     taken_at: int = 0
     is_new: bool = False
     learnt: Counterparty | None = None  # the counterparty, when something new was said of it
+    place: int = -1  # its row in the table of transfers
+    parties: tuple[Actor | None, Counterparty | None] = (None, None)
+    left: tuple[Actor | Counterparty, ...] = ()  # whose it was until this event
 
 
 class Known(msgspec.Struct, frozen=True, gc=False):
@@ -112,7 +115,8 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         program.returned[row] = state
         settle_return(program, returner_of(row, record, actor, counterparty), state, known_at=None)
     version = version_row(program, row, record, said.id, when)
-    return Landed("applied", version, assessment, at, is_new=True, learnt=counterparty if learnt else None)
+    news, parties = counterparty if learnt else None, (actor, counterparty)
+    return Landed("applied", version, assessment, at, is_new=True, learnt=news, place=row, parties=parties)
 
 
 def _first_record(
@@ -180,7 +184,15 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
         record = scored(record, assessment, when)
     program.transfers.write(row, record)
     version = version_row(program, row, record, said.id, when)
-    return Landed("applied", version, assessment, record.at, learnt=counterparty if learnt else None)
+    news, parties = counterparty if learnt else None, (actor, counterparty)
+    left = _left((old_actor, old_counterparty), parties)
+    return Landed("applied", version, assessment, record.at, learnt=news, place=row, parties=parties, left=left)
+
+
+def _left(
+    before: tuple[Actor | None, Counterparty | None], after: tuple[Actor | None, Counterparty | None]
+) -> tuple[Actor | Counterparty, ...]:
+    return tuple(old for old, new in zip(before, after, strict=True) if old is not None and old is not new)
 
 
 def _newer_record(
@@ -248,7 +260,8 @@ def _older(program: ProgramState, row: int, held: TransferRecord, said: Transfer
     assessment = score_again(program, row, held)
     record = scored(held, assessment, when)
     program.transfers.write(row, record)
-    return Landed("stale", version_row(program, row, record, said.id, when), assessment, record.at)
+    version, parties = version_row(program, row, record, said.id, when), parties_of(program, record)
+    return Landed("stale", version, assessment, record.at, place=row, parties=parties)
 
 
 def _moved_as(record: TransferRecord) -> tuple[int, ...]:

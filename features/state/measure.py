@@ -60,7 +60,7 @@ def measure(
         subject.status,
         subject.country,
         subject.card_reason,
-        *_identity(subject.actor, at),
+        *identity_at(subject.actor, at),
         count_30d - own_count,
         *_activity(subject, amounts, at, own_count, own_return),
         in_7d,
@@ -96,12 +96,12 @@ def measure(
         *telling_returns(subject, at, own_return),
         *ach_lanes(subject, program, at, own_count),
         *card_attempts(subject, program, at),
-        _sanctions_hit(subject.actor, at),
+        is_sanctions_hit(subject.actor, at),
     )
     return Measured(vector, longest.rows if longest is not None else (), back)
 
 
-def _identity(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:
+def identity_at(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:
     """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``."""
     if actor is None or not actor.profiles:
         return None, None, None, None, None
@@ -111,7 +111,7 @@ def _identity(actor: Actor | None, at: int) -> tuple[str | None, str | None, boo
     return profile.verification_status, profile.pep_status, profile.is_high_risk, profile.requires_screening, age_days
 
 
-def _sanctions_hit(actor: Actor | None, at: int) -> bool | None:
+def is_sanctions_hit(actor: Actor | None, at: int) -> bool | None:
     """Whether the bank's review names a sanctions match."""
     if actor is None or not actor.profiles:
         return None

@@ -82,16 +82,22 @@ def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
     """Actors that dealt with the counterparty's account in 30 days, whatever it is called, with the subject's."""
     if subject.account is None or not all(subject.account):
         return 0
-    actors = set() if subject.actor is None else {subject.actor.index}
-    for party in program.counterparties.sharing(*subject.account):
+    actors = dealing_with(program, subject.account, at, but=subject.own.row)
+    return len(actors if subject.actor is None else actors | {subject.actor.index})
+
+
+def dealing_with(program: ProgramSeries, account: tuple[str | None, str | None], at: int, *, but: int) -> set[int]:
+    """Actors with a transfer of 30 days, other than ``but``, with any counterparty of that account."""
+    actors: set[int] = set()
+    for party in program.counterparties.sharing(*account):
         for side in (program.graph.into, program.graph.out):
-            near = _near(side.get(party.node), at - DAYS_30, at, subject.own.row)
+            near = _near(side.get(party.node), at - DAYS_30, at, but)
             if party.node % 2:
                 actors.update(node // 2 for node in set(near.others))
             else:
                 sides = (program.sides_of(row, at) for row in near.rows)
                 actors.update(actor for actor, counterparty in sides if counterparty == party.index)
-    return len(actors)
+    return actors
 
 
 def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:

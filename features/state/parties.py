@@ -110,6 +110,7 @@ class Counterparty:
     """The other side, with the history of the program's transfers with it."""
 
     __slots__ = (
+        "account_changed",
         "country",
         "first_seen_at",
         "id",
@@ -135,6 +136,7 @@ class Counterparty:
         self.routing: str | None = None
         self.last4: str | None = None
         self.country: str | None = None
+        self.account_changed = False  # since it was last evaluated
         self.first_seen_at: int | None = None
         self.updated_at: int | None = None
         self.node = NOBODY  # in the graph, from the first transfer on
@@ -146,7 +148,7 @@ class Counterparty:
 
     def dump(self) -> tuple[Any, ...]:
         known = (self.id, self.name, self.routing, self.last4, self.country)
-        facts = (*known, self.first_seen_at, self.updated_at, self.node)
+        facts = (*known, self.first_seen_at, self.updated_at, self.node, self.account_changed)
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
@@ -154,7 +156,7 @@ class Counterparty:
         facts = dumped[0]
         party = cls(facts[0], index)
         party.name, party.routing, party.last4, party.country = facts[1:5]
-        party.first_seen_at, party.updated_at, party.node = facts[5:]
+        party.first_seen_at, party.updated_at, party.node, party.account_changed = facts[5:]
         party.times.load(dumped[1])
         load_times(party, dumped[2])
         return party
@@ -198,6 +200,7 @@ class CounterpartyBook:
         if said == (party.name, party.routing, party.last4, party.country):
             return False
         named = party.name
+        party.account_changed |= _differs(party, routing, last4)
         party.name, party.routing, party.last4, party.country = said
         self._index(party, named=named)
         return True

@@ -18,10 +18,12 @@ from features.state.id_index import IdIndex
 from features.state.lanes import Lanes, dump_lanes, load_lanes
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
+from features.state.score_memory import ScoreMemory
 from features.state.series import ALWAYS, EventTimes
 from features.state.subject import Declared, ProgramSeries
 from features.state.transfer_table import Counted, ReturnState, TransferTable, Words, counted_of
 
+AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 
 
@@ -31,6 +33,7 @@ class ProgramState:
     def __init__(self, program_id: str) -> None:
         self.id = program_id
         self.tenant_id = ""
+        self.slug = ""
         self.declarations: list[tuple[int, Declared]] = []
         self.events = IdIndex()
         self.transfers = TransferTable()
@@ -47,6 +50,7 @@ class ProgramState:
         self.returned: dict[int, ReturnState] = {}
         self.counted: dict[int, list[Counted]] = {}
         self.preflights = OpenPreflights()
+        self.scores = ScoreMemory()
         self.introduced: list[Actor] = []  # entities first heard of in a transfer since somebody last looked
         self._entities: dict[str, Actor] = {}
         self._accounts: dict[str, int] = {}
@@ -67,7 +71,7 @@ class ProgramState:
 
     def declare(self, program: Program, *, at: int) -> None:
         """Take over the program's declaration; the first one counts for all earlier time too."""
-        self.tenant_id = program.tenant_id
+        self.tenant_id, self.slug = program.tenant_id, program.slug
         volume = program.declared_monthly_volume_cents
         declared = Declared(
             monthly_volume_cents=parse_cents(volume) if volume is not None else None,
@@ -75,6 +79,11 @@ class ProgramState:
             countries=",".join(sorted(program.declared_countries)),
         )
         self.declarations.append((max(at, self.declarations[-1][0]) if self.declarations else ALWAYS, declared))
+
+    @property
+    def holds_agents(self) -> bool:
+        """True for the program whose entities are on-chain agents."""
+        return self.slug == AGENTS_SLUG
 
     def declared_at(self, at: int) -> Declared:
         declarations = self.declarations
@@ -160,7 +169,7 @@ class ProgramState:
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The state in parts small enough to be encoded one by one."""
         declarations = [(at, msgspec.structs.astuple(declared)) for at, declared in self.declarations]
-        yield "program", (self.id, self.tenant_id, declarations)
+        yield "program", (self.id, self.tenant_id, self.slug, declarations)
         yield "baseline", self.baseline.dump()
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
@@ -174,6 +183,7 @@ class ProgramState:
         yield "counted", list(self.counted.items())
         yield "accounts", (self.account_ids, self._owners, self._account_orders)
         yield "preflights", self.preflights.dump()
+        yield "scores", self.scores.dump()
         for actor in self.actors:
             yield "actor", actor.dump()
         for party in self.counterparties.all:
@@ -197,6 +207,7 @@ class ProgramState:
             "counted": self._load_counted,
             "accounts": self._load_accounts,
             "preflights": self.preflights.load,
+            "scores": self.scores.load,
             "actor": self._load_actor,
             "counterparty": self.counterparties.load_party,
             "lookups": self.counterparties.load_lookups,
@@ -204,7 +215,7 @@ class ProgramState:
         loaders[part](dumped)
 
     def _load_program(self, dumped: Any) -> None:
-        _, self.tenant_id, declarations = dumped
+        _, self.tenant_id, self.slug, declarations = dumped
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
 
     def _load_lanes(self, dumped: Any) -> None:

@@ -9,6 +9,7 @@ from features.assess import Assessment
 from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.outcomes import AccountRow, CounterpartyRow, EntityRow
+from features.state.actor_scores import counterparty_score_row, entity_score_row
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.records import When
@@ -32,6 +33,9 @@ def learn_entity(program: ProgramState, suffix: str, data: Data, raw: msgspec.Ra
     if actor.learn(said, known_at=when.event_at) is None:
         return "stale"
     emit(entity_row(program, actor, masked_text(bytes(raw)), when))
+    score = entity_score_row(program, actor, when)
+    if score is not None:
+        emit(score)
     return "applied"
 
 
@@ -48,6 +52,9 @@ def learn_counterparty(
     party.updated_at = order
     program.counterparties.learn(party, name=said.name, routing=said.routing, last4=said.last4, country=said.country)
     emit(counterparty_row(program, party, masked_text(bytes(raw)), when))
+    score = counterparty_score_row(program, party, when)
+    if score is not None:
+        emit(score)
     return "applied"
 
 

@@ -20,6 +20,7 @@ from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, Program
 from features.preflight import PreflightRecord
 from features.program import Program
 from features.state import rows
+from features.state.actor_scores import emit_after_transfer
 from features.state.ask import asked_about
 from features.state.id_index import key_of
 from features.state.landing import land
@@ -235,6 +236,8 @@ def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit)
         emit(landed.row)
     if landed.assessment is not None:
         emit(rows.features_row(program, said.id, landed.assessment, landed.taken_at, when))
+    if landed.assessment is not None or landed.learnt is not None:
+        emit_after_transfer(program, landed, when, emit)
     if landed.is_new and len(program.preflights):
         _match_preflight(program, said, landed.taken_at, when, emit)
     return landed.result

@@ -17,6 +17,7 @@ from features.outcomes import (
     PreflightRow,
     ProgramRow,
     QuarantineRow,
+    ScoreRow,
     TransferRow,
 )
 from features.vector import TransferFeaturesRow
@@ -35,6 +36,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("bank_events", EventRow),
     ("transfers", TransferRow),
     ("transfer_features", TransferFeaturesRow),
+    ("scores", ScoreRow),
     ("entities", EntityRow),
     ("counterparties", CounterpartyRow),
     ("accounts", AccountRow),
@@ -48,6 +50,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
 # What makes two rows versions of one thing.
 _VERSIONED: Final = {
     "transfers": "tenant_id, program_id, id",
+    "scores": "tenant_id, program_id, subject_type, subject_id",
     "entities": "tenant_id, program_id, id",
     "counterparties": "tenant_id, program_id, id",
     "accounts": "tenant_id, program_id, id",

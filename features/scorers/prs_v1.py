@@ -1,0 +1,115 @@
+"""Program Risk Score, prs-v1: the program's key risk indicators that stand at watch or in breach.
+
+Unit    points 0-100, integers; None below 3 measured indicators
+n       the indicators that are measured; the confidence is their share of all that are defined
+Window  each indicator's own
+Errors  none; an indicator that prs-v1 does not know counts for nothing
+Source  named with each indicator; an indicator's own lines decide what is watch and what is breach
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from features.reason import Reason, Score
+from features.scorers.actor_scorecard import CEILING, PROPOSED, in_order
+from features.scorers.rule import ReasonKind
+
+VERSION: Final = "prs-v1"
+MEASURED_FLOOR: Final = 3
+WATCH_POINTS: Final = 10
+BREACH_POINTS: Final = 25
+RULE_BREACH_POINTS: Final = 35
+_NACHA: Final = "Nacha Operating Rules"
+
+
+class KriStatus(StrEnum):
+    OK = "ok"
+    WATCH = "watch"
+    BREACH = "breach"
+    UNMEASURED = "unmeasured"
+
+
+class KriReading(msgspec.Struct, frozen=True, gc=False):
+    """One indicator as measured; ``value`` None is not measured, ``threshold`` is the line of its breach."""
+
+    value: float | None
+    n: int
+    status: KriStatus
+    threshold: float | None = None
+
+
+class _Indicator(NamedTuple):
+    watch: ReasonKind
+    breach: ReasonKind
+
+
+def _indicator(number: int, name: str, source: str, *, points: int = BREACH_POINTS, hard: bool = False) -> _Indicator:
+    watch = f"{name} is at or over its watch line, or under it for a coverage."
+    breach = f"{name} is over its threshold, or under it for a coverage."
+    return _Indicator(
+        ReasonKind(f"PRS-WAT-{number:02d}", f"{name}_watch", (WATCH_POINTS,), None, watch, source),
+        ReasonKind(f"PRS-BRE-{number:02d}", f"{name}_breach", (points,), None, breach, source, hard=hard),
+    )
+
+
+_INDICATORS: Final = {
+    name: _indicator(number, name, source, points=points, hard=hard)
+    for number, (name, source, points, hard) in enumerate(
+        (
+            ("ach_unauthorized_return_rate", _NACHA, RULE_BREACH_POINTS, True),
+            ("ach_administrative_return_rate", _NACHA, BREACH_POINTS, False),
+            ("ach_overall_return_rate", _NACHA, BREACH_POINTS, False),
+            ("ach_credit_return_rate", PROPOSED, BREACH_POINTS, False),
+            ("reserve_coverage", PROPOSED, RULE_BREACH_POINTS, True),
+            ("review_aging_hours", PROPOSED, BREACH_POINTS, False),
+            ("hold_aging_hours", PROPOSED, BREACH_POINTS, False),
+            ("overdraft_events", PROPOSED, BREACH_POINTS, False),
+            ("freeze_events", PROPOSED, BREACH_POINTS, False),
+            ("volume_velocity", PROPOSED, BREACH_POINTS, False),
+            ("declared_volume_use", PROPOSED, BREACH_POINTS, False),
+            ("counterparty_concentration", PROPOSED, BREACH_POINTS, False),
+            ("verification_denial_rate", PROPOSED, BREACH_POINTS, False),
+            ("card_decline_rate", PROPOSED, BREACH_POINTS, False),
+            ("card_fraud_decline_share", PROPOSED, BREACH_POINTS, False),
+            ("outside_declared_share", PROPOSED, BREACH_POINTS, False),
+            ("hold_share", PROPOSED, BREACH_POINTS, False),
+            ("stale_screening_share", PROPOSED, BREACH_POINTS, False),
+        ),
+        start=1,
+    )
+}
+_CEILING: Final = ReasonKind("PRS-CAP-99", "ceiling", (), None, f"Points above {CEILING} are cut.", PROPOSED)
+
+DEFINED: Final = tuple(_INDICATORS)
+REASONS: Final = (*(kind for indicator in _INDICATORS.values() for kind in indicator), _CEILING)
+
+
+def score(readings: Mapping[str, KriReading]) -> Score:
+    """Add up what is at watch and what is in breach."""
+    measured = {name: reading for name in DEFINED if (reading := readings.get(name)) and reading.value is not None}
+    reasons = [reason for name, reading in measured.items() if (reason := _reason(name, reading)) is not None]
+    n = len(measured)
+    if n < MEASURED_FLOOR:
+        hard = [reason for reason in reasons if reason.hard]
+        return Score(version=VERSION, value=None, n=n, confidence=None, reasons=in_order(hard))
+    total = sum(reason.weight for reason in reasons)
+    if total > CEILING:
+        reasons.append(_CEILING.reason(f"Points above {CEILING} are cut ({total} in all).", CEILING - total))
+    confidence = round(n / len(DEFINED), 2)
+    value = min(CEILING, total)
+    return Score(version=VERSION, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
+
+
+def _reason(name: str, reading: KriReading) -> Reason | None:
+    indicator = _INDICATORS[name]
+    if reading.status is KriStatus.WATCH:
+        kind, line = indicator.watch, "at watch"
+    elif reading.status is KriStatus.BREACH:
+        kind, line = indicator.breach, "in breach"
+    else:
+        return None
+    threshold = "" if reading.threshold is None else f" against a threshold of {reading.threshold:.6g}"
+    return kind.reason(f"{name} is {line} with {reading.value:.6g}{threshold} (n = {reading.n}).")

@@ -1,0 +1,239 @@
+"""The scores of a program's actors: what they are made from, and the records that are written when they change.
+
+An actor is evaluated after each transfer of it that was scored, each return and each thing that was said of it. A
+record is written when points, band or a hard signal differ from the last record of that actor; without a record it is
+unscored. An agent is an entity on the program ``agents``, and has an agent's score instead.
+
+Window  windows end at the time of the entry, or at the latest one that the actor was evaluated at: a late entry brings
+        its facts, and does not turn back the time
+Errors  none; what is not known is None
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from features.assess import Assessment
+from features.instants import DAY_US
+from features.outcomes import ScoreRow
+from features.reason import Score
+from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from features.scorers.actor_scorecard import Outcome
+from features.scorers.families import Family
+from features.scorers.trs_v1_rules import REASONS as TRANSFER_REASONS
+from features.state.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
+from features.state.landing import Landed
+from features.state.measure import identity_at, is_sanctions_hit
+from features.state.measure_flow import dealing_with
+from features.state.parties import Actor, Counterparty
+from features.state.program import ProgramState
+from features.state.records import When
+from features.state.score_memory import LastScores
+from features.state.series import ALWAYS, EventTimes
+from features.state.subject import DAYS_30, DAYS_60, DAYS_90
+from features.vocabulary import band_word
+
+Emit = Callable[[msgspec.Struct], None]
+
+_IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
+_ENCODE: Final = msgspec.json.Encoder().encode
+_SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.family in (Family.IDENTITY, Family.RETURNS)}
+_ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "program"
+
+
+def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
+    """The records that a transfer's score, or what it said of its counterparty, leads to."""
+    actor, party = landed.parties
+    assessment = landed.assessment
+    if assessment is not None:
+        if actor is not None and not actor.is_account:
+            keep_transfer_score(program, actor, landed.place, landed.taken_at, assessment)
+        if party is not None and assessment.vector.counterparty_account_changed:
+            program.scores.account_changed(party.index, landed.taken_at)
+    for former in landed.left:
+        if isinstance(former, Actor):
+            program.scores.transfers.keep(former.index, landed.place, 0, score=0, identity=0, returns=0)
+            _emit(entity_score_row(program, former, when), emit)
+        elif former is not None:
+            _emit(counterparty_score_row(program, former, when), emit)
+    if actor is not None and assessment is not None:
+        _emit(entity_score_row(program, actor, when), emit)
+    if party is not None:
+        _emit(counterparty_score_row(program, party, when), emit)
+
+
+def keep_transfer_score(program: ProgramState, actor: Actor, row: int, at: int, assessment: Assessment) -> None:
+    """Let a transfer's score count for its entity; ``row`` and ``at`` are its place in the table and its own time."""
+    points = {Family.IDENTITY: 0, Family.RETURNS: 0}
+    for reason in assessment.score.reasons:
+        family = _SHARED.get(reason.id)
+        if family is not None:
+            points[family] += reason.weight
+    score = assessment.score.value or 0
+    identity, returns = points[Family.IDENTITY], points[Family.RETURNS]
+    program.scores.transfers.keep(actor.index, row, at, score=score, identity=identity, returns=returns)
+
+
+def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: bool = False) -> ScoreRow | None:
+    """Evaluate an entity, or an agent; its record when the score changed or ``force`` asks for one.
+
+    An account whose owner is not known is no entity, and has none.
+    """
+    if actor.is_account:
+        return None
+    last = program.scores.actors
+    at = last.instant(actor.index, when.event_at)
+    if program.holds_agents:
+        inputs = agent_inputs(program, actor, at)
+        if not _changed(last, actor.index, ars_v1.CARD.outcome(inputs)) and not force:
+            return None
+        degraded = ars_v1.is_degraded(inputs)
+        return _record(program, when, (_AGENT, actor.id), ars_v1.score(inputs), inputs, at=at, degraded=degraded)
+    of_entity = entity_inputs(program, actor, at)
+    if not _changed(last, actor.index, ers_v1.CARD.outcome(of_entity)) and not force:
+        return None
+    return _record(program, when, (_ENTITY, actor.id), ers_v1.score(of_entity), of_entity, at=at)
+
+
+def counterparty_score_row(
+    program: ProgramState, party: Counterparty, when: When, *, force: bool = False
+) -> ScoreRow | None:
+    """Evaluate a counterparty; its record when the score changed or ``force`` asks for one.
+
+    One that the bank named without giving it an id has none.
+    """
+    last = program.scores.counterparties
+    at = last.instant(party.index, when.event_at)
+    if party.account_changed:
+        party.account_changed = False
+        program.scores.account_changed(party.index, at)
+    if party.unlisted:
+        return None
+    inputs = counterparty_inputs(program, party, at)
+    if not _changed(last, party.index, crs_v1.CARD.outcome(inputs)) and not force:
+        return None
+    return _record(program, when, (_COUNTERPARTY, party.id), crs_v1.score(inputs), inputs, at=at)
+
+
+def program_score_row(
+    program: ProgramState, readings: Mapping[str, prs_v1.KriReading], when: When, *, force: bool = False
+) -> ScoreRow | None:
+    """Evaluate the program by its indicators; its record when the score changed or ``force`` asks for one."""
+    last = program.scores.program
+    at = last.instant(0, when.event_at)
+    score = prs_v1.score(readings)
+    if not _changed(last, 0, Outcome(score.value, score.hard)) and not force:
+        return None
+    return _record(program, when, (_PROGRAM, program.id), score, readings, at=at)
+
+
+def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.EntityInputs:
+    """What an entity's score is made from; four transfers are looked at, whatever the history."""
+    strongest = program.scores.transfers.best(actor.index)
+    probes = actor.probes
+    return ers_v1.EntityInputs(
+        actor.amounts.count(at - DAYS_90, at),
+        strongest.score,
+        max(0, at // DAY_US - strongest.day) if strongest.score else 0,
+        strongest.identity,
+        strongest.returns,
+        *identity_at(actor, at),
+        is_sanctions_hit(actor, at),
+        _count(actor.returns, at - DAYS_30, at),
+        _count(actor.ach_debits, at - DAYS_30, at),
+        _count(actor.unauthorized, at - DAYS_60, at),
+        0 if probes is None else _near(probes, at - DAYS_30, at).distinct(at - DAYS_30),
+    )
+
+
+def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> crs_v1.CounterpartyInputs:
+    """What a counterparty's score is made from."""
+    times = party.times
+    first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
+    return crs_v1.CounterpartyInputs(
+        times.count(ALWAYS, at),
+        times.count(at - DAYS_60, at),
+        _count(party.returns, ALWAYS, at),
+        _count(party.returns, at - DAYS_60, at),
+        _count(party.unauthorized, at - DAYS_60, at),
+        len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY)),
+        None if first_at is None else (at - first_at) // DAY_US,
+        None if changed_at is None else max(0, at - changed_at) // DAY_US,
+        party.country,
+    )
+
+
+def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentInputs:
+    """What an agent's score is made from. Registration, reputation and screening are None until they are imported."""
+    settlements, volume_cents = actor.amounts.measure(ALWAYS, at)
+    node = node_of_actor(actor.index)
+    paid = _near(program.graph.into.get(node), at - DAYS_90, at)
+    payers = Counter(paid.others)
+    month = at - DAYS_30
+    paid_back = set(_near(program.graph.out.get(node), month, at).others)
+    profile = actor.profile_at(at)
+    return ars_v1.AgentInputs(
+        settlements,
+        volume_cents,
+        actor.amounts.count(at - DAY_US, at),
+        actor.amounts.count(month, at),
+        len(paid.others),
+        len(payers),
+        max(payers.values(), default=0),
+        round_trips_30d=len(paid_back.intersection(_near(program.graph.into.get(node), month, at).others)),
+        verification_status=profile.verification_status,
+        registration_age_days=None if profile.created_at is None else max(0, at - profile.created_at) // DAY_US,
+        wallet_screening="hit" if is_sanctions_hit(actor, at) else None,
+    )
+
+
+def _changed(last: LastScores, index: int, outcome: Outcome) -> bool:
+    return last.exchange(index, outcome.value, hard=outcome.hard)
+
+
+def _record(
+    program: ProgramState,
+    when: When,
+    subject: tuple[str, str],
+    score: Score,
+    inputs: object,
+    *,
+    at: int,
+    degraded: bool = False,
+) -> ScoreRow:
+    kind, subject_id = subject
+    return ScoreRow(
+        program.tenant_id,
+        program.id,
+        str(uuid.uuid5(_IDS, f"{when.shard}/{when.offset}/{score.version}/{kind}/{subject_id}")),
+        kind,
+        subject_id,
+        when.shard,
+        when.offset,
+        score.version,
+        score.value,
+        band_word(score.value),
+        score.n,
+        score.confidence,
+        score.hard,
+        degraded,
+        _ENCODE(score.reasons).decode(),
+        _ENCODE(inputs).decode(),
+        at,
+    )
+
+
+def _emit(row: ScoreRow | None, emit: Emit) -> None:
+    if row is not None:
+        emit(row)
+
+
+def _near(edges: Edges | None, after: int, upto: int) -> Near:
+    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)
+
+
+def _count(series: EventTimes | None, after: int, upto: int) -> int:
+    return 0 if series is None else series.count(after, upto)
