@@ -87,7 +87,12 @@ OUR_FEATURES: Final = (
         "Distinct payers of the receiving side, with this one.",
     ),
     Feature(
-        "fanInTransfers90d", "fan_in_n_90d", "integer", "count", "90 days", "Other transfers to the receiving side."
+        "fanInUsualWeek",
+        "fan_in_usual_week",
+        "integer",
+        "count",
+        "83 days",
+        "Transfers to the receiving side a week before the last 7 days, rounded up; null until known for 7 days.",
     ),
     Feature(
         "fanOut8hCount",
@@ -114,11 +119,23 @@ OUR_FEATURES: Final = (
         "Distinct payees of the paying side, with this one.",
     ),
     Feature(
-        "fanOutTransfers90d", "fan_out_n_90d", "integer", "count", "90 days", "Other transfers of the paying side."
+        "fanOutUsualWeek",
+        "fan_out_usual_week",
+        "integer",
+        "count",
+        "83 days",
+        "Transfers of the paying side a week before the last 7 days, rounded up; null until known for 7 days.",
     ),
     Feature("gathered24hCount", "gathered_24h", "integer", "count", "24 hours", "Distinct payers of the paying side."),
     Feature("gathered7dCount", "gathered_7d", "integer", "count", "7 days", "Distinct payers of the paying side."),
-    Feature("gatheredTransfers90d", "gathered_n_90d", "integer", "count", "90 days", "Transfers to the paying side."),
+    Feature(
+        "gatheredUsualWeek",
+        "gathered_usual_week",
+        "integer",
+        "count",
+        "83 days",
+        "Transfers to the paying side a week before the last 7 days, rounded up; null until known for 7 days.",
+    ),
     Feature(
         "typology.scatterGatherMiddles",
         "scatter_gather_middles",

@@ -64,14 +64,14 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     entity_out_48h_cents: int
     fan_in_24h: int
     fan_in_7d: int
-    fan_in_n_90d: int
+    fan_in_usual_week: int | None
     fan_out_8h: int
     fan_out_24h: int
     fan_out_7d: int
-    fan_out_n_90d: int
+    fan_out_usual_week: int | None
     gathered_24h: int
     gathered_7d: int
-    gathered_n_90d: int
+    gathered_usual_week: int | None
     scatter_gather_middles: int
     layering_least_cents: int | None
     entity_new_counterparties_24h: int

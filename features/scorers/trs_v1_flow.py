@@ -27,7 +27,6 @@ LAYERING_HOPS: Final = 3
 LAYERING_FROM_CENTS: Final = 100_000
 LAYERING_POINTS: Final = (20, 25, 30, 35)
 HOME_COUNTRY: Final = "US"
-_DAYS_90: Final = 90
 _WEEK: Final = 7
 _OUTGOING: Final = Direction.OUTGOING.value
 
@@ -117,7 +116,7 @@ def is_quiet(v: FeatureVector) -> bool:
         and v.gathered_7d < GATHER_SCATTER_COUNT
         and v.scatter_gather_middles < MIDDLES
         and not v.typology_round_trip
-        and not v.typology_layering_hops
+        and (v.typology_layering_hops or 0) < LAYERING_HOPS
     )
 
 

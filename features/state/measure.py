@@ -51,6 +51,7 @@ def measure(
     previous_at = amounts.previous(at, skip=own_count)
     longest, back = follow(subject, program, at)
     age_days, median_cents, equal_24h, round_30d, in_48h, out_48h = own_amounts(subject, at, previous_at is not None)
+    fan_in, fan_out, gathered, middlemen = shapes(subject, program, at)
     in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=own_party)
     vector = FeatureVector(
         subject.cents,
@@ -89,7 +90,13 @@ def measure(
         round_30d,
         in_48h,
         out_48h,
-        *shapes(subject, program, at),
+        *fan_in.counts,
+        fan_in.usual_week,
+        *fan_out.counts,
+        fan_out.usual_week,
+        *gathered.counts,
+        gathered.usual_week,
+        middlemen,
         longest.least_cents if longest is not None and longest.hops else None,
         new_counterparties(subject, program, at),
         shared_entities(subject, program, at),

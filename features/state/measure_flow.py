@@ -4,7 +4,7 @@ Bounds  of a node's edges in a window the newest 64; see ``features/state/paths.
 """
 
 from functools import partial
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from features.instants import DAY_US
 from features.state.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near
@@ -13,11 +13,11 @@ from features.state.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, midd
 from features.state.subject import DAYS_7, DAYS_30, DAYS_90, ProgramSeries, Subject
 from features.vocabulary import Direction
 
-Shapes = tuple[int, int, int, int, int, int, int, int, int, int, int]
-"""Fan in of 24 h, 7 d, transfers of 90 d; fan out of 8 h, 24 h, 7 d, 90 d; gathered 24 h, 7 d, 90 d; middles."""
+C = TypeVar("C")
 
 _HOURS_8: Final = DAY_US // 3
 _STRANGER: Final = -2  # a side that was named and has not been met: different from every node
+_USUAL_FROM_DAYS: Final = 7
 _INCOMING: Final = Direction.INCOMING.value
 
 
@@ -33,6 +33,22 @@ def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | N
     return longest_chain(program.graph, ends, cents_of), back
 
 
+class Fan(NamedTuple, Generic[C]):
+    """Different other sides in each window, and the transfers of a usual week."""
+
+    counts: C
+    usual_week: int | None
+
+
+class Shapes(NamedTuple):
+    """Payers of the receiving side, payees of the paying side, what that one had gathered, and middlemen."""
+
+    fan_in: Fan[tuple[int, int]]
+    fan_out: Fan[tuple[int, int, int]]
+    gathered: Fan[tuple[int, int]]
+    middles: int
+
+
 def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
     """Fans at both ends of the subject, what its payer had gathered before, and middlemen."""
     graph, but = program.graph, subject.own.row
@@ -41,24 +57,21 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
     payee = _side(subject, subject.target, is_counterparty=not is_incoming)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
     into_source = graph.into.get(subject.source)
-    fan_in = _near(into_target, at - DAYS_7, at, but)
-    fan_out = _near(out_of_source, at - DAYS_7, at, but)
-    gathered = _near(into_source, at - DAYS_7, at, but)
-    payers_7d = _with(fan_in, at - DAYS_7, payer)
-    own = 1 if subject.own.moved and NOBODY not in (subject.source, subject.target) else 0
+    day, week = at - DAY_US, at - DAYS_7
+    fan_in, fan_out = _near(into_target, week, at, but), _near(out_of_source, week, at, but)
+    gathered = _near(into_source, week, at, but)
+    payers = (_with(fan_in, day, payer), _with(fan_in, week, payer)) if payee is not None else (0, 0)
+    payees = (0, 0, 0)
+    if payer is not None:
+        payees = (_with(fan_out, at - _HOURS_8, payee), _with(fan_out, day, payee), _with(fan_out, week, payee))
     ends = Ends(subject.source, subject.target, at, subject.cents, but)
-    return (
-        _with(fan_in, at - DAY_US, payer) if payee is not None else 0,
-        payers_7d if payee is not None else 0,
-        _count(into_target, at) - own,
-        _with(fan_out, at - _HOURS_8, payee) if payer is not None else 0,
-        _with(fan_out, at - DAY_US, payee) if payer is not None else 0,
-        _with(fan_out, at - DAYS_7, payee) if payer is not None else 0,
-        _count(out_of_source, at) - own,
-        _with(gathered, at - DAY_US, None),
-        _with(gathered, at - DAYS_7, None),
-        _count(into_source, at),
-        middles(graph, ends) if payers_7d >= LEAST_MIDDLES else 0,
+    return Shapes(
+        Fan(payers, _usual_week(into_target, at)),
+        Fan(payees, _usual_week(out_of_source, at)),
+        Fan((_with(gathered, day, None), _with(gathered, week, None)), _usual_week(into_source, at)),
+        middles(graph, Ends(subject.source, subject.target, at, subject.cents, but))
+        if payers[1] >= LEAST_MIDDLES
+        else 0,
     )
 
 
@@ -115,8 +128,16 @@ def _with(near: Near, after: int, also: int | None) -> int:
     return near.distinct(after, also) if near.times else int(also is not None)
 
 
-def _count(edges: Edges | None, at: int) -> int:
-    return 0 if edges is None else edges.count(at - DAYS_90, at)
+def _usual_week(edges: Edges | None, at: int) -> int | None:
+    """Edges a week in the 83 days before the last 7, rounded up; None when there were none a week before those."""
+    until = at - DAYS_7
+    first = None if edges is None else edges.first(at)
+    if edges is None or first is None:
+        return None
+    days = (until - max(first, at - DAYS_90)) // DAY_US
+    if days < _USUAL_FROM_DAYS:
+        return None
+    return -(-(edges.count(at - DAYS_90, at) - edges.count(until, at)) * 7 // days)
 
 
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:
@@ -134,5 +155,8 @@ def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -
 
 
 def _first_after(party: Counterparty, since: int, at: int) -> bool:
-    first = party.times.first(at)
+    series = party.times
+    if series.revised_at <= at and series.times:
+        return series.times[0] > since
+    first = series.first(at)
     return first is None or first > since

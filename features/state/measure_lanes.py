@@ -38,13 +38,12 @@ def own_amounts(
         return None, None, 1, own_round, received, sent
     its_own = own.moved and own.actor is actor
     but = (at, own.cents) if its_own else None
+    of_quarter = actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but) if has_history else []
+    n, of_day = len(of_quarter), actor.amounts.count(at - DAY_US, at) - its_own
     equal = 1
-    if has_history:
+    if of_day:
         slack = cents // _WITHIN_PARTS
-        of_day = actor.amounts.newest(at - DAY_US, at, most=NEWEST, but=but)
-        equal += sum(1 for amount in of_day if cents - slack <= amount <= cents + slack)
-    of_quarter = sorted(actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but)) if has_history else ()
-    n = len(of_quarter)
+        equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
     all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
     received_48h = cents_in(actor.lanes, Lane.RECEIVED, at - 2 * DAY_US, at)
     sent_48h = all_48h - received_48h - cents_in(actor.lanes, Lane.CARD, at - 2 * DAY_US, at)
@@ -54,7 +53,7 @@ def own_amounts(
         sent_48h -= own.cents
     return (
         _age_days(subject, at, has_history),
-        of_quarter[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
+        sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
         equal,
         _counted(subject, Lane.ROUND, at - DAYS_30, at) + own_round,
         received_48h + received,

@@ -5,7 +5,6 @@ Source   FFIEC BSA/AML manual, appendix F (movement from one bank to another and
          the tolerance of 80-105 % a hop is proposed here
 """
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -119,9 +118,9 @@ def way_back(graph: Graph, ends: Ends, cents_of: CentsOf) -> tuple[int, ...]:
 
 
 def middles(graph: Graph, ends: Ends) -> int:
-    """How many payers of the target one common third had paid before they paid on, all within 7 days."""
-    edges = graph.into.get(ends.target)
-    if edges is None:
+    """How many payers of the target, the source among them, one third had paid before they paid on, in 7 days."""
+    edges, paid_source = graph.into.get(ends.target), graph.into.get(ends.source)
+    if edges is None or paid_source is None:
         return 0
     after = ends.at - WITHIN_US
     near = edges.near(after, ends.at, but=ends.row, as_of=ends.at)
@@ -129,15 +128,16 @@ def middles(graph: Graph, ends: Ends) -> int:
     paid_on[ends.source] = ends.at
     if len(paid_on) < LEAST_MIDDLES:
         return 0
+    del paid_on[ends.source]
+    thirds = set(paid_source.near(after, ends.at, but=ends.row, as_of=ends.at).others) - {ends.target, ends.source}
     looks = LOOKS
-    of_third: Counter[int] = Counter()
-    for middle, at in sorted(paid_on.items(), key=lambda item: (-item[1], item[0] != ends.source, item[0])):
-        if looks <= 0:
-            break
+    of_third = dict.fromkeys(thirds, 1)
+    for middle, at in sorted(paid_on.items(), key=lambda item: (-item[1], item[0])) if thirds else ():
         paid = graph.into.get(middle)
-        if paid is None:
+        if paid is None or looks <= 0:
             continue
         before = paid.near(after, at, but=ends.row, as_of=ends.at).others[-looks:]
         looks -= len(before)
-        of_third.update(set(before) - {ends.target, middle})
+        for third in thirds.intersection(before):
+            of_third[third] += 1
     return max(of_third.values(), default=0)
