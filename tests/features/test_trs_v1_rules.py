@@ -65,3 +65,41 @@ def test_given_what_a_rule_looks_for_when_one_thing_is_missing_then_the_rule_is_
     case = CASES[name]
 
     assert found(scored(**case.fires | miss), case.reason_id) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "amount spike, own median",
+            "600.01 against a usual 200.00 (n = 40) and a 95th percentile of 500.00 on the program (n = 100).",
+        ),
+        (
+            "much, for one that is hardly known",
+            "1 transfers and 3,000.00 in 24 h against a usual 0.7 and 1,000.00 a day (n = 9).",
+        ),
+        (
+            "often, for one that is hardly known",
+            "5 transfers and 100.00 in 24 h against a usual 0.7 a day (n = 9).",
+        ),
+        (
+            "many payers of one that has no usual yet",
+            "5 payers of the receiving side in 24 h and 1 in 7 days (no usual number of transfers to it a week).",
+        ),
+        (
+            "funnel of a week to a stranger",
+            "0 payers in 24 h and 8 in 7 days, and 800.00 sent of 1,000.00 received in 48 h; the counterparty is new.",
+        ),
+        (
+            "float of a first debit",
+            (
+                "800.01 sent by fast rails of 1,000.01 pulled by ACH debits in 2 banking days "
+                "(ACH debits so far: 1, age in days: not known)."
+            ),
+        ),
+    ],
+)
+def test_given_a_reason_when_it_is_read_then_the_sentence_has_the_figures(name: str, sentence: str) -> None:
+    case = CASES[name]
+
+    assert [reason.sentence for reason in found(scored(**case.fires), case.reason_id)] == [sentence]

@@ -7,7 +7,7 @@ from tests.features.trs_v1_case import BUT_CARD, BUT_CHECK_AND_CARD, Case
 IN_ZONE: Final = {"amount_cents": 2_500_00, "program_p95_cents": 5_000_00, "program_median_cents": 2_500_00}
 YOUNG: Final = {"entity_count_30d": 9, "entity_sum_cents_30d": 1_000_00}
 LARGE_FIRST: Final = {"counterparty_first_time": True, "amount_cents": 2_500_00, "program_median_cents": 2_500_00}
-MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_24h": 10, "program_micro_24h": 10}
+MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_24h": 10, "program_micro_24h": 9}
 
 AMOUNT: Final = {
     "structuring in a day": Case(
@@ -66,14 +66,14 @@ AMOUNT: Final = {
         12,
         MICRO,
         (
-            {"entity_micro_24h": 9, "program_micro_24h": 9},
+            {"entity_micro_24h": 9},
             {"amount_cents": 1_00},
             {"entity_forward_debits_24h": 1},
         ),
         "ach",
     ),
     "micro-entries of the program": Case(
-        "TRS-AMT-06", 12, MICRO | {"entity_micro_24h": 1}, ({"program_micro_24h": 9},), "ach"
+        "TRS-AMT-06", 12, MICRO | {"entity_micro_24h": 1, "program_micro_24h": 10}, ({"program_micro_24h": 9},), "ach"
     ),
 }
 TIMING: Final = {
@@ -91,6 +91,12 @@ TIMING: Final = {
         15,
         YOUNG | {"velocity_24h_count": 5, "program_median_cents": None, "program_p95_cents": None},
         ({"velocity_24h_count": 4},),
+    ),
+    "much in a day, for a usual of nothing": Case(
+        "TRS-VEL-01",
+        15,
+        {"velocity_24h_sum_cents": 2_500_00, "entity_sum_cents_30d": 0},
+        ({"velocity_24h_sum_cents": 2_499_99},),
     ),
     "much in a day": Case(
         "TRS-VEL-01",

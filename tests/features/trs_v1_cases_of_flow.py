@@ -4,10 +4,10 @@ from typing import Final
 
 from tests.features.trs_v1_case import BUT_CARD, BUT_CHECK_AND_CARD, Case
 
-GATHER_SCATTER: Final = {"gathered_7d": 5, "gathered_n_90d": 21, "fan_out_7d": 5, "fan_out_n_90d": 21}
+GATHER_SCATTER: Final = {"gathered_7d": 5, "gathered_usual_week": 1, "fan_out_7d": 5, "fan_out_usual_week": 1}
 PASSED_ON: Final = {"entity_in_48h_cents": 1_000_00, "entity_out_48h_cents": 800_00}
-FUNNEL: Final = PASSED_ON | {"gathered_24h": 5, "gathered_n_90d": 150}
-FUNNEL_OF_A_WEEK: Final = PASSED_ON | {"gathered_7d": 8, "gathered_n_90d": 34}
+FUNNEL: Final = PASSED_ON | {"gathered_24h": 5, "gathered_usual_week": 11}
+FUNNEL_OF_A_WEEK: Final = PASSED_ON | {"gathered_7d": 8, "gathered_usual_week": 2}
 CHAIN: Final = {"typology_layering_hops": 3, "layering_least_cents": 1_000_00}
 FLOAT: Final = {
     "rail": "realtime",
@@ -24,32 +24,38 @@ MIX: Final = {
 }
 
 FLOW: Final = {
+    "many payers of one that has no usual yet": Case(
+        "TRS-FLO-01", 12, {"fan_in_24h": 5, "fan_in_usual_week": None}, ({"fan_in_24h": 4},), BUT_CHECK_AND_CARD
+    ),
+    "many payers in the week of one that has no usual yet": Case(
+        "TRS-FLO-01", 12, {"fan_in_7d": 8, "fan_in_usual_week": None}, ({"fan_in_7d": 7},), BUT_CHECK_AND_CARD
+    ),
     "many payers in a day": Case(
         "TRS-FLO-01",
         12,
-        {"fan_in_24h": 5, "fan_in_n_90d": 150},
-        ({"fan_in_24h": 4, "fan_in_n_90d": 0}, {"fan_in_n_90d": 151}),
+        {"fan_in_24h": 6, "fan_in_usual_week": 14},
+        ({"fan_in_24h": 4, "fan_in_usual_week": None}, {"fan_in_24h": 5}, {"fan_in_usual_week": 15}),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a week": Case(
         "TRS-FLO-01",
         12,
-        {"fan_in_7d": 8, "fan_in_n_90d": 34},
-        ({"fan_in_7d": 7, "fan_in_n_90d": 0}, {"fan_in_n_90d": 35}),
+        {"fan_in_7d": 8, "fan_in_usual_week": 2},
+        ({"fan_in_7d": 7, "fan_in_usual_week": None}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a morning": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_8h": 5, "fan_out_24h": 5, "fan_out_n_90d": 150},
-        ({"fan_out_8h": 4, "fan_out_n_90d": 0}, {"fan_out_n_90d": 151}),
+        {"fan_out_8h": 5, "fan_out_24h": 5, "fan_out_usual_week": 11},
+        ({"fan_out_8h": 4, "fan_out_usual_week": None}, {"fan_out_usual_week": 12}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a day": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_24h": 8, "fan_out_n_90d": 240},
-        ({"fan_out_24h": 7, "fan_out_n_90d": 0}, {"fan_out_n_90d": 241}),
+        {"fan_out_24h": 8, "fan_out_usual_week": 18},
+        ({"fan_out_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 19}),
         BUT_CHECK_AND_CARD,
     ),
     "spread and collected": Case(
@@ -61,10 +67,10 @@ FLOW: Final = {
         GATHER_SCATTER,
         (
             {"direction": "incoming"},
-            {"gathered_7d": 4, "gathered_n_90d": 0},
-            {"gathered_n_90d": 22},
-            {"fan_out_7d": 4, "fan_out_n_90d": 0},
-            {"fan_out_n_90d": 22},
+            {"gathered_7d": 4, "gathered_usual_week": None},
+            {"gathered_usual_week": 2},
+            {"fan_out_7d": 4, "fan_out_usual_week": None},
+            {"fan_out_usual_week": 2},
         ),
         BUT_CHECK_AND_CARD,
     ),
@@ -94,8 +100,8 @@ FLOW: Final = {
         (
             {"entity_age_days": 91},
             {"entity_age_days": None},
-            {"gathered_24h": 4, "gathered_n_90d": 0},
-            {"gathered_n_90d": 151},
+            {"gathered_24h": 4, "gathered_usual_week": None},
+            {"gathered_usual_week": 12},
             {"entity_out_48h_cents": 799_99},
             {"entity_in_48h_cents": 999_99},
             {"direction": "incoming"},
@@ -110,8 +116,8 @@ FLOW: Final = {
         (
             {"counterparty_first_time": False},
             {"counterparty_first_time": None},
-            {"gathered_7d": 7, "gathered_n_90d": 0},
-            {"gathered_n_90d": 35},
+            {"gathered_7d": 7, "gathered_usual_week": None},
+            {"gathered_usual_week": 3},
         ),
         BUT_CARD,
         hard=True,
@@ -182,6 +188,13 @@ RETURNS: Final = {
         ({"entity_returns_30d": 1, "entity_ach_debits_30d": 1}, {"entity_ach_debits_30d": 11}),
         "ach",
     ),
+    "a fifth of many": Case(
+        "TRS-RET-02",
+        20,
+        {"rail": "ach", "entity_returns_30d": 20, "entity_ach_debits_30d": 100},
+        ({"entity_returns_30d": 19}, {"entity_ach_debits_30d": 101}),
+        "ach",
+    ),
     "debited again": Case(
         "TRS-RET-03",
         20,
@@ -241,6 +254,19 @@ CARD: Final = {
             {"program_card_declines_1h": 19},
             {"program_card_small_1h": 24},
         ),
+        "card",
+        hard=True,
+    ),
+    "many cards tried at the program": Case(
+        "TRS-CRD-02",
+        45,
+        {
+            "rail": "card",
+            "program_card_attempts_1h": 1_000,
+            "program_card_declines_1h": 400,
+            "program_card_small_1h": 500,
+        },
+        ({"program_card_declines_1h": 399}, {"program_card_small_1h": 499}, {"program_card_attempts_1h": 1_001}),
         "card",
         hard=True,
     ),
