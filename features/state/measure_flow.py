@@ -69,9 +69,7 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
         Fan(payers, _usual_week(into_target, at)),
         Fan(payees, _usual_week(out_of_source, at)),
         Fan((_with(gathered, day, None), _with(gathered, week, None)), _usual_week(into_source, at)),
-        middles(graph, Ends(subject.source, subject.target, at, subject.cents, but))
-        if payers[1] >= LEAST_MIDDLES
-        else 0,
+        middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
     )
 
 
