@@ -79,12 +79,13 @@ def test_given_four_hops_before_when_the_last_returns_to_the_first_then_it_is_a_
     told = told_of("enti_1", "enti_2", "enti_3", "enti_4", "enti_5")
     told.say("account.created", bank.an_account(id="bacc_1", owners=["enti_1"]), 0)
     for n in range(4):
-        told.wire(f"enti_{n + 1}", f"enti_{n + 2}", 100_000, n * 2 * DAY_US)
+        told.wire(f"enti_{n + 1}", f"enti_{n + 2}", 100_000, n * DAY_US)
 
     vector = told.wire("enti_5", "bacc_1", 80_000, after)
+    soon = told.wire("enti_5", "bacc_1", 80_000, 6 * DAY_US)
 
-    assert vector.typology_round_trip is is_trip
-    assert vector.typology_layering_hops == 4
+    assert (vector.typology_round_trip, vector.typology_layering_hops) == (is_trip, 0)
+    assert (soon.typology_round_trip, soon.typology_layering_hops) == (True, 4)
 
 
 @pytest.mark.parametrize(("back", "is_trip"), [(80_000, True), (79_999, False), (105_001, False)])
@@ -108,13 +109,15 @@ def test_given_a_stranger_who_gets_back_what_he_paid_when_it_lands_then_it_is_no
     assert (vector.typology_round_trip, vector.typology_layering_hops) == (False, 0)
 
 
-def test_given_an_account_that_was_unknown_at_first_when_it_pays_then_the_earlier_edge_led_elsewhere() -> None:
+def test_given_an_account_that_was_unknown_at_first_when_it_pays_then_it_stays_a_stranger_of_the_graph() -> None:
     told = told_of("enti_1")
     told.wire("enti_1", "bacc_7", 100_000, 0)
     told.say("account.created", bank.an_account(id="bacc_7", owners=["enti_7"]), HOUR_US)
+    told.say("account.created", bank.an_account(id="bacc_8", owners=["enti_7"]), HOUR_US)
 
+    told.wire("enti_1", "bacc_7", 100_000, 2 * HOUR_US)
     before = told.wire("enti_7", "cpty_9", 100_000, 2 * HOUR_US)
-    told.wire("enti_1", "bacc_7", 100_000, 3 * HOUR_US)
+    told.wire("enti_1", "bacc_8", 100_000, 3 * HOUR_US)
     after = told.wire("enti_7", "cpty_9", 100_000, 4 * HOUR_US)
 
     assert (before.typology_layering_hops, before.gathered_24h) == (0, 0)
@@ -146,18 +149,18 @@ def test_given_newer_edges_when_more_than_64_are_then_the_older_one_is_not_looke
     vector = told.wire("enti_1", "cpty_9", 100_000, HOUR_US)
 
     assert vector.typology_layering_hops == hops
-    assert (vector.fan_in_n_90d, vector.gathered_n_90d, vector.gathered_24h) == (0, noise + 1, 2 if hops else 1)
+    assert (vector.fan_in_24h, vector.gathered_24h) == (1, 2 if hops else 1)
 
 
-@pytest.mark.parametrize(("branches", "hops"), [(3, 3), (4, 2)])
-def test_given_branches_of_64_edges_when_they_are_walked_then_the_search_ends_at_256(branches: int, hops: int) -> None:
-    told = told_of("enti_0", *(f"enti_{n}" for n in range(1, branches + 1)), "enti_last")
-    for n in range(1, branches + 1):
-        for _ in range(63):
+@pytest.mark.parametrize(("last", "hops"), [(61, 3), (62, 2)])
+def test_given_four_branches_of_edges_when_they_are_walked_then_the_search_ends_at_256(last: int, hops: int) -> None:
+    told = told_of("enti_0", "enti_1", "enti_2", "enti_3", "enti_4", "enti_5")
+    for n in range(1, 5):
+        for _ in range(last if n == 1 else 63):
             told.wire("cpty_1", f"enti_{n}", 1, 0)
-    told.wire("cpty_1", "enti_last", 100_000, 0)
-    told.wire("enti_last", "enti_0", 100_000, 1)
-    for n in range(1, branches + 1):
+    told.wire("cpty_1", "enti_5", 100_000, 0)
+    told.wire("enti_5", "enti_0", 100_000, 1)
+    for n in range(1, 5):
         told.wire(f"enti_{n}", "enti_0", 100_000, 2)
 
     vector = told.wire("enti_0", "cpty_9", 100_000, HOUR_US)
@@ -173,13 +176,32 @@ def test_given_middles_that_one_third_paid_when_they_pay_one_target_then_those_p
     told.wire("cpty_1", "enti_2", 100, 2 * HOUR_US)
     two = told.wire("enti_2", "cpty_9", 100, 2 * HOUR_US)
     told.wire("cpty_1", "enti_3", 100, 3 * HOUR_US)
+    told.wire("cpty_2", "enti_3", 100, 3 * HOUR_US)
 
     three = told.wire("enti_3", "cpty_9", 100, 3 * HOUR_US)
-    own = told.wire("enti_4", "cpty_9", 100, 4 * HOUR_US)
-    week = told.wire("enti_4", "cpty_9", 100, 7 * DAY_US + HOUR_US)
+    unpaid = told.wire("enti_4", "cpty_9", 100, 4 * HOUR_US)
+    week = told.wire("enti_3", "cpty_9", 100, 7 * DAY_US + 2 * HOUR_US)
 
-    assert (two.scatter_gather_middles, three.scatter_gather_middles, own.scatter_gather_middles) == (0, 3, 3)
-    assert week.scatter_gather_middles == 2
+    assert (two.scatter_gather_middles, three.scatter_gather_middles) == (0, 3)
+    assert (unpaid.scatter_gather_middles, week.scatter_gather_middles) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("after", "week"), [(14 * DAY_US - 1, None), (14 * DAY_US, 3), (97 * DAY_US - 1, 1), (97 * DAY_US, 0)]
+)
+def test_given_a_first_week_of_edges_when_weeks_pass_then_it_becomes_the_usual_one(
+    after: int, week: int | None
+) -> None:
+    told = told_of("enti_1")
+    for n in range(3):
+        told.wire("cpty_1", "enti_1", 100, n * HOUR_US if after < 90 * DAY_US else 7 * DAY_US)
+    told.wire("cpty_1", "enti_1", 100, after - 7 * DAY_US + 1)
+
+    vector = told.wire("cpty_2", "enti_1", 100, after)
+    out = told.wire("enti_1", "cpty_3", 100, after)
+
+    assert (vector.fan_in_usual_week, vector.gathered_usual_week, vector.fan_out_usual_week) == (week, None, None)
+    assert (out.fan_in_usual_week, out.gathered_usual_week, out.fan_out_usual_week) == (None, week, None)
 
 
 def test_given_edges_that_are_called_off_when_a_fan_is_counted_then_they_count_until_then() -> None:
@@ -194,6 +216,6 @@ def test_given_edges_that_are_called_off_when_a_fan_is_counted_then_they_count_u
     after = told.wire("cpty_3", "enti_1", 100, HOUR_US)
     day = told.wire("enti_1", "cpty_9", 100, DAY_US + 1)
 
-    assert (late.fan_in_24h, late.fan_in_n_90d) == (3, 2)
-    assert (after.fan_in_24h, after.fan_in_n_90d, after.fan_out_24h) == (2, 2, 1)
-    assert (day.gathered_24h, day.gathered_7d, day.gathered_n_90d, day.fan_in_24h) == (1, 2, 3, 1)
+    assert (late.fan_in_24h, late.gathered_24h) == (3, 0)
+    assert (after.fan_in_24h, after.fan_out_24h) == (2, 1)
+    assert (day.gathered_24h, day.gathered_7d, day.fan_in_24h) == (1, 2, 1)

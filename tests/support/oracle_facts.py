@@ -101,6 +101,7 @@ class Program:
     account_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     profiles: dict[str, list[Profile]] = field(default_factory=dict)
     entity_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    nodes: dict[Key, Key] = field(default_factory=dict)
     parties: dict[Key, Party] = field(default_factory=dict)
     party_keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     named: list[Key] = field(default_factory=list)
@@ -234,8 +235,13 @@ def _meet(program: Program, said: Said) -> None:
 
 
 def _node_of(program: Program, party: Key | None) -> Key | None:
-    """Where the counterparty stands in the graph: it may be an actor of the program itself."""
-    if party is None or party[0] != "id":
+    """Where the counterparty stands in the graph, as it was settled when a transfer first named it."""
+    return None if party is None else program.nodes.setdefault(party, _first_node(program, party))
+
+
+def _first_node(program: Program, party: Key) -> Key:
+    """A counterparty may be an actor of the program itself."""
+    if party[0] != "id":
         return party
     if party[1] in program.accounts:
         owner = program.owners.get(party[1])
@@ -284,6 +290,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
 
 def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     """Take over a newer snapshot; True when it changed what a transfer is scored again for."""
+    said = said._replace(card_reason=said.card_reason or known.said.card_reason)
     _meet(program, said)
     actor, party, country = known.actor.last, known.party.last, said.country or known.country
     if said.entity_id is not None or actor is None:

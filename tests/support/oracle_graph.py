@@ -4,6 +4,7 @@ An actor of the program that is another actor's counterparty is one node. A tran
 has that node and is no edge. The bounds on what is looked at are part of the definitions.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from features.instants import DAY_US, HOUR_US
@@ -12,7 +13,9 @@ from tests.support.oracle_others import NEWEST, Other
 
 SEARCH_EDGES: Final = 256
 MOST_HOPS: Final = 6
-ROUND_TRIP_HOPS_BEFORE: Final = 4
+MOST_TRIP_HOPS: Final = 5
+WEEK_US: Final = 7 * DAY_US
+LEAST_DAYS: Final = 7
 HOP_US: Final = 72 * HOUR_US
 LEAST_SOURCES: Final = 3
 
@@ -24,13 +27,6 @@ class Edge(NamedTuple):
     target: Key | None
     own: int
     amount: int
-
-
-class Middle(NamedTuple):
-    """A node that paid the receiving side, and when it last did."""
-
-    node: Key
-    paid_on_at: int
 
 
 def graph_fields(subject: Known, others: list[Other], at: int) -> Fields:
@@ -90,92 +86,101 @@ def _fan_fields(edge: Edge, edges: list[Edge]) -> Fields:
     def gathered(window: int) -> int:
         return len({e.source for e in _after(to_source, at, window)})
 
-    def in_90d(some: list[Edge]) -> int:
-        return sum(1 for e in some if e.own > at - 90 * DAY_US)
-
     return {
         "fan_in_24h": fan_in(DAY_US),
-        "fan_in_7d": fan_in(7 * DAY_US),
-        "fan_in_n_90d": in_90d(to_target),
+        "fan_in_7d": fan_in(WEEK_US),
+        "fan_in_usual_week": _usual_week(at, to_target),
         "fan_out_8h": fan_out(8 * HOUR_US),
         "fan_out_24h": fan_out(DAY_US),
-        "fan_out_7d": fan_out(7 * DAY_US),
-        "fan_out_n_90d": in_90d(of_source),
+        "fan_out_7d": fan_out(WEEK_US),
+        "fan_out_usual_week": _usual_week(at, of_source),
         "gathered_24h": gathered(DAY_US),
-        "gathered_7d": gathered(7 * DAY_US),
-        "gathered_n_90d": in_90d(to_source),
+        "gathered_7d": gathered(WEEK_US),
+        "gathered_usual_week": _usual_week(at, to_source),
     }
 
 
+def _usual_week(at: int, edges: list[Edge]) -> int | None:
+    """The edges a week before the last seven days, rounded up."""
+    first = min((edge.own for edge in edges), default=at)
+    days = (at - WEEK_US - max(first, at - 90 * DAY_US)) // DAY_US
+    count = sum(1 for edge in edges if at - 90 * DAY_US < edge.own <= at - WEEK_US)
+    return -(-count * 7 // days) if days >= LEAST_DAYS else None
+
+
 def _middles(edge: Edge, edges: list[Edge]) -> int:
-    """Of those who paid the receiving side, how many one third node had paid before they paid on."""
+    """Of those who paid the receiving side, how many one third had paid before, who also had paid this one's payer."""
     if edge.source is None or edge.target is None:
         return 0
-    received = _after(_into(edges, edge.target), edge.own, 7 * DAY_US)
-    middles: list[Middle] = []
+    received = _after(_into(edges, edge.target), edge.own, WEEK_US)
+    paid_on_at: dict[Key | None, int] = {}
     for each in [edge, *received]:
-        if each.source not in (edge.target, *(middle.node for middle in middles)):
-            assert each.source is not None
-            middles.append(Middle(each.source, each.own))
-    if len(middles) < LEAST_SOURCES:
+        paid_on_at.setdefault(each.source, each.own)
+    if len(paid_on_at) < LEAST_SOURCES:
         return 0
     left = SEARCH_EDGES - len(received)
-    paid_by: dict[Key | None, set[Key]] = {}
-    for middle in middles:
-        looked_at = _after(_into(edges, middle.node), edge.own, 7 * DAY_US)[:left]
+    payers: dict[Key | None, set[Key | None]] = {}
+    for middle, paid_on in paid_on_at.items():
+        looked_at = _after(_into(edges, middle), edge.own, WEEK_US)[:left]
         left -= len(looked_at)
-        for each in looked_at:
-            if each.own <= middle.paid_on_at and each.source not in (middle.node, edge.target):
-                paid_by.setdefault(each.source, set()).add(middle.node)
-    return max((len(nodes) for nodes in paid_by.values()), default=0)
+        payers[middle] = {each.source for each in looked_at if each.own <= paid_on} - {edge.source, edge.target, middle}
+    return max((sum(1 for some in payers.values() if third in some) for third in payers[edge.source]), default=0)
 
 
 def _chain_fields(subject: Known, edge: Edge, edges: list[Edge]) -> Fields:
     if subject.actor.last is None:
         return {"typology_layering_hops": None, "typology_round_trip": None, "layering_least_cents": None}
-    search = _ChainSearch(edge, edges)
+    longest: tuple[Edge, ...] = ()
+    came_back = False
     if edge.source != edge.target:
-        search.look_before(edge, (edge,))
-    chain = search.longest
+        for chain in _ChainSearch(edges, MOST_HOPS, hop_us=HOP_US).chains_before((edge,)):
+            if chain[-1].source != edge.target and len(chain) > len(longest):
+                longest = chain
+        for chain in _ChainSearch(edges, MOST_TRIP_HOPS, since=edge.own - WEEK_US + 1).chains_before((edge,)):
+            came_back = came_back or _came_back(edge, chain[-1])
     return {
-        "typology_layering_hops": len(chain),
-        "typology_round_trip": search.came_back,
-        "layering_least_cents": min((each.amount for each in chain), default=None),
+        "typology_layering_hops": len(longest),
+        "typology_round_trip": came_back,
+        "layering_least_cents": min((each.amount for each in longest), default=None),
     }
 
 
+def _came_back(last: Edge, first: Edge) -> bool:
+    return (
+        last.target is not None
+        and last.target[0] in ("entity", "account")
+        and first.source == last.target
+        and last.amount * 100 >= first.amount * 80
+    )
+
+
 class _ChainSearch:
-    """Walks back from one transfer, newest edges first, each chain to its end before the next."""
+    """Walks back from one transfer, newest edges first; all edges of a node are looked at before the walk goes on.
 
-    def __init__(self, last: Edge, edges: list[Edge]) -> None:
-        self.last = last
+    No node comes twice. Only the first of a chain may be the last transfer's target, and then it has come to its end.
+    """
+
+    def __init__(
+        self, edges: list[Edge], most_hops: int, *, hop_us: int | None = None, since: int | None = None
+    ) -> None:
         self.edges = edges
+        self.most_hops = most_hops
+        self.hop_us = hop_us
+        self.since = since
         self.left = SEARCH_EDGES
-        self.longest: tuple[Edge, ...] = ()
-        self.came_back = False
 
-    def look_before(self, edge: Edge, chain: tuple[Edge, ...]) -> None:
-        for before in _newest(_into(self.edges, edge.source), edge.own - HOP_US, edge.own):
-            if self.left == 0:
-                return
-            self.left -= 1
-            if not before.amount * 80 <= edge.amount * 100 <= before.amount * 105:
+    def chains_before(self, chain: tuple[Edge, ...]) -> Iterator[tuple[Edge, ...]]:
+        """Chains are told from their last transfer to their first."""
+        edge, last = chain[-1], chain[0]
+        since = edge.own - self.hop_us if self.hop_us is not None else self.since
+        assert since is not None
+        looked_at = _newest(_into(self.edges, edge.source), since, edge.own)[: self.left]
+        self.left -= len(looked_at)
+        for before in looked_at:
+            is_alike = before.amount * 80 <= edge.amount * 100 <= before.amount * 105
+            if not is_alike or before.source in {each.source for each in chain}:
                 continue
-            if before.source == self.last.target:
-                self.came_back = self.came_back or self._is_round_trip(before, len(chain))
-            elif before.source not in {each.source for each in chain}:
-                longer = (*chain, before)
-                if len(longer) > len(self.longest):
-                    self.longest = longer
-                if len(longer) < MOST_HOPS:
-                    self.look_before(before, longer)
-
-    def _is_round_trip(self, first: Edge, hops_before: int) -> bool:
-        """``hops_before`` counts the first hop and not the last transfer, which is what came back."""
-        return (
-            self.last.target is not None
-            and self.last.target[0] in ("entity", "account")
-            and hops_before <= ROUND_TRIP_HOPS_BEFORE
-            and first.own > self.last.own - 7 * DAY_US
-            and self.last.amount * 100 >= first.amount * 80
-        )
+            longer = (*chain, before)
+            yield longer
+            if len(longer) < self.most_hops and before.source != last.target:
+                yield from self.chains_before(longer)
