@@ -194,3 +194,19 @@ class QuarantineRow(msgspec.Struct, frozen=True, gc=False):
     kind: str
     appended_at: int
     error: str
+
+
+class ChainFactRow(msgspec.Struct, frozen=True, gc=False):
+    """One fact for the record: the writer links it to its tenant's chain (``store/record``) as it commits.
+
+    ``chain`` is dispositions or actions; ``body`` is the fact's canonical JSON (``features/record.py``).
+    """
+
+    tenant_id: str
+    program_id: str
+    chain: str
+    id: str
+    shard: int
+    offset: int
+    body: str
+    created_at: int

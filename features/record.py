@@ -1,0 +1,79 @@
+"""The record's canonical form: RFC 8785 (JCS) over a restricted domain, the bytes that are hashed, chained and exported.
+
+Domain  objects with ASCII keys; strings as they are, not normalised; integers within +-(2**53 - 1); other numbers to
+        ``DECIMALS`` places; nulls present. Cents are strings of digits, times are texts of ``format_instant``
+Why     inside this domain a sorted ``json.dumps`` gives the same bytes, so whoever checks a record needs no JCS library
+Errors  ``ValueError`` for what lies outside of the domain, which is a mistake of ours and never a caller's
+"""
+
+from enum import StrEnum
+from hashlib import sha256
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+
+DECIMALS: Final = 4
+MAX_INTEGER: Final = 2**53 - 1
+
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+
+
+class Chain(StrEnum):
+    """The hash chains of a tenant."""
+
+    DISPOSITIONS = "dispositions"
+    ACTIONS = "actions"
+
+
+class LineKind(StrEnum):
+    """What a line of an export is; the first two are cited by digest, the others are links of a chain."""
+
+    POLICY = "policy"
+    ALERT = "alert"
+    DISPOSITION = "disposition"
+    ACTION = "action"
+
+
+KIND_OF_CHAIN: Final = {Chain.DISPOSITIONS: LineKind.DISPOSITION, Chain.ACTIONS: LineKind.ACTION}
+
+
+def canonical(body: Any) -> bytes:
+    """The canonical bytes of a Struct, or of what JSON would decode to."""
+    return _ENCODER.encode(_within_domain(msgspec.to_builtins(body)))
+
+
+def digest_of(body: bytes) -> str:
+    """What another body cites this one by."""
+    return sha256(body).hexdigest()
+
+
+def link_hash(prev_hash: str | None, body: bytes) -> str:
+    """The hash of a link; ``prev_hash`` None for the first of its chain.
+
+    Unambiguous: a hash is 64 hex digits or nothing, and a body starts with a brace.
+    """
+    return sha256((prev_hash or "").encode() + body).hexdigest()
+
+
+def _within_domain(value: Any) -> Any:
+    if isinstance(value, dict):
+        for key in value:
+            if not key.isascii():
+                raise ValueError("A key of a recorded body is not ASCII.")
+        return {key: _within_domain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_within_domain(item) for item in value]
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_INTEGER:
+        raise ValueError("An integer of a recorded body is beyond 2**53 - 1.")
+    return value
+
+
+def _number(value: float) -> int | float:
+    """To four places; one without a fraction is an integer, because JCS writes 1 and not 1.0."""
+    if not isfinite(value) or abs(value) > MAX_INTEGER:
+        raise ValueError("A number of a recorded body is not finite, or beyond 2**53 - 1.")
+    rounded = round(value, DECIMALS)
+    return int(rounded) if rounded.is_integer() else rounded
