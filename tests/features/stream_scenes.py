@@ -26,6 +26,7 @@ HOP_GAPS: Final = (
     7 * DAY_US,
 )
 SHORT_GAPS: Final = (SECOND_US, 0, 600 * SECOND_US, HOUR_US, 4 * HOUR_US, DAY_US, 1)
+CROWD_GAPS: Final = (SECOND_US, 0, 600 * SECOND_US, HOUR_US)
 HOP_RAILS: Final = (("wire", None), ("book", None), ("ach", "CREDIT"), ("realtime", None), ("ach", "DEBIT"))
 ATTEMPT_CENTS: Final = (100, 499, 500, 501, 84_50, 0)
 DECISIONS: Final = (
@@ -41,6 +42,7 @@ MOST_RETURNS: Final = 5
 LONGEST_CHAIN: Final = 8
 MOST_MIDDLES: Final = 7
 MOST_ENDS: Final = 12
+MOST_OF_A_CROWD: Final = 160
 MOST_ATTEMPTS: Final = 16
 MOST_ENTRIES: Final = 14
 
@@ -103,6 +105,21 @@ def fan(chosen: bytes) -> list[Planned]:
     ]
     sent = [_paid(pause, actor, stranger, amount, how) for stranger in strangers]
     return (received, sent, received + sent)[shape % 3]
+
+
+def crowd(chosen: bytes) -> list[Planned]:
+    """More payments among a few than a search looks at, most of the same amount."""
+    _, start, count, cents, shape, gap, how = chosen
+    ends = [*NODES[start % len(NODES) :], *NODES, "cpty_9"][: 2 + shape % len(NODES)]
+    amount, pause = HOP_CENTS[cents % len(HOP_CENTS)], CROWD_GAPS[gap % len(CROWD_GAPS)]
+    chance, planned = start + 256 * gap + 1, []
+    for _ in range(1 + count % MOST_OF_A_CROWD):
+        chance = chance * 48_271 % 2_147_483_647
+        source, target = ends[chance % len(ends)], ends[chance // 97 % len(ends)]
+        if source != "cpty_9" or target != "cpty_9":
+            share = SHARES[chance // 9_973 % len(SHARES)] if how & 128 else 100
+            planned.append(_paid(pause, source, target, amount * share // 100, how + chance // 7 % 2 * 64))
+    return planned
 
 
 def cards(chosen: bytes) -> list[Planned]:
@@ -176,5 +193,5 @@ def _paid(gap: int, source: str, target: str, cents: int, how: int) -> Planned:
 
 
 SCENES: Final[dict[str, Callable[[bytes], list[Planned]]]] = {
-    scene.__name__: scene for scene in (chain, scatter, fan, cards, tiny_entries, returned_debits)
+    scene.__name__: scene for scene in (chain, scatter, fan, crowd, cards, tiny_entries, returned_debits)
 }

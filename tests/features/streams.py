@@ -69,7 +69,15 @@ DETAILS: Final = (
 # Each kind of happening has the first bytes below its number that the ones before it have not.
 KINDS: Final = (
     *((70, "new_transfer"), (140, "transfer_again"), (147, "repeat"), (162, "entity"), (170, "account")),
-    *((180, "counterparty"), (185, "declaration"), (190, "burst"), (214, "chain"), (226, "scatter"), (234, "fan")),
+    *(
+        (180, "counterparty"),
+        (185, "declaration"),
+        (190, "burst"),
+        (214, "chain"),
+        (226, "scatter"),
+        (233, "fan"),
+        (235, "crowd"),
+    ),
     *((244, "cards"), (250, "tiny_entries"), (256, "returned_debits")),
 )
 NEED_A_TRANSFER: Final = ("transfer_again", "repeat")
@@ -78,7 +86,7 @@ Data = dict[str, Any]
 
 
 def streams(*, most: int, least: int = 0) -> st.SearchStrategy[list[LogEntry]]:
-    """Streams of a number of happenings; a burst alone is up to eighty entries."""
+    """Streams of a number of happenings; a burst alone is up to eighty entries, a crowd twice as many."""
     happening = st.binary(min_size=WIDTH, max_size=WIDTH)
     return st.lists(happening, min_size=least, max_size=most).map(stream_of)
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from features.catalogue_of_ours import OUR_FEATURES
 from features.log_entry import LogEntry
 from features.outcomes import QuarantineRow, TransferRow
 from features.reason import Reason
@@ -17,6 +18,9 @@ from features.vector import FeatureVector, TransferFeaturesRow
 from tests.features.streams import WIDTH, stream_of, streams
 from tests.support.oracle import Expected, Oracle
 
+ENOUGH_VALUES: Final = 2
+COLUMNS: Final = tuple(feature.column for feature in OUR_FEATURES)
+GRAPH: Final = ("typology_round_trip", "typology_layering_hops")
 QUANTILES: Final = ("program_median_cents", "program_p95_cents")
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
@@ -91,11 +95,28 @@ def test_given_a_random_stream_when_it_is_applied_then_every_vector_is_the_oracl
 @pytest.mark.parametrize("seed", range(4))
 def test_given_a_long_stream_when_it_is_applied_then_every_vector_is_the_oracles(seed: int) -> None:
     chance = Random(seed)
-    entries = stream_of([chance.randbytes(WIDTH) for _ in range(300)])
+    entries = stream_of([chance.randbytes(WIDTH) for _ in range(200)])
 
     found = disagreements(entries)
 
     assert not found, found
+
+
+def test_given_random_streams_when_they_are_counted_then_no_feature_is_always_empty() -> None:
+    vectors = []
+    for seed in range(12):
+        chance, oracle = Random(seed), Oracle()
+        answers = [oracle.apply(entry) for entry in stream_of([chance.randbytes(WIDTH) for _ in range(60)])]
+        vectors += [answer.vector for answer in answers if answer is not None]
+
+    told = {name: _told({getattr(vector, name) for vector in vectors}) for name in (*GRAPH, *COLUMNS)}
+
+    assert not {name for name, values in told.items() if len(values) < ENOUGH_VALUES}
+
+
+def _told(values: set[Any]) -> set[Any]:
+    """The values that say something; of what is true or false both do."""
+    return values - {None} if True in values and values <= {True, False, None} else values - {None, 0, ""}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
