@@ -19,7 +19,6 @@ from features.instants import DAY_US
 from features.vocabulary import HOLD_FROM, REVIEW_FROM
 
 Z: Final = 1.959964  # two-sided 95 %
-SPAN_DAYS: Final = (7, 30, 90)
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -170,8 +169,8 @@ def densest(ordered: Sequence[int], window: int) -> int:
     return max(place + 1 - bisect_right(ordered, at - window) for place, at in enumerate(ordered))
 
 
-def span_word(days: int) -> str:
-    """Which of the classes of spans."""
-    edges = (0, *(edge + 1 for edge in SPAN_DAYS))
-    place = bisect_right(edges, days) - 1
-    return f"{edges[place]}-{SPAN_DAYS[place]} days" if place < len(SPAN_DAYS) else f"over {SPAN_DAYS[-1]} days"
+def days_word(days: int, edges: Sequence[int]) -> str:
+    """Which of the classes that end with the edges it is in."""
+    place = bisect_left(edges, days)
+    first = edges[place - 1] + 1 if place else 0
+    return f"{first}-{edges[place]} days" if place < len(edges) else f"{first} days and more"

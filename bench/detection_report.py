@@ -17,12 +17,12 @@ from bench.detection_measures import (
     by_amount,
     by_first_of_pair,
     by_score,
+    days_word,
     densest,
     in_hold,
     in_review_or_hold,
     per_thousand,
     span_days,
-    span_word,
     times,
     touched,
     volume_of,
@@ -30,6 +30,8 @@ from bench.detection_measures import (
 from features.instants import DAY_US
 
 VOLUMES_PER_THOUSAND: Final = (5, 10, 20)
+SPAN_DAYS: Final = (7, 30, 90)
+AGE_DAYS: Final = (29, 89)
 VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
 RANKINGS: Final = ("score", "amount percentile", "first-time pair")
 
@@ -63,7 +65,7 @@ def findings_of(cases: list[Case], half: Half) -> Findings:
 
 def markdown(found: Findings) -> str:
     parts = (_summary(found), _typologies(found), _lookalikes(found), _rankings(found), _per_typology(found))
-    return "\n\n".join((*parts, _signals(found), _pace(found), _by_span(found))) + "\n"
+    return "\n\n".join((*parts, _signals(found), _by_age(found), _pace(found), _by_span(found))) + "\n"
 
 
 def scenarios_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
@@ -194,6 +196,29 @@ def _lift(bad: Share, cases: Sequence[Case]) -> str:
     return f"{bad.value / base:.1f}" if base and bad.value is not None else "not measured"
 
 
+def _by_age(found: Findings) -> str:
+    """What a service that has just begun says, apart from what it says later."""
+    began_at, alerted = min((case.at for case in found.cases), default=0), set(map(id, found.alerted))
+    ages: dict[str, list[Case]] = {}
+    for case in sorted(found.cases, key=lambda case: case.at):
+        ages.setdefault(days_word((case.at - began_at) // DAY_US, AGE_DAYS), []).append(case)
+    lines = []
+    for word, cases in ages.items():
+        alerts = [case for case in cases if id(case) in alerted]
+        bad = (sum(case.label.bad for case in some) for some in (cases, alerts))
+        lines.append(
+            (
+                word,
+                f"{len(cases):,}",
+                _per(len(alerts), len(cases)),
+                _per(next(bad), len(cases)),
+                str(Share(next(bad), len(alerts))),
+            )
+        )
+    headings = ("since the first row", "transfers", "in review or hold per 1,000", "bad per 1,000", "precision")
+    return _table("Review and hold by the age of the data", headings, lines)
+
+
 def _pace(found: Findings) -> str:
     headings = ("typology", "days from first to last row", "most rows in 24 h", "most rows in 7 days")
     lines = []
@@ -217,7 +242,7 @@ def _by_span(found: Findings) -> str:
         for scenario, ordered in scenarios.items()
     ]
     for days, is_touched in sorted(paced):
-        classes.setdefault(span_word(days), []).append(is_touched)
+        classes.setdefault(days_word(days, SPAN_DAYS), []).append(is_touched)
     return _table(
         "Bad scenarios by the days from their first row to their last",
         ("span", "touched in review or hold"),

@@ -31,11 +31,11 @@ from bench.detection_measures import (
     by_amount,
     by_first_of_pair,
     by_score,
+    days_word,
     densest,
     in_hold,
     in_review_or_hold,
     span_days,
-    span_word,
     times,
     touched,
 )
@@ -215,10 +215,10 @@ def test_given_times_then_the_densest_window_leaves_out_what_is_as_old_as_itself
 
 
 @pytest.mark.parametrize(
-    ("days", "word"), [(0, "0-7 days"), (7, "0-7 days"), (8, "8-30 days"), (90, "31-90 days"), (91, "over 90 days")]
+    ("days", "word"), [(0, "0-7 days"), (7, "0-7 days"), (8, "8-90 days"), (90, "8-90 days"), (91, "91 days and more")]
 )
 def test_given_a_number_of_days_then_its_class_includes_its_upper_end(days: int, word: str) -> None:
-    assert span_word(days) == word
+    assert days_word(days, (7, 90)) == word
 
 
 def test_given_cases_when_reported_then_every_share_has_its_n_and_signals_have_their_volume() -> None:
@@ -229,6 +229,7 @@ def test_given_cases_when_reported_then_every_share_has_its_n_and_signals_have_t
     assert "| fan_in | 100.0 % (1 of 1; 20.7-100.0) | 0.0 % (0 of 1; 0.0-79.3) |" in text
     assert "| in review or hold | 1 | 333.33 |" in text
     assert "| unscored | 1 | 333.33 |" in text
+    assert "| 0-29 days | 3 | 333.33 | 333.33 | 100.0 % (1 of 1; 20.7-100.0) |" in text
     assert "| fan_in | 333.33 | 333.33 | 100.0 % (1 of 1; 20.7-100.0) | 3.0 |" in text
 
 
