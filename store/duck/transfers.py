@@ -16,6 +16,7 @@ from features.outcomes import TransferRow
 from features.principal import Principal
 from features.vector import TransferFeaturesRow
 from store.duck.columns import row_builder, select_list
+from store.duck.predicate import Predicate, placeholders
 
 LEAST_CANDIDATES: Final = 100
 MOST_CANDIDATES: Final = 4_000
@@ -76,28 +77,6 @@ class StoredTransfer(msgspec.Struct, frozen=True, kw_only=True):
     features: TransferFeaturesRow | None
 
 
-class _Predicate:
-    """Conditions joined by AND, with the values they ask for."""
-
-    def __init__(self, principal: Principal) -> None:
-        self._conditions = ["tenant_id = ?"]
-        self.values: list[object] = [principal.tenant_id]
-        if principal.program_ids is not None:
-            self.among("program_id", sorted(principal.program_ids))
-
-    def add(self, condition: str, *values: object) -> None:
-        self._conditions.append(condition)
-        self.values += values
-
-    def among(self, column: str, wanted: Sequence[object] | None) -> None:
-        if wanted is not None:
-            self.add(f"{column} IN {_placeholders(wanted)}", *wanted)
-
-    @property
-    def sql(self) -> str:
-        return " AND ".join(self._conditions)
-
-
 class Transfers:
     """Reads what has been committed. Whoever wires it opens and closes the connection."""
 
@@ -111,9 +90,9 @@ class Transfers:
         """
         if program_ids is not None and not program_ids:
             return None
-        programs = "" if program_ids is None else f"AND program_id IN {_placeholders(program_ids)}"
+        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
         reach = sorted(principal.program_ids or ())
-        first = f"program_id IN {_placeholders(reach)} DESC," if reach else ""
+        first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
         values = [principal.tenant_id, transfer_id, *(program_ids or ()), *reach]
         with self._connection.cursor() as cursor:
             found = cursor.execute(_FIND.format(programs=programs, first=first), values).fetchone()
@@ -176,32 +155,27 @@ def _matches_nothing(principal: Principal, wanted: TransferFilter) -> bool:
     )
 
 
-def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None) -> _Predicate:
-    predicate = _Predicate(principal)
+def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None) -> Predicate:
+    predicate = Predicate(principal)
     predicate.among("program_id", wanted.program_ids)
     predicate.among("score_band", wanted.bands)
     predicate.among("entity_id", wanted.entity_ids)
     predicate.among("counterparty_id", wanted.counterparty_ids)
-    if wanted.created_from is not None:
-        predicate.add("bank_created_at >= make_timestamp(?)", wanted.created_from)
-    if wanted.created_to is not None:
-        predicate.add("bank_created_at < make_timestamp(?)", wanted.created_to)
+    predicate.between("bank_created_at", wanted.created_from, wanted.created_to)
     if after is not None:
         at, transfer_id, program_id = after
         predicate.add(_AFTER, at, at, transfer_id, program_id)
     return predicate
 
 
-def _candidates(
-    cursor: duckdb.DuckDBPyConnection, predicate: _Predicate, asked: int
-) -> list[tuple[int, str, str, int]]:
+def _candidates(cursor: duckdb.DuckDBPyConnection, predicate: Predicate, asked: int) -> list[tuple[int, str, str, int]]:
     """The newest raw versions that match: among them may be several of one transfer, and superseded ones."""
     return cursor.execute(_CANDIDATES.format(matching=predicate.sql), [*predicate.values, asked]).fetchall()
 
 
 def _still_newest(
     cursor: duckdb.DuckDBPyConnection,
-    predicate: _Predicate,
+    predicate: Predicate,
     tenant_id: str,
     candidates: Sequence[tuple[int, str, str, int]],
 ) -> list[TransferRow]:
@@ -237,13 +211,9 @@ def _with_features(
     if not offsets:
         return [StoredTransfer(row=row, features=None) for row in rows]
     ids = sorted({row.id for row in rows})
-    sql = _FIND_FEATURES.format(offsets=_placeholders(offsets))
+    sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
     found = cursor.execute(sql, [tenant_id, *offsets, ids]).fetchall()
     of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, found)}
     return [
         StoredTransfer(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0))) for row in rows
     ]
-
-
-def _placeholders(values: Sequence[object]) -> str:
-    return f"({', '.join('?' * len(values))})"
