@@ -14,6 +14,9 @@ class EntryKind(StrEnum):
     PREFLIGHT = "preflight"  # body: JSON of a features.preflight.PreflightRecord
     PROGRAM = "program"  # body: JSON of a features.program.Program, whole, at creation and at each change
     TICK = "tick"  # body: empty; a minute has passed
+    DECISION = "decision"  # body: JSON of a features.decisions.DecisionEntry
+    APPEAL = "appeal"  # body: JSON of a features.decisions.AppealEntry
+    LABEL = "label"  # body: JSON of a features.decisions.LabelEntry
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):

@@ -62,6 +62,64 @@ class PepStatus(StrEnum):
     POTENTIAL = "potential"
 
 
+class Severity(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class SubjectType(StrEnum):
+    """What an alert is about."""
+
+    TRANSFER = "transfer"
+    ENTITY = "entity"
+    PROGRAM = "program"
+    COUNTERPARTY = "counterparty"
+    ACCOUNT = "account"
+
+
+class AlertStatus(StrEnum):
+    OPEN = "open"
+    AUTO_CLOSED = "auto_closed"
+    CLOSED = "closed"
+    HELD = "held"
+    ESCALATED = "escalated"
+
+
+class Route(StrEnum):
+    AUTOMATED = "automated"
+    REVIEWED = "reviewed"
+
+
+class SlaTier(StrEnum):
+    AUTO = "auto"
+    STANDARD = "standard"
+    COMPLEX = "complex"
+    APPEAL = "appeal"
+
+
+class AlertDecision(StrEnum):
+    """What a disposition says."""
+
+    CLOSE = "close"
+    HOLD = "hold"
+    ESCALATE = "escalate"
+    RELEASE = "release"
+    NO_ACTION = "no_action"
+
+
+class LabelValue(StrEnum):
+    BAD = "bad"
+    OK = "ok"
+
+
+class LabelSource(StrEnum):
+    RETURN = "return"
+    DISPUTE = "dispute"
+    PERSON = "person"
+    LAW_ENFORCEMENT = "law_enforcement"
+
+
 REVIEW_FROM: Final = 30
 HOLD_FROM: Final = 70
 

@@ -10,9 +10,14 @@ import msgspec
 
 from features.outcomes import (
     AccountRow,
+    AlertBodyRow,
+    AlertRow,
     CounterpartyRow,
+    DecisionResultRow,
+    DispositionRow,
     EntityRow,
     EventRow,
+    LabelRow,
     PreflightMatchRow,
     PreflightRow,
     ProgramRow,
@@ -43,6 +48,11 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("programs", ProgramRow),
     ("preflights", PreflightRow),
     ("preflight_matches", PreflightMatchRow),
+    ("alerts", AlertRow),
+    ("alert_bodies", AlertBodyRow),
+    ("dispositions", DispositionRow),
+    ("decision_results", DecisionResultRow),
+    ("labels", LabelRow),
     ("quarantine", QuarantineRow),
     ("log_offsets", LogOffsetRow),
 )
@@ -55,6 +65,9 @@ _VERSIONED: Final = {
     "counterparties": "tenant_id, program_id, id",
     "accounts": "tenant_id, program_id, id",
     "programs": "tenant_id, id",
+    "alerts": "tenant_id, program_id, id",
+    "decision_results": "tenant_id, program_id, id",
+    "labels": "tenant_id, program_id, transfer_id",
 }
 
 
