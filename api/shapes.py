@@ -24,6 +24,7 @@ _TOO_DEEP: Final = Failure("", "must not nest so deeply")
 _NOT_JSON: Final = Failure("", "must be valid JSON")
 _NUMBER: Final = Failure("", "must have no number outside the range of a 64-bit float or integer")
 _DIGITS: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+_BOOLEANS: Final = {"true": True, "false": False}
 _FAILING_AT: Final = re.compile(r"at `\$\.?(.*)`$")
 
 
@@ -72,7 +73,7 @@ class Shape(Generic[S]):
             elif name in plain:
                 failures.append(Failure(path_of([name]), "must be given once"))
             else:
-                plain[name] = int(text) if kind == "integer" and _DIGITS.fullmatch(text) else text
+                plain[name] = _read(kind, text)
             if "\x00" in text or "\ufffd" in text:
                 failures.append(Failure(path_of([name]), "must be UTF-8 without NUL characters"))
         failures += failures_of(self._validator.iter_errors(plain), noun="parameter")
@@ -140,6 +141,13 @@ def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
     if isinstance(value, dict):
         return value.items()
     return enumerate(value) if isinstance(value, list) else ()
+
+
+def _read(kind: str | None, text: str) -> Any:
+    """A parameter as its type; what is not of it stays text, for the validator to refuse."""
+    if kind == "boolean":
+        return _BOOLEANS.get(text, text)
+    return int(text) if kind == "integer" and _DIGITS.fullmatch(text) else text
 
 
 def _kind_of(schema: Mapping[str, Any]) -> str | None:

@@ -9,10 +9,11 @@ from litestar.types import ASGIApp
 
 from api.exports import BATCH, MEDIA_TYPES, Concurrency, Export, ExportFormat
 from api.gate import principal_of, query_of
+from api.lists import moments_exist
 from api.operation import Access, Operation
 from api.programs.service import ProgramService
 from api.shapes import Shape
-from api.transfers.schemas import TransferFilters, TransferSummary, moments_exist
+from api.transfers.schemas import TransferFilters, TransferSummary
 from api.transfers.service import filter_of, summary_of
 from features.principal import KeyScope, Principal
 from store.duck.transfers import TransferFilter, Transfers

@@ -1,21 +1,19 @@
 """Reading transfers; ingest alone writes them."""
 
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from litestar import Request, Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.examples import TRANSFER, TRANSFER_PAGE
-from api.gate import principal_of, query_of, query_pairs
+from api.gate import principal_of, query_of
+from api.lists import moments_exist, next_link
 from api.operation import Access, Operation
 from api.shapes import Shape
-from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery, moments_exist
+from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery
 from api.transfers.service import TransferService
 from features.principal import KeyScope
-
-_CURSOR: Final = "cursor"
 
 _LIST: Final = Operation(
     id="listTransfers",
@@ -45,7 +43,7 @@ async def list_transfers(
     request: Request[Any, Any, Any], transfers: NamedDependency[TransferService]
 ) -> Response[TransferPage]:
     page = await transfers.page(principal_of(request.scope), query_of(request.scope, TransfersQuery))
-    return Response(page, headers=_next_link(request, page.next_cursor))
+    return Response(page, headers=next_link(request, page.next_cursor))
 
 
 @get("/api/transfers/{transfer_id:str}", opt=_READ.as_opt)
@@ -54,14 +52,6 @@ async def get_transfer(
 ) -> Transfer:
     program_id = query_of(request.scope, TransferQuery).program_id
     return await transfers.read(principal_of(request.scope), transfer_id, program_id)
-
-
-def _next_link(request: Request[Any, Any, Any], cursor: str | None) -> dict[str, str]:
-    """RFC 8288: the same list with the cursor of its next page."""
-    if cursor is None:
-        return {}
-    pairs = [pair for pair in query_pairs(request.scope) if pair[0] != _CURSOR]
-    return {"Link": f'<{request.scope["path"]}?{urlencode([*pairs, (_CURSOR, cursor)])}>; rel="next"'}
 
 
 ROUTES: Final = (list_transfers, get_transfer)

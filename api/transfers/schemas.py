@@ -1,18 +1,15 @@
 """Transfers as the interface shows them. Lists leave ``raw`` out."""
 
-from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
 
 from api.fields import BankId, CursorText, Moment, PageLimit
-from api.validation import Failure
-from features.instants import format_instant, parse_instant
+from api.lists import DEFAULT_LIMIT, instant_shown
+from features.instants import format_instant
 from features.outcomes import TransferRow
 from features.reason import Reason
 from features.vocabulary import Band
-
-DEFAULT_LIMIT = 25
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -92,14 +89,6 @@ class TransferPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     next_cursor: str | None
 
 
-def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` are real instants, not only shaped like them."""
-    for name in ("from", "to"):
-        text = plain.get(name)
-        if isinstance(text, str) and parse_instant(text.upper()) is None:
-            yield Failure(name, "must be a date-time with an offset, or a date")
-
-
 def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
     """A row in the interface's words: cents as digits, instants as text."""
     return TransferSummary(
@@ -118,8 +107,8 @@ def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
         counterparty_country=row.counterparty_country,
         sec_code=row.sec_code,
         return_code=row.return_code,
-        returned_at=_instant(row.returned_at),
-        effective_at=_instant(row.effective_at),
+        returned_at=instant_shown(row.returned_at),
+        effective_at=instant_shown(row.effective_at),
         bank_created_at=format_instant(row.bank_created_at),
         score=row.score,
         score_band=None if row.score_band is None else Band(row.score_band),
@@ -127,10 +116,6 @@ def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
         score_n=row.score_n,
         score_confidence=row.score_confidence,
         score_inputs=inputs,
-        scored_at=_instant(row.scored_at),
+        scored_at=instant_shown(row.scored_at),
         updated_at=format_instant(row.updated_at),
     )
-
-
-def _instant(at: int | None) -> str | None:
-    return None if at is None else format_instant(at)

@@ -10,7 +10,8 @@ import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
-from api.cursors import Place, cursor_for, place_of
+from api.cursors import Place, place_of
+from api.lists import instant_in, only, page_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import (
     ScoreInputs,
@@ -24,7 +25,6 @@ from api.transfers.schemas import (
 from features.bank.masking import masked_raw
 from features.catalogue import values_by_name
 from features.errors import NotFoundError, UnavailableError
-from features.instants import parse_instant
 from features.principal import Principal
 from features.reason import Reason
 from features.vector import TransferFeaturesRow
@@ -56,17 +56,13 @@ class TransferService:
         wanted = filter_of(query)
         after = None if query.cursor is None else msgspec.structs.astuple(place_of(query.cursor, wanted))
         found = await to_thread.run_sync(self._transfers.list_page, principal, wanted, after, query.limit + 1)
-        page, more = found[: query.limit], len(found) > query.limit
-        cursor = None
-        if more:
-            last = page[-1].row
-            cursor = cursor_for(Place(last.bank_created_at, last.id, last.program_id), wanted)
-        return TransferPage(data=tuple(map(summary_of, page)), has_more=more, next_cursor=cursor)
+        page, cursor = page_of(found, query.limit, wanted, _place)
+        return TransferPage(data=tuple(map(summary_of, page)), has_more=cursor is not None, next_cursor=cursor)
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
         if program_id is not None:
             self._programs.read(principal, program_id)
-        found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, _one(program_id))
+        found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, only(program_id))
         if found is None:
             raise NotFoundError(UNKNOWN_TRANSFER)
         raw = await to_thread.run_sync(self._raw_of, found)
@@ -91,12 +87,12 @@ class TransferService:
 def filter_of(query: TransferFilters) -> TransferFilter:
     """The filters of a request in the store's words."""
     return TransferFilter(
-        program_ids=_one(query.program_id),
+        program_ids=only(query.program_id),
         bands=query.band,
-        entity_ids=_one(query.entity_id),
-        counterparty_ids=_one(query.counterparty_id),
-        created_from=_instant(query.from_),
-        created_to=_instant(query.to),
+        entity_ids=only(query.entity_id),
+        counterparty_ids=only(query.counterparty_id),
+        created_from=instant_in(query.from_),
+        created_to=instant_in(query.to),
     )
 
 
@@ -114,9 +110,5 @@ def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
     )
 
 
-def _one(value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else (value,)
-
-
-def _instant(text: str | None) -> int | None:
-    return None if text is None else parse_instant(text.upper())
+def _place(transfer: StoredTransfer) -> Place:
+    return Place(transfer.row.bank_created_at, transfer.row.id, transfer.row.program_id)

@@ -1,0 +1,116 @@
+"""Rows of a table in the order of lists: newest first by one instant, then by id; of what has versions, the newest.
+
+How     A page asks for the newest raw versions that match, which DuckDB finds without reading old row groups, and then
+        looks which of them are still the newest of their id; if too few are, it asks for more and more behind them. An
+        export sorts keys without their rows, which are then read by their log offsets.
+Errors  none of its own; a row that is not there is None
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Generic, TypeVar
+
+import duckdb
+import msgspec
+
+from features.principal import Principal
+from store.duck.columns import row_builder, select_list
+from store.duck.predicate import Predicate
+
+LEAST_CANDIDATES: Final = 200
+_GROWTH: Final = 4  # What waits may lie behind many that were decided: the whole table is looked at in a few steps.
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+Place = tuple[int, str]
+"""Where a page ended: the instant and the id of its last row."""
+
+_Key = tuple[str, int]
+
+_CANDIDATES: Final = """
+    SELECT epoch_us({at}), id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
+_NEWEST: Final = """
+    SELECT id, max("offset") FROM {table}
+    WHERE tenant_id = ? AND "offset" >= ? AND id IN (SELECT unnest(?::VARCHAR[])) GROUP BY id"""
+_KEYS: Final = """
+    SELECT id, "offset" FROM {table} SEMI JOIN (
+        SELECT id, max("offset") AS "offset" FROM {table} WHERE {within} GROUP BY id
+    ) AS newest USING (id, "offset") WHERE {matching} ORDER BY {at} DESC, id"""
+_OF_KEYS: Final = """
+    SELECT {columns} FROM {table} WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
+    AND "offset" IN (SELECT unnest(?::BIGINT[])) AND id IN (SELECT unnest(?::VARCHAR[]))"""
+_FIND: Final = """
+    SELECT {columns} FROM {table} WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
+_AFTER: Final = "{at} <= make_timestamp(?) AND ({at} < make_timestamp(?) OR id > ?)"
+
+
+class Timeline(Generic[Row]):
+    """One table, whose rows have tenant_id, program_id, id and offset; ``at`` never differs between versions."""
+
+    def __init__(self, table: str, row_type: type[Row], *, at: str) -> None:
+        self._words = {"table": table, "at": at, "columns": select_list(row_type)}
+        self._row = row_builder(row_type)
+
+    def find(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, row_id: str) -> Row | None:
+        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        found = cursor.execute(_FIND.format(**self._words), [principal.tenant_id, row_id]).fetchone()
+        if found is None:
+            return None
+        row = self._row(found)
+        principal.require_program(row.program_id)  # type: ignore[attr-defined]  # as the class says of its rows
+        return row
+
+    def page(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        principal: Principal,
+        wanted: Predicate,
+        after: Place | None,
+        limit: int,
+    ) -> list[Row]:
+        """At most ``limit`` rows behind ``after``."""
+        keys: list[_Key] = []
+        asked = max(LEAST_CANDIDATES, 2 * limit)
+        while len(keys) < limit:
+            sql, values = wanted.sql, [*wanted.values, asked]
+            if after is not None:
+                sql += f" AND {_AFTER.format(**self._words)}"
+                values[-1:] = [after[0], after[0], after[1], asked]
+            candidates = cursor.execute(_CANDIDATES.format(matching=sql, **self._words), values).fetchall()
+            keys += self._still_newest(cursor, principal, [candidate[1:] for candidate in candidates])
+            if len(candidates) < asked:
+                break
+            after = candidates[-1][:2]
+            asked *= _GROWTH
+        return self.rows_of(cursor, principal, keys[:limit])
+
+    def export(
+        self, connection: duckdb.DuckDBPyConnection, principal: Principal, wanted: Predicate, batch: int
+    ) -> Iterator[list[Row]]:
+        """All rows in the order of pages, ``batch`` at a time, as they stand when the first is asked for."""
+        within = Predicate(principal)
+        sql = _KEYS.format(matching=wanted.sql, within=within.sql, **self._words)
+        with connection.cursor() as keys, connection.cursor() as cursor:
+            keys.execute(sql, [*within.values, *wanted.values])
+            while found := keys.fetchmany(batch):
+                yield self.rows_of(cursor, principal, found)
+
+    def rows_of(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, keys: Sequence[_Key]) -> list[Row]:
+        """The versions that these keys, ids and offsets, name, in the order of the keys."""
+        if not keys:
+            return []
+        ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
+        values = [principal.tenant_id, offsets[0], offsets[-1], offsets, ids]
+        found = map(self._row, cursor.execute(_OF_KEYS.format(**self._words), values).fetchall())
+        of_key = {(row.id, row.offset): row for row in found}  # type: ignore[attr-defined]
+        return [of_key[key] for key in keys]
+
+    def _still_newest(
+        self, cursor: duckdb.DuckDBPyConnection, principal: Principal, candidates: Sequence[_Key]
+    ) -> list[_Key]:
+        """Those candidates, in order, that no later version supersedes; looking behind their own offsets is exact."""
+        if not candidates:
+            return []
+        ids = sorted({row_id for row_id, _ in candidates})
+        values = [principal.tenant_id, min(offset for _, offset in candidates), ids]
+        newest = dict(cursor.execute(_NEWEST.format(**self._words), values).fetchall())
+        return [(row_id, offset) for row_id, offset in candidates if newest[row_id] == offset]
