@@ -6,6 +6,7 @@ Source  named with each reason; [P] is proposed here, to be tuned on labels
 """
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from features.reason import Reason, Score
@@ -34,6 +35,13 @@ class ActorRule(NamedTuple, Generic[Inputs]):
         return self.kind.weights[0] if found and self.kind.weights else int(found)
 
 
+class RuleGroup(NamedTuple, Generic[Inputs]):
+    """Rules that are asked together. When ``may_fire`` says no, none of them fires: most inputs are quiet."""
+
+    may_fire: Callable[[Inputs], object]
+    rules: tuple[ActorRule[Inputs], ...]
+
+
 class FamilyCap(NamedTuple):
     """The most points that one family of signals may add."""
 
@@ -41,86 +49,94 @@ class FamilyCap(NamedTuple):
     points: int
 
 
-class Outcome(NamedTuple):
-    """A score without its reasons."""
+class Weighed(NamedTuple, Generic[Inputs]):
+    """A score before its reasons are worded: what must be known after every transfer."""
 
     value: int | None
     hard: bool
+    fired: list[tuple[ActorRule[Inputs], int]]
 
 
 class Scorecard(Generic[Inputs]):
-    """One scorer. ``overlaps`` take points away after the caps; ``least`` is how many observations a score needs."""
+    """One scorer. ``overlaps`` take points away after the caps; ``n`` names the input that counts observations."""
 
     def __init__(
         self,
         version: str,
-        rules: tuple[ActorRule[Inputs], ...],
+        groups: tuple[RuleGroup[Inputs], ...],
         caps: Mapping[Family, FamilyCap],
         *,
-        observations: Callable[[Inputs], int],
+        n: str,
         least: int,
-        overlaps: tuple[ActorRule[Inputs], ...] = (),
+        overlaps: RuleGroup[Inputs] | None = None,
     ) -> None:
         prefix = version[: version.index("-")].upper()
-        self.version, self.rules, self.caps, self.overlaps = version, rules, caps, overlaps
+        self.version, self.groups, self.caps, self.overlaps = version, groups, caps, overlaps
         self.ceiling = ReasonKind(f"{prefix}-CAP-99", "ceiling", (), None, f"Points above {CEILING} are cut.", PROPOSED)
         self.floor = ReasonKind(f"{prefix}-CAP-00", "floor", (), None, "Points below 0 are raised to 0.", PROPOSED)
-        self._observations, self._least = observations, least
+        self._n: Callable[[Inputs], int] = attrgetter(n)
+        self._least = least
+        every = groups if overlaps is None else (*groups, overlaps)
+        self._asked = tuple((may_fire, tuple(_asked(rule) for rule in rules)) for may_fire, rules in every)
 
     @property
     def reasons(self) -> tuple[ReasonKind, ...]:
         """Every reason that the scorer can give."""
-        rules = (rule.kind for rule in (*self.rules, *self.overlaps))
+        groups = self.groups if self.overlaps is None else (*self.groups, self.overlaps)
+        rules = (rule.kind for group in groups for rule in group.rules)
         return (*rules, *(cap.kind for cap in self.caps.values()), self.ceiling, self.floor)
 
-    def outcome(self, inputs: Inputs) -> Outcome:
-        """The points alone: what must be known after every transfer, when most scores stay as they are."""
-        fired = self._fired(inputs)
-        hard = any(rule.kind.hard for rule, _ in fired)
-        if self._observations(inputs) < self._least:
-            return Outcome(None, hard)
-        return Outcome(min(CEILING, max(0, self._total(inputs, fired))) if fired else 0, hard)
+    def weigh(self, inputs: Inputs) -> Weighed[Inputs]:
+        """The points alone, for whoever asks only whether they changed."""
+        fired = [
+            (rule, weight or int(found))
+            for may_fire, rules in self._asked
+            if may_fire(inputs)
+            for rule, fires, weight in rules
+            if (found := fires(inputs))
+        ]
+        if self._n(inputs) < self._least:
+            return Weighed(None, _is_hard(fired), fired)
+        if not fired:
+            return Weighed(0, False, fired)  # noqa: FBT003 - by position: this is asked twice a transfer
+        total = _total(fired)
+        if len(fired) > 1:
+            total += sum(cut.weight for cut in self._cuts(fired))
+        return Weighed(min(CEILING, max(0, total)), _is_hard(fired), fired)
 
     def score(self, inputs: Inputs, *, degraded: bool = False) -> Score:
         """The points with all their reasons, caps and limits among them; ``degraded`` halves the confidence."""
-        fired = self._fired(inputs)
-        n = self._observations(inputs)
-        if n < self._least:
-            hard = [_reason(inputs, rule, points) for rule, points in fired if rule.kind.hard]
+        return self.explain(inputs, self.weigh(inputs), degraded=degraded)
+
+    def explain(self, inputs: Inputs, weighed: Weighed[Inputs], *, degraded: bool = False) -> Score:
+        """The reasons of what was weighed; a null score still lists the hard ones."""
+        value, n = weighed.value, self._n(inputs)
+        if value is None:
+            hard = [_reason(inputs, rule, points) for rule, points in weighed.fired if rule.kind.hard]
             return Score(version=self.version, value=None, n=n, confidence=None, reasons=in_order(hard))
-        reasons = [_reason(inputs, rule, points) for rule, points in (*fired, *self._overlapping(inputs))]
-        reasons += self._cuts(fired)
-        total = sum(reason.weight for reason in reasons)
+        reasons = [_reason(inputs, rule, points) for rule, points in weighed.fired]
+        if len(reasons) > 1:
+            reasons += self._cuts(weighed.fired)
+        total = sum([reason.weight for reason in reasons])
         if total > CEILING:
             reasons.append(self.ceiling.reason(f"Points above {CEILING} are cut ({total} in all).", CEILING - total))
         elif total < 0:
             reasons.append(self.floor.reason(self.floor.meaning, -total))
-        value = min(CEILING, max(0, total))
         confidence = round(round(n / (n + CREDIBILITY_K), 2) * (0.5 if degraded else 1.0), 3)
         return Score(version=self.version, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
-
-    def _fired(self, inputs: Inputs) -> list[tuple[ActorRule[Inputs], int]]:
-        return [
-            (rule, rule.kind.weights[0] if rule.kind.weights else int(found))
-            for rule in self.rules
-            if (found := rule.fires(inputs))
-        ]
-
-    def _overlapping(self, inputs: Inputs) -> list[tuple[ActorRule[Inputs], int]]:
-        return [(rule, points) for rule in self.overlaps if (points := rule.points(inputs))]
-
-    def _total(self, inputs: Inputs, fired: list[tuple[ActorRule[Inputs], int]]) -> int:
-        added = sum(points for _, points in (*fired, *self._overlapping(inputs)))
-        return added + sum(reason.weight for reason in self._cuts(fired))
 
     def _cuts(self, fired: list[tuple[ActorRule[Inputs], int]]) -> list[Reason]:
         """The caps that were passed, with the points they take away."""
         found: list[Reason] = []
+        of_family: dict[Family | None, int] = {}
+        for rule, points in fired:
+            family = rule.kind.family
+            of_family[family] = of_family.get(family, 0) + points
         for family, (kind, most) in self.caps.items():
-            points = sum(points for rule, points in fired if rule.kind.family is family)
-            if points > most:
-                sentence = f"Signals of the family {family.value} count for at most {most} points ({points} in all)."
-                found.append(kind.reason(sentence, most - points))
+            over = of_family.get(family, 0) - most
+            if over > 0:
+                counted = f"Signals of the family {family.value} count for at most {most} points"
+                found.append(kind.reason(f"{counted} ({most + over} in all).", -over))
         return found
 
 
@@ -131,7 +147,24 @@ def family_cap(reason_id: str, family: Family, points: int) -> FamilyCap:
 
 def in_order(reasons: list[Reason]) -> tuple[Reason, ...]:
     """By weight descending, then by id."""
-    return tuple(sorted(reasons, key=lambda reason: (-reason.weight, reason.id)))
+    return tuple(sorted(reasons, key=_shown_first) if len(reasons) > 1 else reasons)
+
+
+def _asked(rule: ActorRule[Inputs]) -> tuple[ActorRule[Inputs], Callable[[Inputs], int], int]:
+    """The rule with what is asked of it; 0 for a kind without a weight of its own."""
+    return rule, rule.fires, rule.kind.weights[0] if rule.kind.weights else 0
+
+
+def _is_hard(fired: list[tuple[ActorRule[Inputs], int]]) -> bool:
+    return any([rule.kind.hard for rule, _ in fired])  # noqa: C419 - a list costs half as much
+
+
+def _total(fired: list[tuple[ActorRule[Inputs], int]]) -> int:
+    return sum([points for _, points in fired])
+
+
+def _shown_first(reason: Reason) -> tuple[int, str]:
+    return (-reason.weight, reason.id)
 
 
 def _reason(inputs: Inputs, rule: ActorRule[Inputs], points: int) -> Reason:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from features.reason import Score
-from features.scorers.actor_scorecard import PROPOSED, ActorRule, Scorecard, family_cap
+from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
 from features.vocabulary import VerificationStatus
@@ -325,14 +325,18 @@ _IDENTITY_RULES: Final[tuple[Rule, ...]] = (
 
 CARD: Final = Scorecard[AgentInputs](
     VERSION,
-    (*_FLOW_RULES, *_REGISTRATION_RULES, *_REPUTATION_RULES, *_IDENTITY_RULES),
+    (
+        RuleGroup[AgentInputs](
+            lambda _: True, (*_FLOW_RULES, *_REGISTRATION_RULES, *_REPUTATION_RULES, *_IDENTITY_RULES)
+        ),
+    ),
     {
         Family.FLOW: family_cap("ARS-CAP-01", Family.FLOW, 60),
         Family.DECLARED: family_cap("ARS-CAP-02", Family.DECLARED, 30),
         Family.RELATIONSHIP: family_cap("ARS-CAP-03", Family.RELATIONSHIP, 30),
         Family.IDENTITY: family_cap("ARS-CAP-04", Family.IDENTITY, 60),
     },
-    observations=lambda i: i.settlements,
+    n="settlements",
     least=SETTLEMENTS_FLOOR,
 )
 REASONS: Final = CARD.reasons

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from features.reason import Score
-from features.scorers.actor_scorecard import PROPOSED, ActorRule, Scorecard, family_cap
+from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
 from features.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
@@ -27,6 +27,7 @@ YOUNG_DAYS: Final = 30
 CHANGED_DAYS: Final = 90
 CLEAN_TRANSFERS: Final = 20
 CLEAN_DAYS: Final = 90
+_LISTED: Final = CALL_FOR_ACTION.countries | INCREASED_MONITORING.countries | COMPREHENSIVELY_SANCTIONED.countries
 _UNAUTHORIZED: Final = "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weight [P]"
 _FFIEC: Final = "FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]"
 
@@ -46,6 +47,7 @@ class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 Rule = ActorRule[CounterpartyInputs]
+Group = RuleGroup[CounterpartyInputs]
 
 _RETURNS_RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -194,13 +196,25 @@ _HISTORY_RULES: Final[tuple[Rule, ...]] = (
 
 CARD: Final = Scorecard[CounterpartyInputs](
     VERSION,
-    (*_RETURNS_RULES, *_RELATIONSHIP_RULES, *_GEOGRAPHY_RULES, *_HISTORY_RULES),
+    (
+        Group(lambda i: i.returns_60d or i.unauthorized_returns_60d, _RETURNS_RULES),
+        Group(
+            lambda i: (
+                (i.relationship_days or 0) < YOUNG_DAYS
+                or i.shared_entities_30d >= SHARED_FLOOR
+                or i.account_changed_days is not None
+            ),
+            _RELATIONSHIP_RULES,
+        ),
+        Group(lambda i: i.country in _LISTED, _GEOGRAPHY_RULES),
+        Group(lambda i: not i.returns, _HISTORY_RULES),
+    ),
     {
         Family.RETURNS: family_cap("CRS-CAP-01", Family.RETURNS, 45),
         Family.RELATIONSHIP: family_cap("CRS-CAP-02", Family.RELATIONSHIP, 30),
         Family.GEOGRAPHY: family_cap("CRS-CAP-03", Family.GEOGRAPHY, 40),
     },
-    observations=lambda i: i.transfers,
+    n="transfers",
     least=TRANSFERS_FLOOR,
 )
 REASONS: Final = CARD.reasons

@@ -13,7 +13,7 @@ import msgspec
 
 from features.reason import Score
 from features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
-from features.scorers.actor_scorecard import PROPOSED, ActorRule, Scorecard, family_cap
+from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
 from features.vocabulary import PepStatus, VerificationStatus
@@ -26,6 +26,8 @@ PROBED_FLOOR: Final = 2
 SCREENING_CADENCE_DAYS: Final = 365
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
 _PEP, _PEP_POTENTIAL = PepStatus.YES.value, PepStatus.POTENTIAL.value
+_SETTLED: Final = (None, _VERIFIED)
+_PEPS_NAMED: Final = (_PEP, _PEP_POTENTIAL)
 _PEPS: Final = "FATF recommendation 12; weight [P]"
 _NACHA: Final = "Nacha Operating Rules"
 
@@ -51,6 +53,7 @@ class EntityInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 Rule = ActorRule[EntityInputs]
+Group = RuleGroup[EntityInputs]
 
 _TRANSFER_RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -258,11 +261,28 @@ _OVERLAPS: Final[tuple[Rule, ...]] = (
 
 CARD: Final = Scorecard[EntityInputs](
     VERSION,
-    (*_TRANSFER_RULES, *_IDENTITY_RULES, *_RETURNS_RULES),
+    (
+        Group(lambda i: i.transfer_score, _TRANSFER_RULES),
+        Group(
+            lambda i: (
+                i.verification_status not in _SETTLED
+                or i.pep_status in _PEPS_NAMED
+                or i.is_high_risk
+                or i.requires_screening
+                or i.sanctions_match
+                or (i.screening_age_days or 0) > SCREENING_CADENCE_DAYS
+            ),
+            _IDENTITY_RULES,
+        ),
+        Group(
+            lambda i: i.returns_30d or i.unauthorized_returns_60d or i.probed_counterparties_30d,
+            _RETURNS_RULES,
+        ),
+    ),
     {Family.IDENTITY: _IDENTITY_CAP, Family.RETURNS: _RETURNS_CAP},
-    observations=lambda i: i.transfers_90d,
+    n="transfers_90d",
     least=TRANSFERS_FLOOR,
-    overlaps=_OVERLAPS,
+    overlaps=Group(lambda i: i.transfer_identity_points or i.transfer_returns_points, _OVERLAPS),
 )
 REASONS: Final = CARD.reasons
 

@@ -1,6 +1,7 @@
 """The scores of a program's actors: what they are made from, and the records that are written when they change.
 
-An actor is evaluated after each transfer of it that was scored, each return and each thing that was said of it. A
+An actor is evaluated when its strongest transfer changes, when one is scored again or returned, when something is said
+of it, and at its first transfer of a day, for what time alone changes; as long as it is unscored, at every transfer. A
 record is written when points, band or a hard signal differ from the last record of that actor; without a record it is
 unscored. An agent is an entity on the program ``agents``, and has an agent's score instead.
 
@@ -16,12 +17,10 @@ from typing import Final
 
 import msgspec
 
-from features.assess import Assessment
 from features.instants import DAY_US
 from features.outcomes import ScoreRow
 from features.reason import Score
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from features.scorers.actor_scorecard import Outcome
 from features.scorers.families import Family
 from features.scorers.trs_v1_rules import REASONS as TRANSFER_REASONS
 from features.state.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
@@ -31,7 +30,6 @@ from features.state.measure_flow import dealing_with
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.records import When
-from features.state.score_memory import LastScores
 from features.state.series import ALWAYS, EventTimes
 from features.state.subject import DAYS_30, DAYS_60, DAYS_90
 from features.vocabulary import band_word
@@ -47,34 +45,57 @@ _ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "p
 def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
     """The records that a transfer's score, or what it said of its counterparty, leads to."""
     actor, party = landed.parties
-    assessment = landed.assessment
-    if assessment is not None:
-        if actor is not None and not actor.is_account:
-            keep_transfer_score(program, actor, landed.place, landed.taken_at, assessment)
-        if party is not None and assessment.vector.counterparty_account_changed:
-            program.scores.account_changed(party.index, landed.taken_at)
+    assessment, scores = landed.assessment, program.scores
     for former in landed.left:
         if isinstance(former, Actor):
-            program.scores.transfers.keep(former.index, landed.place, 0, score=0, identity=0, returns=0)
+            scores.transfers.keep(former.index, landed.place, 0, 0)
             _emit(entity_score_row(program, former, when), emit)
-        elif former is not None:
+        else:
             _emit(counterparty_score_row(program, former, when), emit)
-    if actor is not None and assessment is not None:
-        _emit(entity_score_row(program, actor, when), emit)
-    if party is not None:
+    shared = False
+    if assessment is not None:
+        if actor is not None and not actor.is_account:
+            is_strongest = keep_transfer_score(program, actor, landed.place, landed.taken_at, assessment.score)
+            if (
+                is_strongest
+                or not landed.is_new
+                or actor.returns is not None
+                or program.holds_agents
+                or scores.actors.is_due(actor.index, when.event_at)
+            ):
+                _emit(entity_score_row(program, actor, when), emit)
+        shared = assessment.vector.counterparty_shared_entities_30d >= crs_v1.SHARED_FLOOR
+        if party is not None and assessment.vector.counterparty_account_changed:
+            scores.account_changed(party.index, landed.taken_at)
+    if party is not None and (
+        landed.learnt is not None
+        or not landed.is_new
+        or party.returns is not None
+        or shared != scores.counterparties.is_marked(party.index)
+        or scores.counterparties.is_due(party.index, when.event_at)
+    ):
         _emit(counterparty_score_row(program, party, when), emit)
 
 
-def keep_transfer_score(program: ProgramState, actor: Actor, row: int, at: int, assessment: Assessment) -> None:
-    """Let a transfer's score count for its entity; ``row`` and ``at`` are its place in the table and its own time."""
-    points = {Family.IDENTITY: 0, Family.RETURNS: 0}
-    for reason in assessment.score.reasons:
+def keep_transfer_score(program: ProgramState, actor: Actor, row: int, at: int, score: Score) -> bool:
+    """Let a transfer's score count for its entity; True when it is the strongest.
+
+    ``row`` and ``at`` are the transfer's place in the table and its own time.
+    """
+    transfers = program.scores.transfers
+    place, is_strongest = transfers.keep(actor.index, row, at, score.value or 0)
+    if place < 0:
+        return False
+    identity = returns = 0
+    for reason in score.reasons:
         family = _SHARED.get(reason.id)
-        if family is not None:
-            points[family] += reason.weight
-    score = assessment.score.value or 0
-    identity, returns = points[Family.IDENTITY], points[Family.RETURNS]
-    program.scores.transfers.keep(actor.index, row, at, score=score, identity=identity, returns=returns)
+        if family is Family.IDENTITY:
+            identity += reason.weight
+        elif family is Family.RETURNS:
+            returns += reason.weight
+    if identity or returns:
+        transfers.share(place, identity=identity, returns=returns)
+    return is_strongest
 
 
 def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: bool = False) -> ScoreRow | None:
@@ -87,15 +108,18 @@ def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: 
     last = program.scores.actors
     at = last.instant(actor.index, when.event_at)
     if program.holds_agents:
-        inputs = agent_inputs(program, actor, at)
-        if not _changed(last, actor.index, ars_v1.CARD.outcome(inputs)) and not force:
+        agent = agent_inputs(program, actor, at)
+        weighed_agent = ars_v1.CARD.weigh(agent)
+        if not last.exchange(actor.index, weighed_agent.value, hard=weighed_agent.hard) and not force:
             return None
-        degraded = ars_v1.is_degraded(inputs)
-        return _record(program, when, (_AGENT, actor.id), ars_v1.score(inputs), inputs, at=at, degraded=degraded)
-    of_entity = entity_inputs(program, actor, at)
-    if not _changed(last, actor.index, ers_v1.CARD.outcome(of_entity)) and not force:
+        degraded = ars_v1.is_degraded(agent)
+        score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
+        return _record(program, when, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
+    inputs = entity_inputs(program, actor, at)
+    weighed = ers_v1.CARD.weigh(inputs)
+    if not last.exchange(actor.index, weighed.value, hard=weighed.hard) and not force:
         return None
-    return _record(program, when, (_ENTITY, actor.id), ers_v1.score(of_entity), of_entity, at=at)
+    return _record(program, when, (_ENTITY, actor.id), ers_v1.CARD.explain(inputs, weighed), inputs, at=at)
 
 
 def counterparty_score_row(
@@ -113,9 +137,11 @@ def counterparty_score_row(
     if party.unlisted:
         return None
     inputs = counterparty_inputs(program, party, at)
-    if not _changed(last, party.index, crs_v1.CARD.outcome(inputs)) and not force:
+    weighed = crs_v1.CARD.weigh(inputs)
+    shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
+    if not last.exchange(party.index, weighed.value, hard=weighed.hard, mark=shared) and not force:
         return None
-    return _record(program, when, (_COUNTERPARTY, party.id), crs_v1.score(inputs), inputs, at=at)
+    return _record(program, when, (_COUNTERPARTY, party.id), crs_v1.CARD.explain(inputs, weighed), inputs, at=at)
 
 
 def program_score_row(
@@ -125,7 +151,7 @@ def program_score_row(
     last = program.scores.program
     at = last.instant(0, when.event_at)
     score = prs_v1.score(readings)
-    if not _changed(last, 0, Outcome(score.value, score.hard)) and not force:
+    if not last.exchange(0, score.value, hard=score.hard) and not force:
         return None
     return _record(program, when, (_PROGRAM, program.id), score, readings, at=at)
 
@@ -188,10 +214,6 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentIn
         registration_age_days=None if profile.created_at is None else max(0, at - profile.created_at) // DAY_US,
         wallet_screening="hit" if is_sanctions_hit(actor, at) else None,
     )
-
-
-def _changed(last: LastScores, index: int, outcome: Outcome) -> bool:
-    return last.exchange(index, outcome.value, hard=outcome.hard)
 
 
 def _record(

@@ -4,7 +4,7 @@ Of an entity's transfers the strongest four are kept, each until it is scored ag
 the strongest never changes by itself, and whatever order they came in, the same four are kept. Only when four are
 scored lower one after the other, a fifth is not found again until the next transfer.
 
-Unit    packed: 1 + 8 bytes a subject, and 40 bytes more an actor; instants in microseconds
+Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in microseconds
 """
 
 from array import array
@@ -20,7 +20,9 @@ _ROW_BITS: Final = 32
 _SCORE_MASK: Final = (1 << _SCORE_BITS) - 1
 _ROW_MASK: Final = (1 << _ROW_BITS) - 1
 _LAST_DAY: Final = 160_000  # in the year 2408; what is later fits into no entry
-_HARD: Final = 128
+_VALUE: Final = 0x7F
+_HARD: Final = 0x80
+_MARK: Final = 0x100
 
 
 class Strong(NamedTuple):
@@ -32,6 +34,14 @@ class Strong(NamedTuple):
     returns: int
 
 
+class Kept(NamedTuple):
+    """Where a transfer's score was kept, for ``share``, and whether it is the strongest now."""
+
+    place: int
+    is_strongest: bool
+
+
+NOT_KEPT: Final = Kept(-1, False)  # noqa: FBT003 - a constant
 NO_TRANSFER: Final = Strong(0, 0, 0, 0)
 
 
@@ -41,31 +51,42 @@ class LastScores:
     __slots__ = ("_as_of", "_codes")
 
     def __init__(self) -> None:
-        self._codes = bytearray()  # 0 is unscored, else the score and 1; the highest bit is a hard signal
+        self._codes = array("H")  # the score and 1, or 0; a bit for a hard signal; a bit for a mark
         self._as_of = array("q")
 
     def instant(self, index: int, at: int) -> int:
         """When the subject is evaluated: at ``at``, but never before it was the last time."""
         if index >= len(self._codes):
             missing = index + 1 - len(self._codes)
-            self._codes.extend(bytes(missing))
+            self._codes.extend([0] * missing)
             self._as_of.extend([NEVER] * missing)
         instant = self._as_of[index] = max(at, self._as_of[index])
         return instant
 
-    def exchange(self, index: int, value: int | None, *, hard: bool) -> bool:
-        """Remember a score; True when it is another one than before, or hard for another."""
+    def is_due(self, index: int, at: int) -> bool:
+        """True for a subject that is unscored, or was not evaluated on the day of ``at``."""
+        if index >= len(self._codes) or not self._codes[index] & _VALUE:
+            return True
+        return self._as_of[index] // DAY_US != at // DAY_US
+
+    def exchange(self, index: int, value: int | None, *, hard: bool, mark: bool = False) -> bool:
+        """Remember a score; True when it is another one than before, or hard now and not before, or the reverse.
+
+        ``mark`` is remembered beside it, for ``is_marked``.
+        """
         code = (0 if value is None else value + 1) | (_HARD if hard else 0)
-        if self._codes[index] == code:
-            return False
-        self._codes[index] = code
-        return True
+        held = self._codes[index] & ~_MARK
+        self._codes[index] = code | _MARK if mark else code
+        return held != code
+
+    def is_marked(self, index: int) -> bool:
+        return index < len(self._codes) and self._codes[index] & _MARK != 0
 
     def dump(self) -> tuple[bytes, bytes]:
-        return bytes(self._codes), self._as_of.tobytes()
+        return self._codes.tobytes(), self._as_of.tobytes()
 
     def load(self, dumped: Any) -> None:
-        self._codes = bytearray(dumped[0])
+        self._codes.frombytes(dumped[0])
         self._as_of.frombytes(dumped[1])
 
 
@@ -75,10 +96,10 @@ class StrongestTransfers:
     __slots__ = ("_entries", "_shares")
 
     def __init__(self) -> None:
-        self._entries = array("q")  # when it fades, its score and its row and 1; 0 is empty
+        self._entries = array("q")  # when it fades, its score, and what is left of the bits without its row; 0 is empty
         self._shares = array("H")  # its points of identity and of returns
 
-    def keep(self, index: int, row: int, at: int, *, score: int, identity: int, returns: int) -> None:
+    def keep(self, index: int, row: int, at: int, score: int) -> Kept:
         """Take up a transfer's score in place of the one it had; 0 for a transfer that is no longer the actor's."""
         entries = self._entries
         first = index * STRONGEST
@@ -89,21 +110,24 @@ class StrongestTransfers:
         entry = 0
         if score:
             day = min(max(at // DAY_US, 0), _LAST_DAY)
-            entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (row + 1)
-        place, weakest = first, entries[first]
-        for other in range(first, first + STRONGEST):
-            held = entries[other]
-            if held & _ROW_MASK == row + 1:
-                place, weakest = other, -1
-                break
-            if held < weakest:
-                place, weakest = other, held
-        if entry > weakest:
-            entries[place] = entry
-            self._shares[place] = identity << 8 | returns
+            entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
+        held = entries[first : first + STRONGEST]
+        place = next((place for place, other in enumerate(held) if other & _ROW_MASK == _ROW_MASK - row), -1)
+        if place < 0:
+            weakest = min(held)
+            if entry <= weakest:
+                return NOT_KEPT
+            place = held.index(weakest)
+        entries[first + place] = entry
+        self._shares[first + place] = 0
+        return Kept(first + place, entry > max(held))
+
+    def share(self, place: int, *, identity: int, returns: int) -> None:
+        """How much of the score just kept came from the entity's identity and returns."""
+        self._shares[place] = identity << 8 | returns
 
     def best(self, index: int) -> Strong:
-        """The strongest; of equally strong ones the higher and older, then the one that landed last."""
+        """The strongest; of equally strong ones the higher, which is older, then the one that landed first."""
         first = index * STRONGEST
         held = self._entries[first : first + STRONGEST]
         entry = max(held, default=0)

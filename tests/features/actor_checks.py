@@ -1,0 +1,57 @@
+"""What holds for the score of every actor, whatever fires; shared by the tests of the scorers."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from features.reason import Reason, Score
+from features.scorers.actor_scorecard import Scorecard
+
+Inputs = TypeVar("Inputs")
+
+
+def found(score: Score, reason_id: str) -> list[Reason]:
+    return [reason for reason in score.reasons if reason.id == reason_id]
+
+
+def weights(score: Score) -> dict[str, int]:
+    return {reason.id: reason.weight for reason in score.reasons}
+
+
+def assert_sound(card: Scorecard[Inputs], inputs: Inputs, *, n: int, least: int) -> None:
+    """The sum, the bounds, the order, the floor, and that nothing fires where a group says that nothing may."""
+    score, weighed = card.score(inputs), card.weigh(inputs)
+    kinds = {kind.id: kind for kind in card.reasons}
+
+    assert (score.value, score.hard, score.n) == (weighed.value, weighed.hard, n)
+    assert (score.value is None) == (score.confidence is None) == (n < least)
+    if score.value is None:
+        assert all(reason.hard for reason in score.reasons)
+    else:
+        assert 0 <= score.value <= 100
+        assert sum(reason.weight for reason in score.reasons) == score.value
+    for reason in score.reasons:
+        kind = kinds[reason.id]
+        assert (reason.signal, reason.hard) == (kind.signal, kind.hard)
+        assert reason.weight in kind.weights or (not kind.weights and reason.weight != 0)
+        assert reason.sentence.endswith(".")
+        assert "None" not in reason.sentence
+    order = [(-reason.weight, reason.id) for reason in score.reasons]
+    assert order == sorted(order)
+    assert len({reason.id for reason in score.reasons}) == len(order)
+    asked_alone = {rule.kind.id for group in card.groups for rule in group.rules if rule.fires(inputs)}
+    assert asked_alone == {rule.kind.id for rule, _ in weighed.fired} - _overlaps(card)
+    assert card.score(inputs) == score
+
+
+def assert_complete(card: Scorecard[Inputs], tested: Iterable[str]) -> None:
+    """Every signal has a case, every reason an id of its own and the shape of one."""
+    ids = [kind.id for kind in card.reasons]
+    prefix = card.version[:3].upper()
+
+    assert len(set(ids)) == len(ids)
+    assert all(reason_id.startswith(f"{prefix}-") for reason_id in ids)
+    assert set(tested) == {rule.kind.id for group in card.groups for rule in group.rules}
+
+
+def _overlaps(card: Scorecard[Inputs]) -> set[str]:
+    return set() if card.overlaps is None else {rule.kind.id for rule in card.overlaps.rules}
