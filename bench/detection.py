@@ -16,7 +16,7 @@ from typing import Final
 from bench.convert_amlsim import convert
 from bench.detection_data import Answer, Half, Known, cut, found_in, labels_in
 from bench.detection_measures import Share, per_thousand, touched
-from bench.detection_report import RANKINGS, VOLUMES, Findings, findings_of, markdown, scenarios_of
+from bench.detection_report import FIRST_PAIR, RANKINGS, SCORE, VOLUMES, Findings, findings_of, markdown, scenarios_of
 from bench.detection_stream import from_service, from_states
 from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
@@ -75,18 +75,17 @@ def _figures(found: Findings) -> Iterator[Figure]:
     for kind in population:
         name = f"{kind.typology}, {'bad' if kind.bad else 'look-alikes'} touched"
         yield _figure(name, scenarios_of(kind, alerted, population), f"hold {scenarios_of(kind, held, population)}")
-    score, *baselines = RANKINGS
     for place in range(len(VOLUMES)):
         for what in ("precision", "recall"):
             shares: dict[str, Share] = {name: getattr(found.at_volumes[name][place], what) for name in RANKINGS}
-            mine, pairs = shares[score].value, shares[baselines[-1]].value
+            mine, pairs = shares[SCORE].value, shares[FIRST_PAIR].value
             yield Figure(
                 name=f"{what} at {VOLUMES[place]}",
                 value=None if mine is None else 100 * mine,
                 unit="%",
                 ratio=mine / pairs if mine is not None and pairs else None,
-                beside="; ".join(f"{name} {shares[name]}" for name in baselines),
-                note=str(shares[score]),
+                beside="; ".join(f"{name} {shares[name]}" for name in RANKINGS if name != SCORE),
+                note=str(shares[SCORE]),
             )
 
 

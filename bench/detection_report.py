@@ -16,6 +16,7 @@ from bench.detection_measures import (
     at_volume,
     by_amount,
     by_first_of_pair,
+    by_lot,
     by_score,
     days_word,
     densest,
@@ -33,7 +34,8 @@ VOLUMES_PER_THOUSAND: Final = (5, 10, 20)
 SPAN_DAYS: Final = (7, 30, 90)
 AGE_DAYS: Final = (29, 89)
 VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
-RANKINGS: Final = ("score", "amount percentile", "first-time pair")
+SCORE, FIRST_PAIR = "score", "first-time pair"
+RANKINGS: Final = (SCORE, "amount percentile", FIRST_PAIR, "by lot")
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +52,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 def findings_of(cases: list[Case], half: Half) -> Findings:
     alerted = [case for case in cases if in_review_or_hold(case)]
-    rankings = dict(zip(RANKINGS, (by_score(cases), by_amount(cases), by_first_of_pair(cases)), strict=True))
+    ranked = (by_score(cases), by_amount(cases), by_first_of_pair(cases), by_lot(cases))
+    rankings = dict(zip(RANKINGS, ranked, strict=True))
     volumes = (len(alerted), *(volume_of(cases, each) for each in VOLUMES_PER_THOUSAND))
     return Findings(
         half=half,
@@ -59,7 +62,7 @@ def findings_of(cases: list[Case], half: Half) -> Findings:
         held=[case for case in cases if in_hold(case)],
         unscored=Share(sum(case.answer.score is None for case in cases), len(cases)),
         at_volumes={name: [at_volume(ranking, volume) for volume in volumes] for name, ranking in rankings.items()},
-        first_pairs=at_volume(rankings[RANKINGS[2]], sum(case.first_of_pair for case in cases)),
+        first_pairs=at_volume(rankings[FIRST_PAIR], sum(case.first_of_pair for case in cases)),
     )
 
 

@@ -30,6 +30,7 @@ from bench.detection_measures import (
     at_volume,
     by_amount,
     by_first_of_pair,
+    by_lot,
     by_score,
     days_word,
     densest,
@@ -169,6 +170,7 @@ def test_given_first_pairs_when_ranked_then_they_come_first_in_the_order_of_thei
     ranked = ids(by_first_of_pair(cases))
 
     assert ranked[:4] == sorted((f"acht_{n}" for n in (0, 2, 4, 6)), key=hash_of)
+    assert ids(by_lot(cases)) == sorted(ids(cases), key=hash_of)
 
 
 def test_given_a_volume_then_precision_counts_transfers_and_recall_counts_rows() -> None:
