@@ -85,6 +85,7 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
     if counterparty is not None and counterparty.first_seen_at is None:
         counterparty.first_seen_at, learnt = at, True
     country = said.country or (counterparty.country if counterparty is not None else None)
+    account = program.account_number(said.account_id)  # before the nodes: a transfer may pay its own account
     subject = Subject(
         said.rail,
         said.direction,
@@ -99,7 +100,7 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         counterparty is not None,
         account_changed(program, counterparty, at, NOT_YET),
         *nodes_of(program, said.direction, actor, counterparty),
-        card_of(program.account_number(said.account_id), actor.index if actor is not None else -1),
+        card_of(account, actor.index if actor is not None else -1),
         None if counterparty is None else (counterparty.routing, counterparty.last4),
         NOT_YET,
     )

@@ -10,7 +10,7 @@ from features.instants import DAY_US
 from features.state.baseline import BaselineValues
 from features.state.measure_flow import follow, new_counterparties, shapes, shared_entities
 from features.state.measure_lanes import ach_lanes, card_attempts, own_amounts, telling_returns
-from features.state.parties import Actor
+from features.state.parties import UNKNOWN_PROFILE, Actor
 from features.state.series import ALWAYS, AmountSeries, EventTimes
 from features.state.subject import DAYS_7, DAYS_30, DAYS_60, DAYS_90, Declared, Own, ProgramSeries, Subject
 from features.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
@@ -120,10 +120,10 @@ def identity_at(actor: Actor | None, at: int) -> tuple[str | None, str | None, b
 
 def is_sanctions_hit(actor: Actor | None, at: int) -> bool | None:
     """Whether the bank's review names a sanctions match."""
-    if actor is None or not actor.profiles:
+    profile = UNKNOWN_PROFILE if actor is None or not actor.profiles else actor.profile_at(at)
+    if profile is UNKNOWN_PROFILE:
         return None
-    reasons = actor.profile_at(at).review_reasons
-    return bool(reasons) and any(reason.casefold() in _SANCTIONED for reason in reasons)
+    return any(reason.casefold() in _SANCTIONED for reason in profile.review_reasons)
 
 
 def _activity(

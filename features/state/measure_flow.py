@@ -25,7 +25,7 @@ def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | N
     """The longest chain that ends in the subject (None without an actor), and rows on which money came back with it."""
     if subject.actor is None:
         return None, ()
-    if subject.source not in program.graph.into:
+    if subject.source == subject.target or subject.source not in program.graph.into:
         return Chain((), subject.cents), ()
     ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
     cents_of = partial(program.cents_of, as_of=at)

@@ -119,25 +119,31 @@ def way_back(graph: Graph, ends: Ends, cents_of: CentsOf) -> tuple[int, ...]:
 
 def middles(graph: Graph, ends: Ends) -> int:
     """How many payers of the target, the source among them, one third had paid before they paid on, in 7 days."""
-    edges, paid_source = graph.into.get(ends.target), graph.into.get(ends.source)
-    if edges is None or paid_source is None:
+    edges = graph.into.get(ends.target)
+    if edges is None or ends.source not in graph.into:
         return 0
     after = ends.at - WITHIN_US
     near = edges.near(after, ends.at, but=ends.row, as_of=ends.at)
-    paid_on = {other: at for at, other in zip(near.times, near.others, strict=True)}  # the newest of each stays
-    paid_on[ends.source] = ends.at
+    paid_on = {ends.source: ends.at}
+    for at, other in zip(reversed(near.times), reversed(near.others), strict=True):
+        paid_on.setdefault(other, at)
     if len(paid_on) < LEAST_MIDDLES:
         return 0
-    del paid_on[ends.source]
-    thirds = set(paid_source.near(after, ends.at, but=ends.row, as_of=ends.at).others) - {ends.target, ends.source}
-    looks = LOOKS
-    of_third = dict.fromkeys(thirds, 1)
-    for middle, at in sorted(paid_on.items(), key=lambda item: (-item[1], item[0])) if thirds else ():
+    looks = LOOKS - len(near.rows)
+    of_third: dict[int, int] = {}
+    for middle, at in paid_on.items():
         paid = graph.into.get(middle)
-        if paid is None or looks <= 0:
+        if paid is None:
             continue
-        before = paid.near(after, at, but=ends.row, as_of=ends.at).others[-looks:]
-        looks -= len(before)
-        for third in thirds.intersection(before):
-            of_third[third] += 1
+        before = paid.near(after, ends.at, but=ends.row, as_of=ends.at)
+        newest = range(max(0, len(before.rows) - looks), len(before.rows))
+        looks -= len(newest)
+        thirds = {before.others[index] for index in newest if before.times[index] <= at} - {middle, ends.target}
+        if middle == ends.source:
+            of_third = dict.fromkeys(thirds, 1)
+            if not thirds:
+                return 0
+        else:
+            for third in thirds.intersection(of_third):
+                of_third[third] += 1
     return max(of_third.values(), default=0)

@@ -113,6 +113,7 @@ class ProgramState:
             self._account_orders[account_id] = order
         if entity_id is not None and (is_newest or account_id not in self._owners):
             self._owners[account_id] = entity_id
+            self.entity_or_new(entity_id)
         return is_newest
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
@@ -140,16 +141,21 @@ class ProgramState:
         if counterparty.node != NOBODY:
             return counterparty.node
         owner = self._owners.get(counterparty.id)
-        actor = self._entities.get(owner or counterparty.id)
-        if owner is None:
-            actor = self._account_actors.get(counterparty.id) or actor
+        if owner is not None:
+            actor = self._entities.get(owner)
+        elif self._is_account(counterparty.id):
+            actor = self._account_actors.get(counterparty.id)
+        else:
+            actor = self._entities.get(counterparty.id)
         return node_of_counterparty(counterparty.index) if actor is None else node_of_actor(actor.index)
 
     def _actor_called(self, party_id: str) -> Actor | None:
-        owner = self._owners.get(party_id)
-        if owner is not None:
-            return self.entity_or_new(owner)
-        return self._account_actors.get(party_id) or self._entities.get(party_id)
+        if self._is_account(party_id):
+            return self.actor_of(None, party_id)
+        return self._entities.get(party_id)
+
+    def _is_account(self, party_id: str) -> bool:
+        return party_id in self._accounts or party_id in self._account_orders or party_id in self._account_actors
 
     def account_number(self, account_id: str | None) -> int:
         """The account's index in ``account_ids``, -1 for none."""

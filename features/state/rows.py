@@ -63,7 +63,10 @@ def learn_account(program: ProgramState, suffix: str, data: Data, raw: msgspec.R
     if said is None:
         return "unusable"
     updated_at = said.updated_at if said.updated_at is not None else when.event_at
-    if not program.own(said.id, said.owner_id, (updated_at, when.event_at)):
+    is_newest = program.own(said.id, said.owner_id, (updated_at, when.event_at))
+    if program.introduced:
+        emit_introduced(program, when, emit)
+    if not is_newest:
         return "stale"
     if said.owner_id is None and said.type is None and said.status is None:
         return "stored"  # an overdraft alert names an account and says nothing of it
