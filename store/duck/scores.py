@@ -1,0 +1,84 @@
+"""Reading score records: the latest of a subject, its history, and the latest of all subjects of a program.
+
+A subject without a record was never scored. Within a subject records follow each other by log offset, and their
+instants never go back.
+
+Errors  ForbiddenError for a program that the tenant has and the principal may not touch
+"""
+
+from typing import Final
+
+import duckdb
+
+from features.outcomes import ScoreRow
+from features.principal import Principal
+from store.duck.columns import row_builder, select_list
+from store.duck.predicate import Predicate, placeholders
+
+_ROW: Final = row_builder(ScoreRow)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST_FIRST: Final = f"""
+    SELECT {select_list(ScoreRow)} FROM scores WHERE {{matching}}
+    ORDER BY {{first}} scores.scored_at DESC, "offset" DESC LIMIT ?"""
+_OF_PROGRAM: Final = f"""
+    SELECT {select_list(ScoreRow)} FROM scores SEMI JOIN (
+        SELECT subject_id, max("offset") AS "offset" FROM scores WHERE {{matching}} GROUP BY subject_id
+    ) AS newest USING (subject_id, "offset") WHERE {{matching}} ORDER BY score DESC NULLS LAST, subject_id LIMIT ?"""
+
+
+class Scores:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def latest(
+        self, principal: Principal, subject_type: str, subject_id: str, program_id: str | None = None
+    ) -> ScoreRow | None:
+        """The newest record of a subject; without a program, on any of the tenant's, one within reach if there is."""
+        matching, values = "tenant_id = ? AND subject_type = ? AND subject_id = ?", [subject_type, subject_id]
+        if program_id is not None:
+            matching += " AND program_id = ?"
+            values.append(program_id)
+        reach = sorted(principal.program_ids or ())
+        first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
+        sql = _NEWEST_FIRST.format(matching=matching, first=first)
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(sql, [principal.tenant_id, *values, *reach, 1]).fetchone()
+        if found is None:
+            return None
+        row = _ROW(found)
+        principal.require_program(row.program_id)
+        return row
+
+    def history(
+        self,
+        principal: Principal,
+        program_id: str,
+        subject_type: str,
+        subject_id: str,
+        *,
+        limit: int,
+        since: int | None = None,
+    ) -> list[ScoreRow]:
+        """At most ``limit`` records of a subject, newest first, none of them before ``since`` (microseconds)."""
+        principal.require_program(program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ? AND subject_type = ? AND subject_id = ?", program_id, subject_type, subject_id)
+        predicate.between("scored_at", since, None)
+        sql = _NEWEST_FIRST.format(matching=predicate.sql, first="")
+        with self._connection.cursor() as cursor:
+            return [_ROW(found) for found in cursor.execute(sql, [*predicate.values, limit]).fetchall()]
+
+    def latest_of_program(
+        self, principal: Principal, program_id: str, subject_type: str, *, limit: int
+    ) -> list[ScoreRow]:
+        """The newest record of each subject of a type, the highest scores first, those without a score last."""
+        principal.require_program(program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ? AND subject_type = ?", program_id, subject_type)
+        sql = _OF_PROGRAM.format(matching=predicate.sql)
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(sql, [*predicate.values, *predicate.values, limit]).fetchall()
+        return [_ROW(each) for each in found]
