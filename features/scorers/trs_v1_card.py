@@ -13,8 +13,6 @@ from features.vector import FeatureVector
 
 CARD_DECLINES: Final = 3
 CARD_SMALL_COUNT: Final = 5
-CARD_SMALL_BELOW_CENTS: Final = 500
-PROGRAM_SMALL_UPTO_CENTS: Final = 500
 PROGRAM_ATTEMPTS: Final = 50
 PROGRAM_DECLINED_PERCENT: Final = 40
 MIX_ATTEMPTS: Final = 100
