@@ -12,6 +12,7 @@ import msgspec
 
 from features.money import parse_cents
 from features.program import Program
+from features.state.alert_book import AlertBook
 from features.state.baseline import Baseline
 from features.state.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
 from features.state.id_index import IdIndex
@@ -51,6 +52,7 @@ class ProgramState:
         self.counted: dict[int, list[Counted]] = {}
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
+        self.alerts = AlertBook()
         self.introduced: list[Actor] = []  # entities first heard of in a transfer since somebody last looked
         self._entities: dict[str, Actor] = {}
         self._accounts: dict[str, int] = {}
@@ -190,6 +192,7 @@ class ProgramState:
         yield "accounts", (self.account_ids, self._owners, self._account_orders)
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
+        yield "alerts", self.alerts.dump()
         for actor in self.actors:
             yield "actor", actor.dump()
         for party in self.counterparties.all:
@@ -214,6 +217,7 @@ class ProgramState:
             "accounts": self._load_accounts,
             "preflights": self.preflights.load,
             "scores": self.scores.load,
+            "alerts": self.alerts.load,
             "actor": self._load_actor,
             "counterparty": self.counterparties.load_party,
             "lookups": self.counterparties.load_lookups,

@@ -1,0 +1,80 @@
+"""The policies that every tenant starts with: documented defaults, in force until others are activated.
+
+Source  all [P], proposed here; ``docs/policies.md`` gives the reasons
+"""
+
+import uuid
+from typing import Final
+
+from features.instants import format_instant
+from features.policy.bodies import BandCaps, Body, ClockPolicy, Ladder, LimitLadder, Policy, PolicyBody, RescreenDays
+from features.vocabulary import Band
+
+POLICY_VERSION: Final = "policy-v1"
+CLOCK_VERSION: Final = "clock-v1"
+LADDER_VERSION: Final = "ladder-v1"
+
+POLICY_V1: Final = PolicyBody(
+    version=POLICY_VERSION,
+    auto_closable_detectors=(
+        "amount_spike",
+        "first_time_counterparty_large",
+        "new_counterparty_burst",
+        "repeated_amount",
+        "round_amount",
+        "velocity_spike",
+    ),
+    auto_close_bands=(Band.CLEAR,),
+    min_program_n=200,
+    always_reviewed=(
+        "funnel_mule",
+        "high_risk_geography",
+        "kyc_denied_moving",
+        "program_limit_breach",
+        "reserve_shortfall",
+        "structuring_pattern",
+        "unauthorized_return_rate",
+    ),
+    two_approver_actions=("freeze_account", "request_to_program", "suspend_card_account"),
+    hold_band_auto_hold=True,
+)
+CLOCK_V1: Final = ClockPolicy(auto_hours=1, standard_hours=24, complex_hours=72, appeal_hours=72)
+_NO_MORE_THAN_KNOWN: Final = BandCaps(per_transaction_cents="1000000", daily_cents="2500000", monthly_cents="25000000")
+_NOTHING: Final = BandCaps(per_transaction_cents="0", daily_cents="0", monthly_cents="0")
+LADDER_V1: Final = LimitLadder(
+    entity=Ladder(
+        clear=BandCaps(per_transaction_cents="25000000", daily_cents="50000000", monthly_cents="500000000"),
+        review=BandCaps(per_transaction_cents="5000000", daily_cents="10000000", monthly_cents="100000000"),
+        hold=_NOTHING,
+        unscored=_NO_MORE_THAN_KNOWN,
+    ),
+    counterparty=Ladder(
+        clear=BandCaps(per_transaction_cents="25000000", daily_cents="50000000", monthly_cents="500000000"),
+        review=BandCaps(per_transaction_cents="2500000", daily_cents="5000000", monthly_cents="50000000"),
+        hold=_NOTHING,
+        unscored=_NO_MORE_THAN_KNOWN,
+    ),
+    rescreen_days=RescreenDays(clear=365, review=180, hold=30, unscored=180),
+)
+SEEDS: Final[tuple[tuple[str, Body], ...]] = (
+    (POLICY_VERSION, POLICY_V1),
+    (CLOCK_VERSION, CLOCK_V1),
+    (LADDER_VERSION, LADDER_V1),
+)
+_IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/policies")
+
+
+def seeded_policies(tenant_id: str, at: int) -> tuple[Policy, ...]:
+    """The policies of a new tenant, active since ``at``; their ids follow from the tenant and the version."""
+    return tuple(
+        Policy(
+            id=str(uuid.uuid5(_IDS, f"{tenant_id}/{version}")),
+            tenant_id=tenant_id,
+            program_id=None,
+            version=version,
+            body=body,
+            active=True,
+            created_at=format_instant(at),
+        )
+        for version, body in SEEDS
+    )
