@@ -1,0 +1,128 @@
+"""What a program remembers of scores: the strongest transfers in any order, and the last score of each subject."""
+
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.instants import DAY_US
+from features.scorers.actor_decay import decayed
+from features.state.score_memory import NO_TRANSFER, LastScores, StrongestTransfers
+
+TODAY: Final = 20_600
+transfers = st.lists(
+    st.tuples(st.integers(0, 2**32 - 2), st.integers(0, 100), st.integers(TODAY - 200, TODAY)),
+    unique_by=lambda each: each[0],
+)
+
+
+def kept(of: list[tuple[int, int, int]], *, index: int = 0) -> StrongestTransfers:
+    held = StrongestTransfers()
+    for row, score, day in of:
+        place, _ = held.keep(index, row, day * DAY_US + 1, score)
+        if place >= 0:
+            held.share(place, identity=score // 2, returns=score // 3)
+    return held
+
+
+@given(of=transfers, mixed=st.randoms(use_true_random=False))
+def test_given_transfers_in_any_order_then_the_same_strongest_is_known_with_its_own_points(
+    of: list[tuple[int, int, int]], mixed: object
+) -> None:
+    shuffled = list(of)
+    mixed.shuffle(shuffled)  # type: ignore[attr-defined]
+
+    best = kept(of).best(0)
+
+    assert kept(shuffled).best(0) == best
+    assert decayed(best.score, TODAY - best.day) == max(
+        (decayed(score, TODAY - day) for _, score, day in of), default=0
+    )
+    assert (best.identity, best.returns) == (best.score // 2, best.score // 3)
+
+
+@given(of=transfers.filter(len), again=st.lists(st.integers(0, 100), min_size=1, max_size=3))
+def test_given_up_to_three_transfers_scored_again_then_the_strongest_is_the_one_of_what_stands(
+    of: list[tuple[int, int, int]], again: list[int]
+) -> None:
+    held, standing = kept(of), {row: (score, day) for row, score, day in of}
+    by_strength = sorted(of, key=lambda each: decayed(each[1], TODAY - each[2]), reverse=True)
+
+    for (row, _, day), score in zip(by_strength, again, strict=False):
+        held.keep(0, row, day * DAY_US, score)
+        standing[row] = (score, day)
+
+    best = held.best(0)
+    assert decayed(best.score, TODAY - best.day) == max(decayed(s, TODAY - day) for s, day in standing.values())
+
+
+def test_given_a_new_score_then_it_is_said_whether_it_is_the_strongest() -> None:
+    held = StrongestTransfers()
+    day = TODAY * DAY_US
+
+    assert [held.keep(0, row, day, score).is_strongest for row, score in enumerate((30, 20, 40, 40))] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert held.keep(0, 9, day, 10).place == -1
+
+
+def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
+    held = kept([(1, 50, TODAY)], index=3)
+
+    assert held.best(3).score == 50
+    assert [held.best(index) for index in (0, 2, 4, 400)] == [NO_TRANSFER] * 4
+
+
+@pytest.mark.parametrize("at", [-(10**17), 10**18])
+def test_given_an_instant_far_off_then_its_score_is_kept_all_the_same(at: int) -> None:
+    held = StrongestTransfers()
+
+    held.keep(0, 1, at, 100)
+
+    assert held.best(0).score == 100
+
+
+def test_given_last_scores_when_another_comes_then_it_is_told_apart_by_points_null_and_hard() -> None:
+    last = LastScores()
+    last.instant(7, 5)
+
+    told = [
+        last.exchange(7, value, hard=hard)
+        for value, hard in ((None, False), (None, True), (0, True), (0, True), (0, False), (100, False), (None, False))
+    ]
+
+    assert told == [False, True, True, False, True, True, True]
+
+
+def test_given_a_mark_then_it_is_remembered_beside_the_score_and_makes_no_other_score() -> None:
+    last = LastScores()
+    last.instant(0, 5)
+    last.exchange(0, 30, hard=False, mark=True)
+
+    assert last.is_marked(0)
+    assert not last.is_marked(1)
+    assert not last.exchange(0, 30, hard=False)
+    assert not last.is_marked(0)
+
+
+def test_given_an_earlier_instant_then_a_subject_is_evaluated_at_its_latest() -> None:
+    last = LastScores()
+
+    assert [last.instant(0, at) for at in (5, 9, 7)] == [5, 9, 9]
+    assert last.instant(1, 2) == 2
+
+
+def test_given_a_scored_subject_then_it_is_due_once_a_day() -> None:
+    last = LastScores()
+    assert last.is_due(0, DAY_US)
+    last.instant(0, DAY_US)
+    last.exchange(0, None, hard=True)
+    assert last.is_due(0, DAY_US + 1)
+
+    last.exchange(0, 0, hard=False)
+
+    assert [last.is_due(0, at) for at in (DAY_US, 2 * DAY_US - 1, 2 * DAY_US)] == [False, False, True]
