@@ -1,4 +1,4 @@
-"""Documents that anybody may keep: a strong ETag over the bytes, and 304 for whoever has them already (RFC 9110)."""
+"""Documents that may be kept: a strong ETag over the bytes, and 304 for whoever has them already (RFC 9110)."""
 
 from hashlib import sha256
 from typing import Any, Final
@@ -8,15 +8,22 @@ from litestar import Request, Response
 from api.envelope import header_values
 
 MAX_AGE_S: Final = 300
+PUBLIC: Final = f"public, max-age={MAX_AGE_S}"
+PRIVATE: Final = "private, no-cache"
 ETAG: Final = "ETag"
 
 
 def published(
-    request: Request[Any, Any, Any], body: bytes, *, media_type: str, headers: dict[str, str] | None = None
+    request: Request[Any, Any, Any],
+    body: bytes,
+    *,
+    media_type: str,
+    cache: str = PUBLIC,
+    headers: dict[str, str] | None = None,
 ) -> Response[bytes | None]:
     """The document, or a 304 when the request names its ETag."""
     etag = f'"{sha256(body).hexdigest()}"'
-    said = {"Cache-Control": f"public, max-age={MAX_AGE_S}", ETAG: etag} | (headers or {})
+    said = {"Cache-Control": cache, ETAG: etag} | (headers or {})
     if _names(request.scope, etag):
         return Response(None, status_code=304, headers=said)
     return Response(body, media_type=media_type, headers=said)

@@ -28,6 +28,11 @@ class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     id: str
     program_id: str
 
+    @property
+    def key(self) -> tuple[int, str]:
+        """The place in a list whose ids are unique in the tenant."""
+        return self.at, self.id
+
 
 class _Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     version: int

@@ -97,6 +97,95 @@ PREFLIGHT_DETAIL: Final = PREFLIGHT | {
     "matchedTransferId": None,
     "createdAt": "2026-03-02T15:04:05.000Z",
 }
+ALERT: Final[dict[str, Any]] = {
+    "id": "7d0f6f6e-4a0a-5d5e-9c1b-0e5b8a2f4c11",
+    "tenantId": TENANT_ID,
+    "programId": PROGRAM_ID,
+    "detector": "structuring_pattern",
+    "severity": "high",
+    "subjectType": "entity",
+    "subjectId": "enti_2zExample0001",
+    "transferId": "acht_2zExample0001",
+    "summary": "3 transfers in 24 h, each of 80 % to 100 % of a threshold, that add up to it or more.",
+    "evidence": {"routeReason": "always_reviewed"},
+    "scoreAtAlert": 35,
+    "bandAtAlert": "review",
+    "hardSignal": False,
+    "status": "open",
+    "route": "reviewed",
+    "policyVersion": "policy-v1",
+    "openedAt": "2026-03-02T15:04:05.120Z",
+    "closedAt": None,
+    "dedupeKey": "structuring_pattern/entity/enti_2zExample0001/2026-03-02",
+    "dueAt": "2026-03-05T15:04:05.120Z",
+    "escalatedAt": None,
+    "slaTier": "complex",
+}
+APPEALED: Final = ALERT | {
+    "id": "0a4b1d2c-7e0f-5b7a-8d3e-4f1a6c9b2e11",
+    "slaTier": "appeal",
+    "evidence": {"routeReason": "appeal", "appealOf": ALERT["id"]},
+}
+DISPOSITION: Final[dict[str, Any]] = {
+    "id": "3c8e1b7a-2f4d-4a6c-9e5b-7d1f0a8c6e11",
+    "tenantId": TENANT_ID,
+    "alertId": ALERT["id"],
+    "decidedBy": "operator:ann",
+    "decision": "close",
+    "narrative": "Three payments of one semi-monthly run to counterparties with a history of their own.",
+    "narrativeModel": None,
+    "recommendation": "escalate",
+    "confidence": None,
+    "policyVersion": "policy-v1",
+    "overturnsDraft": True,
+    "prevHash": None,
+    "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "createdAt": "2026-03-02T16:20:00.000Z",
+}
+ALERT_DETAIL: Final[dict[str, Any]] = {
+    "alert": ALERT,
+    "transfer": TRANSFER,
+    "reasons": [REASON],
+    "draft": {
+        "narrative": "structuring_pattern on entity enti_2zExample0001.",
+        "recommendation": "escalate",
+        "confidence": None,
+        "narrativeModel": None,
+    },
+    "dispositions": [DISPOSITION],
+    "actions": [],
+}
+DECISION_REQUEST: Final = {"decision": "close", "narrative": DISPOSITION["narrative"]}
+APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
+OVERDUE: Final[dict[str, Any]] = {
+    "asOf": "2026-03-06T09:00:00.000Z",
+    "policy": {"autoHours": 1, "standardHours": 24, "complexHours": 72, "appealHours": 72},
+    "count": 1,
+    "alerts": [
+        {name: ALERT[name] for name in ("id", "programId", "detector", "severity", "status", "route", "slaTier")}
+        | {name: ALERT[name] for name in ("openedAt", "dueAt", "escalatedAt", "summary")}
+    ],
+}
+LABEL: Final[dict[str, Any]] = {
+    "id": "6b1d4f0e-9a2c-4c7e-8b5d-1e3f7a0c9d11",
+    "transferId": "acht_2zExample0001",
+    "programId": PROGRAM_ID,
+    "label": "bad",
+    "reason": "The payer disputes that it authorized this.",
+    "source": "person",
+    "recordedBy": "ann",
+    "createdAt": "2026-03-20T10:00:00.000Z",
+}
+NEW_LABEL: Final = {name: LABEL[name] for name in ("transferId", "label", "reason")}
+POLICY: Final[dict[str, Any]] = {
+    "id": "b2e7c5d1-0f3a-5e8b-9d4c-6a1f2e7b8c11",
+    "tenantId": TENANT_ID,
+    "programId": None,
+    "version": "clock-v1",
+    "body": OVERDUE["policy"],
+    "active": True,
+    "createdAt": "2026-01-05T09:00:00.000Z",
+}
 KEY: Final[dict[str, Any]] = {
     "id": "5f0c2d1e-6c4e-4a7b-9a53-0d5f3a1f8a11",
     "name": "payroll originations",

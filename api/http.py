@@ -11,7 +11,14 @@ from litestar.types import ControllerRouterHandler
 
 from api.admin.routes import ROUTES as ADMIN_ROUTES
 from api.admin.service import AdminService
+from api.alerts.decisions import DecisionService
+from api.alerts.routes import ROUTES as ALERT_ROUTES
+from api.alerts.service import AlertService
 from api.at_once import SERVICES
+from api.clocks.routes import ROUTES as CLOCK_ROUTES
+from api.clocks.service import ClockService
+from api.dispositions.routes import ROUTES as DISPOSITION_ROUTES
+from api.dispositions.service import DispositionService
 from api.docs_page.page import page_of
 from api.docs_page.routes import ROUTES as DOCS_ROUTES
 from api.envelope import stamp_headers
@@ -21,7 +28,11 @@ from api.ingest.routes import ROUTES as INGEST_ROUTES
 from api.ingest.service import IngestService
 from api.keys.routes import ROUTES as KEY_ROUTES
 from api.keys.service import KeyService
+from api.labels.routes import ROUTES as LABEL_ROUTES
+from api.labels.service import LabelService
 from api.openapi import document_of
+from api.policies.routes import ROUTES as POLICY_ROUTES
+from api.policies.service import PolicyService
 from api.preflight.routes import ROUTES as PREFLIGHT_ROUTES
 from api.preflight.service import PreflightDetails, PreflightService
 from api.programs.routes import ROUTES as PROGRAM_ROUTES
@@ -35,9 +46,14 @@ from api.transfers.service import TransferService
 
 ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *ADMIN_ROUTES,
+    *ALERT_ROUTES,
+    *CLOCK_ROUTES,
+    *DISPOSITION_ROUTES,
     *DOCS_ROUTES,
     *INGEST_ROUTES,
     *KEY_ROUTES,
+    *LABEL_ROUTES,
+    *POLICY_ROUTES,
     *PREFLIGHT_ROUTES,
     *PROGRAM_ROUTES,
     *SYSTEM_ROUTES,
@@ -50,8 +66,14 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that routes call; a field's name is the name a handler asks for it by."""
 
     admin: AdminService
+    alerts: AlertService
+    clocks: ClockService
+    decisions: DecisionService
+    dispositions: DispositionService
     ingest: IngestService
     keys: KeyService
+    labels: LabelService
+    policies: PolicyService
     preflights: PreflightService
     preflight_details: PreflightDetails
     programs: ProgramService

@@ -1,20 +1,28 @@
 """From opened stores to services: who is handed what. Nothing is opened or started here."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import duckdb
 import msgspec
 import redis.asyncio
 
 from api.admin.service import AdminService
+from api.alerts.decisions import DecisionService
+from api.alerts.service import AlertService
 from api.auth import Authenticator
+from api.clocks.service import ClockService
+from api.committed import CommittedLog
+from api.dispositions.service import DispositionService
 from api.exports import Concurrency
 from api.gate import Gate
 from api.http import Services
 from api.idempotency import Idempotency
 from api.ingest.service import IngestService
 from api.keys.service import KeyService
+from api.labels.service import LabelService
 from api.operation import RateClass
+from api.policies.service import PolicyService
 from api.preflight.recorded import RecordedPreflights
 from api.preflight.service import PreflightDetails, PreflightLog, PreflightService
 from api.programs.service import ProgramService
@@ -26,6 +34,9 @@ from api.unapplied import Unapplied
 from features.state.id_index import IdIndex
 from features.state.shards import Shards
 from store.clock import Clock
+from store.duck.alerts import Alerts
+from store.duck.dispositions import Dispositions
+from store.duck.labels import Labels
 from store.duck.preflights import Preflights
 from store.duck.transfers import Transfers
 from store.idempotency import IdempotencyClaims
@@ -62,12 +73,20 @@ def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, Pref
     events = RawEvents(stores.reader, stores.segments)
     unapplied = Unapplied(stores.shards)
     transfers = Transfers(stores.database)
+    read = _Readers(Alerts(stores.database), Dispositions(stores.database), Labels(stores.database), transfers)
+    transfer_service = TransferService(programs=programs, transfers=transfers, events=events)
+    committed_log = CommittedLog(appender=stores.appender, shards=stores.shards, unapplied=unapplied)
+    exports = Concurrency()
     recorded = RecordedPreflights(committed=Preflights(stores.database), events=events, shards=stores.shards)
     preflight_log = PreflightLog(
         appender=stores.appender, recorded=recorded, unapplied=unapplied, keyed=IdIndex(), shards=stores.shards
     )
     services = Services(
         admin=AdminService(stores.registry),
+        alerts=_alerts(stores, read, programs, transfer_service, exports),
+        clocks=ClockService(alerts=read.alerts, clock=stores.clock),
+        decisions=_decisions(stores, read, committed_log),
+        dispositions=DispositionService(programs=programs, dispositions=read.dispositions, limit=exports),
         ingest=IngestService(
             tenancy=stores.registry,
             log=stores.appender,
@@ -76,16 +95,61 @@ def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, Pref
             clock=stores.clock,
         ),
         keys=KeyService(stores.registry, stores.key_usage),
+        labels=_labels(stores, read, programs, committed_log),
+        policies=PolicyService(tenancy=stores.registry, programs=programs),
         preflights=PreflightService(
             programs=programs, shards=stores.shards, log=preflight_log, clock=stores.clock, new_id=stores.new_id
         ),
         preflight_details=PreflightDetails(recorded),
         programs=programs,
         readiness=readiness,
-        transfers=TransferService(programs=programs, transfers=transfers, events=events),
-        transfer_exports=TransferExports(programs=programs, transfers=transfers, limit=Concurrency()),
+        transfers=transfer_service,
+        transfer_exports=TransferExports(programs=programs, transfers=transfers, limit=exports),
     )
     return services, preflight_log
+
+
+class _Readers(NamedTuple):
+    """What has been committed, as several services read it."""
+
+    alerts: Alerts
+    dispositions: Dispositions
+    labels: Labels
+    transfers: Transfers
+
+
+def _alerts(
+    stores: Stores, read: _Readers, programs: ProgramService, transfers: TransferService, exports: Concurrency
+) -> AlertService:
+    return AlertService(
+        programs=programs,
+        alerts=read.alerts,
+        dispositions=read.dispositions,
+        transfers=transfers,
+        clock=stores.clock,
+        limit=exports,
+    )
+
+
+def _decisions(stores: Stores, read: _Readers, committed_log: CommittedLog) -> DecisionService:
+    return DecisionService(
+        alerts=read.alerts,
+        dispositions=read.dispositions,
+        committed_log=committed_log,
+        clock=stores.clock,
+        new_id=stores.new_id,
+    )
+
+
+def _labels(stores: Stores, read: _Readers, programs: ProgramService, committed_log: CommittedLog) -> LabelService:
+    return LabelService(
+        programs=programs,
+        labels=read.labels,
+        transfers=read.transfers,
+        committed_log=committed_log,
+        clock=stores.clock,
+        new_id=stores.new_id,
+    )
 
 
 def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:

@@ -21,6 +21,10 @@ class ProgramService:
             raise NotFoundError(UNKNOWN_PROGRAM)
         return program
 
+    def filter_by(self, principal: Principal, program_id: str | None) -> tuple[str, ...] | None:
+        """The program that a list is narrowed to; None is no such wish."""
+        return None if program_id is None else (self.read(principal, program_id).id,)
+
     def read_by_slug(self, principal: Principal, slug: str) -> Program:
         program = self._tenancy.program_by_slug(principal, slug)
         if program is None:

@@ -1,0 +1,127 @@
+"""Alerts as the interface shows them, what lists of them are narrowed to, and what people say of them."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from api.dispositions.schemas import Disposition
+from api.fields import BankId, CursorText, Moment, PageLimit, Text
+from api.lists import DEFAULT_LIMIT, instant_shown
+from api.transfers.schemas import Transfer
+from features.instants import format_instant
+from features.outcomes import AlertRow
+from features.reason import Reason
+from features.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+
+_SOME = msgspec.Meta(min_length=1, max_length=20)
+
+
+class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What lists and exports of alerts are narrowed to; ``overdue`` is waiting although the time to decide ran out."""
+
+    status: Annotated[tuple[AlertStatus, ...], _SOME] | None = None
+    route: Annotated[tuple[Route, ...], _SOME] | None = None
+    detector: Annotated[tuple[BankId, ...], _SOME] | None = None
+    severity: Annotated[tuple[Severity, ...], _SOME] | None = None
+    sla_tier: Annotated[tuple[SlaTier, ...], _SOME] | None = None
+    program_id: BankId | None = None
+    subject_type: Annotated[tuple[SubjectType, ...], _SOME] | None = None
+    subject_id: BankId | None = None
+    transfer_id: BankId | None = None
+    overdue: bool | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+
+
+class AlertsQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that a detector saw, and how it was decided so far."""
+
+    id: str
+    tenant_id: str
+    program_id: str
+    detector: str
+    severity: Severity
+    subject_type: SubjectType
+    subject_id: str
+    transfer_id: str | None
+    summary: str
+    evidence: dict[str, Any]
+    score_at_alert: int | None
+    band_at_alert: Band | None
+    hard_signal: bool
+    status: AlertStatus
+    route: Route | None
+    policy_version: str | None
+    opened_at: str
+    closed_at: str | None
+    dedupe_key: str | None
+    due_at: str | None
+    escalated_at: str | None
+    sla_tier: SlaTier | None
+
+
+class AlertPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    data: tuple[Alert, ...]
+    has_more: bool
+    next_cursor: str | None
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What was drafted for whoever decides. A template has neither a model nor a confidence."""
+
+    narrative: str
+    recommendation: AlertDecision
+    confidence: float | None
+    narrative_model: str | None
+
+
+class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An alert with what a decision needs. ``dispositions`` are oldest first; no action can be requested yet."""
+
+    alert: Alert
+    transfer: Transfer | None
+    reasons: tuple[Reason, ...]
+    draft: Draft | None
+    dispositions: tuple[Disposition, ...]
+    actions: tuple[dict[str, Any], ...] = ()
+
+
+class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    decision: AlertDecision
+    narrative: Text
+
+
+class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    reason: Text
+
+
+def shown(row: AlertRow, evidence: dict[str, Any]) -> Alert:
+    return Alert(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        program_id=row.program_id,
+        detector=row.detector,
+        severity=Severity(row.severity),
+        subject_type=SubjectType(row.subject_type),
+        subject_id=row.subject_id,
+        transfer_id=row.transfer_id,
+        summary=row.summary,
+        evidence=evidence,
+        score_at_alert=row.score_at_alert,
+        band_at_alert=None if row.band_at_alert is None else Band(row.band_at_alert),
+        hard_signal=row.hard_signal,
+        status=AlertStatus(row.status),
+        route=Route(row.route),
+        policy_version=row.policy_version,
+        opened_at=format_instant(row.opened_at),
+        closed_at=instant_shown(row.closed_at),
+        dedupe_key=row.dedupe_key,
+        due_at=instant_shown(row.due_at),
+        escalated_at=instant_shown(row.escalated_at),
+        sla_tier=SlaTier(row.sla_tier),
+    )

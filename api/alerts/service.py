@@ -1,0 +1,134 @@
+"""Alerts, for reading: the queue, one alert with all that a decision needs, the whole list as a download.
+
+Errors  NotFoundError for an alert or program that is not this tenant's; InvalidRequestError for a cursor of another
+        list; UnavailableError while the log that holds the bank's own object cannot be read
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from anyio import to_thread
+
+from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, Draft, shown
+from api.cursors import Place, place_of
+from api.dispositions.schemas import Disposition
+from api.dispositions.schemas import shown as disposition_shown
+from api.exports import BATCH, Concurrency, Export, ExportFormat
+from api.lists import instant_in, only, page_of
+from api.programs.service import ProgramService
+from api.transfers.schemas import Transfer
+from api.transfers.service import TransferService
+from features.errors import NotFoundError
+from features.outcomes import AlertRow
+from features.principal import Principal
+from features.reason import Reason
+from store.clock import Clock
+from store.duck.alerts import AlertFilter, Alerts
+from store.duck.dispositions import Dispositions
+
+UNKNOWN_ALERT: Final = "Unknown alert on this tenant."
+
+_DRAFT: Final = msgspec.json.Decoder(Draft)
+
+
+class AlertService:
+    def __init__(
+        self,
+        *,
+        programs: ProgramService,
+        alerts: Alerts,
+        dispositions: Dispositions,
+        transfers: TransferService,
+        clock: Clock,
+        limit: Concurrency,
+    ) -> None:
+        self._programs, self._alerts, self._dispositions = programs, alerts, dispositions
+        self._transfers, self._clock, self._limit = transfers, clock, limit
+
+    async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
+        """Newest first; a programId of another tenant is a 404."""
+        wanted = self._wanted(principal, query)
+        after = None if query.cursor is None else place_of(query.cursor, wanted).key
+
+        def read() -> AlertPage:
+            found = self._alerts.list_page(principal, wanted, after, query.limit + 1, now=self._clock.now())
+            page, cursor = page_of(found, query.limit, wanted, _place)
+            data = tuple(alerts_shown(self._alerts, principal, page))
+            return AlertPage(data=data, has_more=cursor is not None, next_cursor=cursor)
+
+        return await to_thread.run_sync(read)
+
+    def export(self, principal: Principal, filters: AlertFilters, format_: ExportFormat) -> Export:
+        """What the list would page through; a programId of another tenant is a 404, now."""
+        wanted, now = self._wanted(principal, filters), self._clock.now()
+
+        def batches() -> Iterator[list[Alert]]:
+            for batch in self._alerts.export(principal, wanted, BATCH, now=now):
+                yield alerts_shown(self._alerts, principal, batch)
+
+        return Export(
+            name="alerts", kind=Alert, format_=format_, batches=batches, principal=principal, limit=self._limit
+        )
+
+    async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
+        row = await self._row(principal, alert_id)
+        (alert,) = await to_thread.run_sync(alerts_shown, self._alerts, principal, [row])
+        return AlertDetail(
+            alert=alert,
+            transfer=await self._transfer(principal, row),
+            reasons=msgspec.convert(alert.evidence["reasons"], tuple[Reason, ...]),
+            draft=None if row.draft is None else _DRAFT.decode(row.draft),
+            dispositions=await self._decisions_on(principal, row.id),
+        )
+
+    async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
+        """The decisions on one alert, oldest first."""
+        return await self._decisions_on(principal, (await self._row(principal, alert_id)).id)
+
+    async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
+        row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
+        if row is None:
+            raise NotFoundError(UNKNOWN_ALERT)
+        return row
+
+    async def _transfer(self, principal: Principal, row: AlertRow) -> Transfer | None:
+        if row.transfer_id is None:
+            return None
+        return await self._transfers.read(principal, row.transfer_id, row.program_id)
+
+    async def _decisions_on(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
+        found = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
+        return tuple(map(disposition_shown, found))
+
+    def _wanted(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
+        return AlertFilter(
+            program_ids=self._programs.filter_by(principal, filters.program_id),
+            statuses=filters.status,
+            routes=filters.route,
+            detectors=filters.detector,
+            severities=filters.severity,
+            sla_tiers=filters.sla_tier,
+            subject_types=filters.subject_type,
+            subject_ids=only(filters.subject_id),
+            transfer_ids=only(filters.transfer_id),
+            overdue=filters.overdue,
+            opened_from=instant_in(filters.from_),
+            opened_to=instant_in(filters.to),
+        )
+
+
+def alerts_shown(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
+    """Alerts whose evidence names transfers by their ids, where it was kept by the places of their log entries."""
+    evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
+    paths = [(row.program_id, found.get("path") or {}) for row, found in zip(rows, evidence, strict=True)]
+    ids = alerts.transfers_at(
+        principal, [(program, int(at)) for program, path in paths for places in path.values() for at in places]
+    )
+    for program, path in paths:
+        path.update({name: [ids[program, int(at)] for at in places] for name, places in path.items()})
+    return [shown(row, found) for row, found in zip(rows, evidence, strict=True)]
+
+
+def _place(row: AlertRow) -> Place:
+    return Place(row.opened_at, row.id, row.program_id)

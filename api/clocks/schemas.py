@@ -1,0 +1,47 @@
+"""Decision clocks over HTTP: what waits although its time ran out."""
+
+import msgspec
+
+from api.lists import instant_shown
+from features.instants import format_instant
+from features.outcomes import AlertRow
+from features.policy.bodies import ClockPolicy
+
+
+class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    program_id: str
+    detector: str
+    severity: str
+    status: str
+    route: str | None
+    sla_tier: str | None
+    opened_at: str
+    due_at: str | None
+    escalated_at: str | None
+    summary: str
+
+
+class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``count`` is of all overdue alerts; ``alerts`` are the first of them, oldest due first."""
+
+    as_of: str
+    policy: ClockPolicy
+    count: int
+    alerts: tuple[OverdueAlert, ...]
+
+
+def shown(row: AlertRow) -> OverdueAlert:
+    return OverdueAlert(
+        id=row.id,
+        program_id=row.program_id,
+        detector=row.detector,
+        severity=row.severity,
+        status=row.status,
+        route=row.route,
+        sla_tier=row.sla_tier,
+        opened_at=format_instant(row.opened_at),
+        due_at=instant_shown(row.due_at),
+        escalated_at=instant_shown(row.escalated_at),
+        summary=row.summary,
+    )

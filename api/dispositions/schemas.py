@@ -1,0 +1,76 @@
+"""Dispositions as the interface shows them, and what lists of them are narrowed to."""
+
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+
+from api.fields import BankId, CursorText, Moment, PageLimit
+from api.lists import DEFAULT_LIMIT
+from features.instants import format_instant
+from features.vocabulary import AlertDecision
+from store.duck.dispositions import StoredDisposition
+
+
+class DispositionFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What lists and exports of dispositions are narrowed to."""
+
+    decision: Annotated[tuple[AlertDecision, ...], msgspec.Meta(min_length=1, max_length=len(AlertDecision))] | None = (
+        None
+    )
+    decided_by: BankId | None = None
+    alert_id: UUID | None = None
+    program_id: BankId | None = None
+    overturned: bool | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+
+
+class DispositionsQuery(DispositionFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A decision on an alert: ``hash`` is sha256 over ``prevHash`` and the canonical body, on the tenant's chain."""
+
+    id: str
+    tenant_id: str
+    alert_id: str
+    decided_by: str
+    decision: AlertDecision
+    narrative: str
+    narrative_model: str | None
+    recommendation: str | None
+    confidence: float | None
+    policy_version: str
+    overturns_draft: bool | None
+    prev_hash: str | None
+    hash: str
+    created_at: str
+
+
+class DispositionPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    data: tuple[Disposition, ...]
+    has_more: bool
+    next_cursor: str | None
+
+
+def shown(stored: StoredDisposition) -> Disposition:
+    row = stored.row
+    return Disposition(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        alert_id=row.alert_id,
+        decided_by=row.decided_by,
+        decision=AlertDecision(row.decision),
+        narrative=row.narrative,
+        narrative_model=row.narrative_model,
+        recommendation=row.recommendation,
+        confidence=row.confidence,
+        policy_version=row.policy_version,
+        overturns_draft=row.overturns_draft,
+        prev_hash=stored.prev_hash,
+        hash=stored.hash,
+        created_at=format_instant(row.created_at),
+    )

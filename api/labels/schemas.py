@@ -1,0 +1,59 @@
+"""Labels over HTTP: what a transfer turned out to be."""
+
+from typing import Annotated
+
+import msgspec
+
+from api.fields import BankId, CursorText, Moment, PageLimit, Text
+from api.lists import DEFAULT_LIMIT
+from features.instants import format_instant
+from features.outcomes import LabelRow
+from features.vocabulary import LabelSource, LabelValue
+
+
+class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    transfer_id: BankId
+    label: LabelValue
+    reason: Text
+
+
+class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    transfer_id: BankId | None = None
+    program_id: BankId | None = None
+    label: Annotated[tuple[LabelValue, ...], msgspec.Meta(min_length=1, max_length=len(LabelValue))] | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class Label(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The newest label of a transfer is the one that counts."""
+
+    id: str
+    transfer_id: str
+    program_id: str
+    label: LabelValue
+    reason: str
+    source: LabelSource
+    recorded_by: str
+    created_at: str
+
+
+class LabelPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    data: tuple[Label, ...]
+    has_more: bool
+    next_cursor: str | None
+
+
+def shown(row: LabelRow) -> Label:
+    return Label(
+        id=row.id,
+        transfer_id=row.transfer_id,
+        program_id=row.program_id,
+        label=LabelValue(row.label),
+        reason=row.reason,
+        source=LabelSource(row.source),
+        recorded_by=row.recorded_by,
+        created_at=format_instant(row.created_at),
+    )

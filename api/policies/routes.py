@@ -1,0 +1,58 @@
+"""Policies over HTTP, for reading."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar import Request, Response, get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.conditional import ETAG, PRIVATE, published
+from api.examples import POLICY
+from api.gate import principal_of, query_of
+from api.operation import JSON, Access, Operation
+from api.policies.schemas import PoliciesQuery, Policy
+from api.policies.service import PolicyService
+from api.shapes import Shape
+from features.principal import KeyScope
+
+_TAG: Final = "policies"
+
+_LIST: Final = Operation(
+    id="listPolicies",
+    tag=_TAG,
+    summary="The tenant's policies, newest first.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: tuple[Policy, ...], 404: None},
+    answer_example=[POLICY],
+    query=Shape(PoliciesQuery),
+)
+_READ: Final = Operation(
+    id="getPolicy",
+    tag=_TAG,
+    summary="One policy of the tenant.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: Policy, 304: None, 404: None},
+    answer_example=POLICY,
+    headers=(ETAG,),
+)
+
+
+@get("/api/policies", opt=_LIST.as_opt)
+async def list_policies(
+    request: Request[Any, Any, Any], policies: NamedDependency[PolicyService]
+) -> tuple[Policy, ...]:
+    return policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
+
+
+@get("/api/policies/{policy_id:str}", opt=_READ.as_opt)
+async def get_policy(
+    policy_id: FromPath[str], request: Request[Any, Any, Any], policies: NamedDependency[PolicyService]
+) -> Response[bytes | None]:
+    policy = policies.read(principal_of(request.scope), policy_id)
+    return published(request, msgspec.json.encode(policy), media_type=JSON, cache=PRIVATE)
+
+
+ROUTES: Final = (list_policies, get_policy)

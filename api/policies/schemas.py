@@ -1,0 +1,50 @@
+"""Policies as the interface shows them."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from api.fields import BankId
+from features.policy.bodies import Policy as HeldPolicy
+
+
+class PolicyPrefix(StrEnum):
+    """The kinds of policy, by the prefix of their versions."""
+
+    POLICY = "policy"
+    CLOCK = "clock"
+    LADDER = "ladder"
+    AUTONOMY = "autonomy"
+    LIMITS = "limits"
+    RULES = "rules"
+
+
+class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    prefix: PolicyPrefix | None = None
+    program_id: BankId | None = None
+    active: bool | None = None
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Versioned data, not code. The prefix of ``version`` says what ``body`` is; ``programId`` null is tenant-wide."""
+
+    id: str
+    tenant_id: str
+    program_id: str | None
+    version: str
+    body: dict[str, Any]
+    active: bool
+    created_at: str
+
+
+def shown(held: HeldPolicy) -> Policy:
+    return Policy(
+        id=held.id,
+        tenant_id=held.tenant_id,
+        program_id=held.program_id,
+        version=held.version,
+        body=msgspec.to_builtins(held.body),
+        active=held.active,
+        created_at=held.created_at,
+    )

@@ -1,0 +1,104 @@
+"""Reading alerts: one by its id, a page of the newest, those whose time to decide ran out; as each stands now.
+
+Errors  none of its own; an alert that is not there is None
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.outcomes import AlertRow
+from features.principal import Principal
+from features.vocabulary import AlertStatus
+from store.duck.predicate import Predicate
+from store.duck.timeline import Place, Timeline
+
+WAITING: Final = (AlertStatus.OPEN, AlertStatus.HELD, AlertStatus.ESCALATED)
+"""Statuses in which an alert waits for a decision; its clock runs."""
+
+_TABLE: Final = Timeline("alerts", AlertRow, at="opened_at")
+_OVERDUE: Final = """
+    SELECT id, "offset", count(*) OVER () FROM alerts SEMI JOIN (
+        SELECT id, max("offset") AS "offset" FROM alerts WHERE {within} GROUP BY id
+    ) AS newest USING (id, "offset") WHERE {matching} ORDER BY due_at, id LIMIT ?"""
+_TRANSFERS_AT: Final = """
+    SELECT program_id, "offset", id FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
+    AND "offset" IN (SELECT unnest(?::BIGINT[])) AND program_id IN (SELECT unnest(?::VARCHAR[]))"""
+
+
+class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    statuses: tuple[str, ...] | None = None
+    routes: tuple[str, ...] | None = None
+    detectors: tuple[str, ...] | None = None
+    severities: tuple[str, ...] | None = None
+    sla_tiers: tuple[str, ...] | None = None
+    subject_types: tuple[str, ...] | None = None
+    subject_ids: tuple[str, ...] | None = None
+    transfer_ids: tuple[str, ...] | None = None
+    overdue: bool | None = None
+    opened_from: int | None = None
+    opened_to: int | None = None
+
+
+class Alerts:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def find(self, principal: Principal, alert_id: str) -> AlertRow | None:
+        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        with self._connection.cursor() as cursor:
+            return _TABLE.find(cursor, principal, alert_id)
+
+    def list_page(
+        self, principal: Principal, wanted: AlertFilter, after: Place | None, limit: int, *, now: int
+    ) -> list[AlertRow]:
+        """Newest first; ``now`` decides what is overdue."""
+        with self._connection.cursor() as cursor:
+            return _TABLE.page(cursor, principal, _predicate(principal, wanted, now), after, limit)
+
+    def export(self, principal: Principal, wanted: AlertFilter, batch: int, *, now: int) -> Iterator[list[AlertRow]]:
+        """All of them in the order of pages, as they stand when the first batch is asked for."""
+        return _TABLE.export(self._connection, principal, _predicate(principal, wanted, now), batch)
+
+    def overdue(self, principal: Principal, limit: int, *, now: int) -> tuple[int, list[AlertRow]]:
+        """How many alerts still wait although their time ran out, and the first ``limit`` of them, oldest due first."""
+        within, wanted = Predicate(principal), _predicate(principal, AlertFilter(overdue=True), now)
+        sql = _OVERDUE.format(within=within.sql, matching=wanted.sql)
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(sql, [*within.values, *wanted.values, limit]).fetchall()
+            return (found[0][2] if found else 0), _TABLE.rows_of(cursor, principal, [key[:2] for key in found])
+
+    def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """The ids of the transfers that these log entries, by program and offset, made or changed."""
+        if not places:
+            return {}
+        offsets = sorted({offset for _, offset in places})
+        values = [principal.tenant_id, offsets[0], offsets[-1], offsets, sorted({program for program, _ in places})]
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(_TRANSFERS_AT, values).fetchall()
+        return {(program_id, offset): transfer_id for program_id, offset, transfer_id in found}
+
+
+def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate:
+    predicate = Predicate(principal)
+    predicate.among("program_id", wanted.program_ids)
+    predicate.among("status", wanted.statuses)
+    predicate.among("route", wanted.routes)
+    predicate.among("detector", wanted.detectors)
+    predicate.among("severity", wanted.severities)
+    predicate.among("sla_tier", wanted.sla_tiers)
+    predicate.among("subject_type", wanted.subject_types)
+    predicate.among("subject_id", wanted.subject_ids)
+    predicate.among("transfer_id", wanted.transfer_ids)
+    predicate.between("opened_at", wanted.opened_from, wanted.opened_to)
+    if wanted.overdue is not None:
+        sql = "coalesce(status IN (?, ?, ?) AND due_at < make_timestamp(?), false) = ?"
+        predicate.add(sql, *WAITING, now, wanted.overdue)
+    return predicate
