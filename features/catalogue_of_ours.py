@@ -291,4 +291,39 @@ OUR_FEATURES: Final = (
         "as known then",
         "The bank's review names a sanctions match; null when nothing was said of the entity.",
     ),
+    Feature(
+        "pair.firstTime",
+        "pair_first_time",
+        "boolean",
+        "",
+        ALL_HISTORY,
+        "Payer and payee have not met; null when one is not known.",
+    ),
+    Feature(
+        "payer.newPayees90d",
+        "payer_new_payees_90d",
+        "integer",
+        "count",
+        "90 days",
+        "Payees that the payer met, with this one; null in the program's first 90 days.",
+    ),
+    Feature(
+        "payee.newPayers90d",
+        "payee_new_payers_90d",
+        "integer",
+        "count",
+        "90 days",
+        "Payers that the payee met, with this one; null in the program's first 90 days.",
+    ),
+    Feature(
+        "program.rarePairs90d",
+        "program_rare_pairs_90d",
+        "integer",
+        "count",
+        "90 days",
+        "Other transfers that made a pair of two sides with at most 3 new acquaintances each.",
+    ),
+    Feature(
+        "program.transfers90d", "program_transfers_90d", "integer", "count", "90 days", "The program's other transfers."
+    ),
 )

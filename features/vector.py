@@ -94,6 +94,11 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     program_card_attempts_30d: int
     program_card_fraud_declines_30d: int
     entity_sanctions_hit: bool | None
+    pair_first_time: bool | None
+    payer_new_payees_90d: int | None
+    payee_new_payers_90d: int | None
+    program_rare_pairs_90d: int
+    program_transfers_90d: int
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

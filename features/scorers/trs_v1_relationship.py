@@ -5,6 +5,7 @@ Source  named at each rule; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
+from features.rare_pair import is_rare_pair
 from features.reason import Reason
 from features.scorers.families import Family
 from features.scorers.rule import BUT_CARD, ReasonKind, Rule
@@ -15,6 +16,10 @@ from features.vocabulary import Rail
 LARGE_FIRST_CENTS: Final = 250_000
 NEW_COUNTERPARTIES: Final = 5
 SHARING_ENTITIES: Final = 3
+RARE_PAIR_POINTS: Final = (30, 15)
+RARE_PAIR_PERMILLE: Final = (10, 30)
+RARE_PAIR_FLOOR: Final = 100
+_PERMILLE: Final = 1_000
 _ACCOUNT_RAILS: Final = frozenset({Rail.ACH.value, Rail.WIRE.value, Rail.REALTIME.value})
 
 FIRST_TIME: Final = ReasonKind(
@@ -63,6 +68,18 @@ SHARED: Final = ReasonKind(
 )
 
 
+RARE_PAIR: Final = ReasonKind(
+    "TRS-CPY-06",
+    "rare_new_pair",
+    RARE_PAIR_POINTS,
+    Family.RELATIONSHIP,
+    "First transfer between two sides that met at most 3 others each in 90 days; 30 points where at most 1 % of the "
+    "program's transfers are such, 15 up to 3 %, none above.",
+    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
+    rails=BUT_CARD,
+)
+
+
 def first_time_counterparty(v: FeatureVector) -> Reason | None:
     """A stranger (Tazama 030); more points when the amount is large for the program ($2,500 and p95: [P])."""
     if v.counterparty_first_time is not True:
@@ -101,7 +118,23 @@ def counterparty_shared(v: FeatureVector) -> Reason | None:
     return SHARED.reason(f"{count} entities dealt with the same account details in 30 days.")
 
 
+def rare_new_pair(v: FeatureVector) -> Reason | None:
+    """Two quiet sides meet: worth the more, the rarer it is in the program; 1 % and 3 % of 100 and more [P]."""
+    n = v.program_transfers_90d
+    if not v.pair_first_time or n < RARE_PAIR_FLOOR or not is_rare_pair(v):
+        return None
+    for weight, permille in zip(RARE_PAIR_POINTS, RARE_PAIR_PERMILLE, strict=True):
+        if v.program_rare_pairs_90d * _PERMILLE <= permille * n:
+            return RARE_PAIR.reason(
+                f"First transfer of a payer with {v.payer_new_payees_90d} new payees in 90 days to a payee with "
+                f"{v.payee_new_payers_90d} new payers; {v.program_rare_pairs_90d} of {n} others of the program are such.",
+                weight,
+            )
+    return None
+
+
 RULES: Final = (
+    Rule(rare_new_pair, (RARE_PAIR,)),
     Rule(first_time_counterparty, (FIRST_TIME, FIRST_TIME_LARGE)),
     Rule(changed_account_details, (ACCOUNT_CHANGED,)),
     Rule(new_counterparty_burst, (BURST,)),

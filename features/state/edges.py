@@ -76,6 +76,15 @@ class Edges(EventTimes):
                 return
             index += 1
 
+    def holds(self, at: int, row: int) -> bool:
+        """True when the transfer has an edge at that instant."""
+        index = bisect_left(self.times, at)
+        while index < len(self.times) and self.times[index] == at:
+            if self.rows[index] == row:
+                return True
+            index += 1
+        return False
+
     def near(self, after: int, upto: int, *, but: int, as_of: int) -> Near:
         """The newest edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
         if self.revised_at > as_of:

@@ -10,6 +10,7 @@ from features.assess import Assessment, assess
 from features.bank.events import TransferSnapshot
 from features.bank.words import UNMOVED_STATUSES
 from features.outcomes import TransferRow
+from features.rare_pair import is_rare_pair
 from features.state.baseline import BaselineValues
 from features.state.measure import class_of
 from features.state.movement import attempt, move
@@ -111,6 +112,8 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
     row = program.transfers.add(said.id, record)
     move(program, None, movement_of(program, row, record, actor, counterparty), known_at=None)
     attempt(program, None, attempt_of(program, record), known_at=None)
+    if record.moved:
+        program.met.meet(subject.source, subject.target, at, row, is_rare=is_rare_pair(assessment.vector))
     state = first_return(said, own_at=at, event_at=when.event_at)
     if state is not None:
         program.returned[row] = state

@@ -51,7 +51,7 @@ def measure(
     previous_at = amounts.previous(at, skip=own_count)
     longest, back = follow(subject, program, at)
     age_days, median_cents, equal_24h, round_30d, in_48h, out_48h = own_amounts(subject, at, previous_at is not None)
-    fan_in, fan_out, gathered, middlemen = shapes(subject, program, at)
+    fan_in, fan_out, gathered, middlemen, novelty = shapes(subject, program, at)
     in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=own_party)
     vector = FeatureVector(
         subject.cents,
@@ -104,6 +104,11 @@ def measure(
         *ach_lanes(subject, program, at, own_count),
         *card_attempts(subject, program, at),
         is_sanctions_hit(subject.actor, at),
+        novelty.is_new_pair,
+        novelty.of_payer,
+        novelty.of_payee,
+        program.met.rare_in_90d(at, but=own.row),
+        program.amounts.count(at - DAYS_90, at) - (1 if own.moved else 0),
     )
     return Measured(vector, longest.rows if longest is not None else (), back)
 

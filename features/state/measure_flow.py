@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from features.instants import DAY_US
+from features.state.acquaintances import UNKNOWN, Novelty
 from features.state.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near
 from features.state.parties import Counterparty
 from features.state.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, way_back
@@ -47,6 +48,7 @@ class Shapes(NamedTuple):
     fan_out: Fan[tuple[int, int, int]]
     gathered: Fan[tuple[int, int]]
     middles: int
+    novelty: Novelty
 
 
 def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
@@ -70,7 +72,14 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
         Fan(payees, _usual_week(out_of_source, at)),
         Fan((_with(gathered, day, None), _with(gathered, week, None)), _usual_week(into_source, at)),
         middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
+        _novelty(payer, payee, program, at, but),
     )
+
+
+def _novelty(payer: int | None, payee: int | None, program: ProgramSeries, at: int, but: int) -> Novelty:
+    if payer is None or payee is None:
+        return UNKNOWN
+    return program.met.novelty(payer, payee, at, but=but, known_since=program.amounts.first(at))
 
 
 def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:

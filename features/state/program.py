@@ -12,6 +12,7 @@ import msgspec
 
 from features.money import parse_cents
 from features.program import Program
+from features.state.acquaintances import Acquaintances
 from features.state.alert_book import AlertBook
 from features.state.baseline import Baseline
 from features.state.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
@@ -46,6 +47,7 @@ class ProgramState:
         self.originated = EventTimes()
         self.unauthorized = EventTimes()
         self.graph = Graph()
+        self.met = Acquaintances()
         self.lanes: Lanes = {}
         self.cards: dict[int, Lanes] = {}
         self.returned: dict[int, ReturnState] = {}
@@ -64,6 +66,7 @@ class ProgramState:
             self.originated,
             self.unauthorized,
             self.graph,
+            self.met,
             self.lanes,
             self.cards,
             self.transfers,
@@ -182,6 +185,7 @@ class ProgramState:
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
         yield "graph", self.graph.dump()
+        yield "met", self.met.dump()
         yield "lanes", dump_lanes(self.lanes)
         yield "cards", [(card, dump_lanes(lanes)) for card, lanes in self.cards.items()]
         yield "events", self.events.dump()
@@ -207,6 +211,7 @@ class ProgramState:
             "originated": self.originated.load,
             "unauthorized": self.unauthorized.load,
             "graph": self.graph.load,
+            "met": self.met.load,
             "lanes": self._load_lanes,
             "cards": self._load_cards,
             "events": self.events.load,

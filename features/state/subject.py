@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from features.instants import DAY_US
+from features.state.acquaintances import Acquaintances
 from features.state.edges import NOBODY, Graph
 from features.state.lanes import Lane, Lanes
 from features.state.parties import Actor, Counterparty, CounterpartyBook
@@ -81,6 +82,7 @@ class ProgramSeries(msgspec.Struct, gc=False):
     originated: EventTimes
     unauthorized: EventTimes
     graph: Graph
+    met: Acquaintances
     lanes: Lanes
     cards: dict[int, Lanes]
     transfers: TransferTable

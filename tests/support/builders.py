@@ -109,5 +109,10 @@ def a_vector(**over: Any) -> FeatureVector:
         "program_card_attempts_30d": 0,
         "program_card_fraud_declines_30d": 0,
         "entity_sanctions_hit": False,
+        "pair_first_time": False,
+        "payer_new_payees_90d": 5,
+        "payee_new_payers_90d": 5,
+        "program_rare_pairs_90d": 0,
+        "program_transfers_90d": 1_000,
     }
     return FeatureVector(**usual | over)
