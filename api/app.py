@@ -35,6 +35,7 @@ from store.duck.preflights import idempotent_ids
 from store.ids import new_id, new_token
 from store.key_usage import KeyUsage
 from store.lake.log_segments import LogSegments
+from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import check_external, connect_async, connect_sync
 from store.redis_log.reader import LogReader
@@ -167,6 +168,7 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
         database=stores.database,
         checkpoints=Checkpoints(data_dir.checkpoints_dir, format_version=STATE_VERSION),
         segments=stores.segments,
+        chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
     )
     engine.start()

@@ -22,6 +22,7 @@ from store.clock import SystemClock
 from store.data_dir import DEFAULT_SHARDS, DataDir
 from store.duck.database import open_database
 from store.lake.log_segments import LogSegments
+from store.record.chain import ChainWriter
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 
@@ -71,6 +72,7 @@ class Workbench:
             database=self.database,
             checkpoints=Checkpoints(self.data_dir.checkpoints_dir, format_version=STATE_VERSION),
             segments=LogSegments(self.data_dir.lake_dir),
+            chains=ChainWriter(self.database, self.data_dir.record_dir),
             clock=SystemClock(),
         )
 

@@ -1,4 +1,4 @@
-"""The record's canonical form: RFC 8785 (JCS) over a restricted domain, the bytes that are hashed, chained and exported.
+"""The record's canonical form: RFC 8785 (JCS) over a restricted domain. These bytes are hashed, chained and exported.
 
 Domain  objects with ASCII keys; strings as they are, not normalised; integers within +-(2**53 - 1); other numbers to
         ``DECIMALS`` places; nulls present. Cents are strings of digits, times are texts of ``format_instant``

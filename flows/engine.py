@@ -6,7 +6,7 @@ Stop    what the log holds is applied and committed, each changed shard is check
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count, groupby, islice
 from operator import itemgetter
 from threading import Event, Thread
@@ -34,6 +34,7 @@ from store.duck.database import fold_wal
 from store.duck.writer import BatchWriter, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
+from store.record.chain import ChainWriter
 from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 
@@ -58,11 +59,15 @@ class Engine:
         database: duckdb.DuckDBPyConnection,
         checkpoints: Checkpoints,
         segments: LogSegments,
+        chains: ChainWriter,
         clock: Clock,
+        chores: Sequence[Callable[[], None]] = (),
     ) -> None:
+        """``chores`` are what else is done again and again, on the housekeeper's thread."""
         self.shards = shards
         self._open_redis, self._database = open_redis, database
         self._checkpoints, self._segments, self._clock = checkpoints, segments, clock
+        self._chains, self._chores = chains, chores
         self._draining, self._stopping, self._stopped = Event(), Event(), Event()
         self._targets: dict[int, int] = {}
         self._flow_failure: str | None = None
@@ -71,6 +76,7 @@ class Engine:
         """Restore the state and start the threads; the log is caught up with in the background."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state; what makes garbage here holds no cycles
+        self._chains.open()
         committed = committed_offsets(self._database)
         for shard, offset in committed.items():
             self.shards.mark_committed(shard, offset)
@@ -81,7 +87,7 @@ class Engine:
         self._targets = {shard: reader.tail(shard) for shard in range(self.shards.count)}
         self._checkpointer = Checkpointer(self.shards, self._checkpoints)
         self._committer = Committer(
-            BatchWriter(self._database),
+            BatchWriter(self._database, self._chains),
             self.shards,
             publisher=Publisher(HotViews(self._open_redis()), self.shards),
             clock=self._clock,
@@ -174,6 +180,8 @@ class Engine:
                         self._segments.write_control(tenant_id, entries)
                 self._let_go(segmenter)
                 fold_wal(self._database)  # outside of any commit, which would wait for it
+                for chore in self._chores:
+                    chore()
             except Exception as error:  # noqa: BLE001 - whatever failed: without this thread Redis is never trimmed
                 log.warning("housekeeping_failed", error=f"{type(error).__name__}: {error}")
             if self._stopped.wait(_HOUSEKEEPING_S):

@@ -44,10 +44,11 @@ class DataDir:
         self.duckdb_path = path / "clearhold.duckdb"
         self.checkpoints_dir = path / "checkpoints"
         self.lake_dir = path / "lake"
+        self.record_dir = path / "record"
         self.admin_token_path = path / "admin.token"
         self.master_key_path = path / "master.key"
         self._lock: int | None = lock
-        for folder in (self.redis_dir, self.checkpoints_dir, self.lake_dir):
+        for folder in (self.redis_dir, self.checkpoints_dir, self.lake_dir, self.record_dir):
             folder.mkdir(mode=_DIR_MODE, exist_ok=True)
 
     @classmethod

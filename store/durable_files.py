@@ -23,7 +23,7 @@ def durable_file(path: Path) -> Iterator[BinaryIO]:
         unfinished.unlink(missing_ok=True)
         raise
     unfinished.replace(path)
-    _fsync_folder(path.parent)
+    fsync_folder(path.parent)
 
 
 def make_durable_folder(folder: Path) -> None:
@@ -32,7 +32,7 @@ def make_durable_folder(folder: Path) -> None:
         return
     make_durable_folder(folder.parent)
     folder.mkdir(exist_ok=True)
-    _fsync_folder(folder.parent)
+    fsync_folder(folder.parent)
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -41,7 +41,8 @@ def remove_unfinished(folder: Path) -> None:
         path.unlink()
 
 
-def _fsync_folder(folder: Path) -> None:
+def fsync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

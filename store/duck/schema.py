@@ -27,6 +27,7 @@ from features.outcomes import (
 )
 from features.vector import TransferFeaturesRow
 from store.duck.columns import columns_of
+from store.record.rows import RecordChainRow, RecordCheckpointRow
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +55,8 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("decision_results", DecisionResultRow),
     ("labels", LabelRow),
     ("quarantine", QuarantineRow),
+    ("record_chain", RecordChainRow),
+    ("record_checkpoints", RecordCheckpointRow),
     ("log_offsets", LogOffsetRow),
 )
 

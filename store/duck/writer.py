@@ -1,5 +1,7 @@
 """The one writer of history: what a batch of log entries led to, and how far the log was applied, in one transaction.
 
+Facts for the record become links of their chains in that same transaction, and lines of the chains' files behind it.
+
 Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are there with its offsets, or none is
 """
 
@@ -10,13 +12,14 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from features.outcomes import QuarantineRow
+from features.outcomes import ChainFactRow, QuarantineRow
 from store.duck.columns import Column, arrow_table, columns_of
 from store.duck.schema import TABLES, LogOffsetRow
+from store.record.chain import ChainWriter
+from store.record.rows import RecordChainRow
 
-_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {
-    row_type: columns_of(row_type) for _, row_type in TABLES
-}
+_ROW_TYPES: Final[tuple[type[msgspec.Struct], ...]] = (ChainFactRow, *(row_type for _, row_type in TABLES))
+_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {kind: columns_of(kind) for kind in _ROW_TYPES}
 _INSERTS: Final[Mapping[type[msgspec.Struct], str]] = {
     row_type: f"INSERT INTO {name} SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
     for name, row_type in TABLES
@@ -30,8 +33,10 @@ Rows = Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]]
 class BatchWriter:
     """Owns one cursor and is used from one thread. When ``commit`` returns, the batch survives a power cut."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, chains: ChainWriter | None = None) -> None:
+        """``chains`` takes the facts; without it a batch that has one is refused."""
         self._cursor = connection.cursor()
+        self._chains = chains
         self._in_doubt = False
 
     def commit(
@@ -42,15 +47,18 @@ class BatchWriter:
     ) -> None:
         """Append rows by their type and, for each shard, the offset of the last entry applied.
 
-        A batch whose COMMIT raised may be given again: if it did get through, it is not written twice.
+        A batch for which this raised may be given again: if it did get through, it is not written twice.
         """
-        if self._in_doubt and offsets and self._has(offsets):
-            self._in_doubt = False
+        if self._in_doubt and self._came_through(offsets):
             return
+        links = self._links(rows)
         marks = [
             LogOffsetRow(shard=shard, offset=offset, committed_at=committed_at) for shard, offset in offsets.items()
         ]
-        batches: Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]] = {**rows, LogOffsetRow: marks}
+        batches: dict[type[msgspec.Struct], Sequence[msgspec.Struct]] = {**rows, LogOffsetRow: marks}
+        if links:
+            del batches[ChainFactRow]
+            batches[RecordChainRow] = links
         # Columns are built before the transaction opens, so that a row of the wrong shape costs nothing.
         tables = [(_INSERTS[kind], arrow_table(_COLUMNS[kind], batch)) for kind, batch in batches.items() if batch]
         self._cursor.begin()
@@ -62,11 +70,22 @@ class BatchWriter:
             raise
         self._in_doubt = True  # What fails from here on, such as folding the write-ahead log, may come after the fsync.
         self._cursor.commit()
+        if links and self._chains is not None:
+            self._chains.settle(links)
         self._in_doubt = False
 
-    def _has(self, offsets: Mapping[int, int]) -> bool:
+    def _links(self, rows: Rows) -> list[RecordChainRow]:
+        facts = [row for row in rows.get(ChainFactRow, ()) if isinstance(row, ChainFactRow)]
+        return self._chains.rows_of(facts) if facts and self._chains is not None else []
+
+    def _came_through(self, offsets: Mapping[int, int]) -> bool:
+        """Whether the batch that failed last is in the tables after all; then the chains' files are brought to them."""
         held = committed_offsets(self._cursor)
-        return all(held.get(shard, 0) >= offset for shard, offset in offsets.items())
+        came_through = bool(offsets) and all(held.get(shard, 0) >= offset for shard, offset in offsets.items())
+        if came_through and self._chains is not None:
+            self._chains.open()
+        self._in_doubt = not came_through
+        return came_through
 
     def sifted(self, rows: Rows, at: int) -> tuple[Rows, int]:
         """The rows with those that no table takes replaced by quarantine rows, and how many that were.

@@ -15,6 +15,7 @@ from store.checkpoints import Checkpoints
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.lake.log_segments import LogSegments
+from store.record.chain import ChainWriter
 from store.redis_log.keys import shard_key
 from tests.support.waiting import eventually
 
@@ -47,6 +48,7 @@ class EngineRoom:
                 database=database,
                 checkpoints=Checkpoints(self.folder / "checkpoints", format_version=STATE_VERSION),
                 segments=LogSegments(self.folder / "lake"),
+                chains=ChainWriter(database, self.folder / "record"),
                 clock=SystemClock(),
             )
             engine.start()

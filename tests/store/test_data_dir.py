@@ -38,7 +38,8 @@ def test_given_no_directory_when_opened_then_it_is_made_for_us_alone(tmp_path: P
     with DataDir.open(tmp_path / "new" / "data", shards=4) as data:
         assert data.shards == 4
         assert mode_of(data.path) == 0o700
-        assert {each.name for each in data.path.iterdir()} == {"lock", "layout.json", "redis", "checkpoints", "lake"}
+        folders = {"redis", "checkpoints", "lake", "record"}
+        assert {each.name for each in data.path.iterdir()} == {"lock", "layout.json", *folders}
         assert {mode_of(each) for each in data.path.iterdir()} == {0o700, 0o600}
 
 

@@ -22,6 +22,7 @@ from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
 from store.key_usage import KeyUsage
 from store.lake.log_segments import LogSegments
+from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.reader import LogReader
@@ -88,7 +89,9 @@ class RunningApp:
             segments=LogSegments(folder / "lake"),
             database=opened.enter_context(closing(open_database(folder / "clearhold.duckdb"))),
         )
-        self._writer = BatchWriter(self.stores.database)
+        chains = ChainWriter(self.stores.database, folder / "record")
+        chains.open()
+        self._writer = BatchWriter(self.stores.database, chains)
         readiness = Readiness({name: lambda name=name: self.checks[name] for name in self.checks})  # type: ignore[misc]
         self._readiness = readiness
         self._opened = opened

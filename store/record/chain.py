@@ -1,0 +1,167 @@
+"""The hash chains as they grow: facts become links in the transaction that commits what led to them, then in a file.
+
+fact ─▶ linked to the head of its tenant's chain ─▶ DuckDB, with the log offset ─▶ the chain's file, fsynced ─▶ answered
+
+There is one writer, so chains do not fork. The heads move only when both places hold the links; a file that a crash
+left behind is completed from DuckDB.
+
+Errors  ``StartupError`` when a file and the database tell different stories, with the file and the first seq
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import duckdb
+import structlog
+
+from features.outcomes import ChainFactRow
+from features.record import link_hash
+from store.duck.columns import row_builder, select_list
+from store.record.chain_file import ChainFile, chain_files, line_of
+from store.record.rows import RecordChainRow
+from store.startup import StartupError
+
+COMPARED_AT_START_BYTES: Final = 64 << 20
+PAGE_LINKS: Final = 5_000
+
+ChainKey = tuple[str, str]
+"""Tenant id and chain."""
+
+_LINK: Final = row_builder(RecordChainRow)
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_HEADS: Final = """
+    SELECT tenant_id, chain, count(*), max(seq), arg_max(hash, seq) FROM record_chain GROUP BY tenant_id, chain
+"""
+_LINKS: Final = f"""
+    SELECT {select_list(RecordChainRow)} FROM record_chain
+    WHERE tenant_id = ? AND chain = ? AND seq >= ? AND seq < ? ORDER BY seq
+"""
+
+log = structlog.get_logger()
+
+
+class Head(NamedTuple):
+    """Where a chain goes on: how many links it has, and the hash of the last one."""
+
+    size: int
+    hash: str | None
+
+
+EMPTY: Final = Head(0, None)
+
+
+def links_of(
+    cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int, *, page: int = PAGE_LINKS
+) -> Iterator[list[RecordChainRow]]:
+    """The stored links with ``first`` <= seq < ``end`` in the order of seq, in pages; holes are simply not there."""
+    for at in range(first, end, page):
+        found = cursor.execute(_LINKS, [*key, at, min(at + page, end)]).fetchall()
+        yield list(map(_LINK, found))
+
+
+class ChainWriter:
+    """Links facts. Used from the thread that commits; ``open`` comes first."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+        self._connection, self._folder = connection, folder
+        self._heads: dict[ChainKey, Head] = {}
+
+    def open(self) -> None:
+        """Take the heads from the database, and bring each file to where the database is.
+
+        Also after a commit of which it is not known how far it came.
+        """
+        with self._connection.cursor() as cursor:
+            heads = _stored_heads(cursor)
+            files = {(file.tenant_id, file.chain): file for file in chain_files(self._folder)}
+            for key in sorted(heads.keys() | files.keys()):
+                _complete(files.get(key) or ChainFile(self._folder, *key), cursor, heads.get(key, EMPTY))
+        self._heads = heads
+
+    def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
+        """The facts as links, in the order given, behind the heads, which stay where they are until ``settle``."""
+        heads: dict[ChainKey, Head] = {}
+        rows: list[RecordChainRow] = []
+        for fact in facts:
+            key = (fact.tenant_id, fact.chain)
+            head = heads.get(key) or self._heads.get(key, EMPTY)
+            row = link_of(fact, head)
+            heads[key] = Head(head.size + 1, row.hash)
+            rows.append(row)
+        return rows
+
+    def settle(self, rows: Sequence[RecordChainRow]) -> None:
+        """The links are committed: append them to their files, then move the heads."""
+        for key, of_chain in _by_chain(rows).items():
+            ChainFile(self._folder, *key).append(of_chain)
+            self._heads[key] = Head(of_chain[-1].seq + 1, of_chain[-1].hash)
+
+
+def link_of(fact: ChainFactRow, head: Head) -> RecordChainRow:
+    """The fact as the link behind a head."""
+    return RecordChainRow(
+        tenant_id=fact.tenant_id,
+        chain=fact.chain,
+        seq=head.size,
+        id=fact.id,
+        program_id=fact.program_id,
+        shard=fact.shard,
+        offset=fact.offset,
+        body=fact.body,
+        prev_hash=head.hash,
+        hash=link_hash(head.hash, fact.body.encode()),
+        created_at=fact.created_at,
+    )
+
+
+def _by_chain(rows: Sequence[RecordChainRow]) -> Mapping[ChainKey, list[RecordChainRow]]:
+    def key_of(row: RecordChainRow) -> ChainKey:
+        return row.tenant_id, row.chain
+
+    return {key: list(of_chain) for key, of_chain in groupby(sorted(rows, key=key_of), key=key_of)}
+
+
+def _stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
+    heads = {}
+    for tenant_id, chain, count, last, hash_ in cursor.execute(_HEADS).fetchall():
+        if count != last + 1:
+            raise StartupError(
+                f"The chain {chain} of tenant {tenant_id} is not whole: {count} links in the database, the last at "
+                f"seq {last}. Run clearhold rebuild."
+            )
+        heads[tenant_id, chain] = Head(last + 1, hash_)
+    return heads
+
+
+def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) -> None:
+    """Hold the file against the database, and append what it lacks."""
+    file.cut_torn_line()
+    key = (file.tenant_id, file.chain)
+    known: Iterator[RecordChainRow] | None = None
+    held = 0
+    for raw, line in file.lines(last_bytes=COMPARED_AT_START_BYTES):
+        if known is None:
+            known, held = _each(cursor, key, line.seq, head.size), line.seq
+        row = next(known, None)
+        if row is None:
+            raise StartupError(
+                f"{file.path} is ahead of the database: it holds seq {line.seq}, the database ends before. "
+                "Run clearhold rebuild."
+            )
+        if line_of(row) != raw:
+            raise StartupError(
+                f"{file.path} differs from the database at seq {held}. One of the two was changed: run clearhold "
+                "rebuild if the file is right; set the file aside if the database is."
+            )
+        held += 1
+    if held < head.size:
+        for page in links_of(cursor, key, held, head.size):
+            file.append(page)
+        log.info("chain_file_completed", tenant_id=file.tenant_id, chain=file.chain, after=held, upto=head.size)
+
+
+def _each(cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int) -> Iterator[RecordChainRow]:
+    for page in links_of(cursor, key, first, end):
+        yield from page

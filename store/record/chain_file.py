@@ -1,0 +1,131 @@
+"""A chain in a file beside the database: a line a link, appended and fsynced, never changed.
+
+DuckDB can be made again with it: it holds the order in which facts of many shards came into one chain, which the log
+does not. A line is a link as ``line_of`` writes it; what a crash left of a last line is cut off before it is used.
+
+Errors  ``OSError`` when the disk refuses; ``StartupError`` for a line that is none, naming the file and the line
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from features.record import Chain
+from store.durable_files import fsync_folder, make_durable_folder
+from store.record.rows import RecordChainRow
+from store.startup import StartupError
+
+SUFFIX: Final = ".ndjson"
+_STEP_BYTES: Final = 64 * 1024
+
+
+class ChainLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
+    """A link as a line of the file: what a line of an export says, and where in the log the fact came from."""
+
+    body: msgspec.Raw
+    chain: str
+    created_at_us: int
+    hash: str
+    id: str
+    offset: int
+    prev_hash: str | None
+    program_id: str
+    seq: int
+    shard: int
+
+
+_ENCODER: Final = msgspec.json.Encoder()
+_DECODER: Final = msgspec.json.Decoder(ChainLine)
+
+
+def line_of(row: RecordChainRow) -> bytes:
+    """The line, with its end."""
+    line = ChainLine(
+        body=msgspec.Raw(row.body.encode()),
+        chain=row.chain,
+        created_at_us=row.created_at,
+        hash=row.hash,
+        id=row.id,
+        offset=row.offset,
+        prev_hash=row.prev_hash,
+        program_id=row.program_id,
+        seq=row.seq,
+        shard=row.shard,
+    )
+    return _ENCODER.encode(line) + b"\n"
+
+
+class ChainFile:
+    """One chain of one tenant. One thread appends."""
+
+    def __init__(self, folder: Path, tenant_id: str, chain: str) -> None:
+        self.tenant_id, self.chain = tenant_id, chain
+        self.path = folder / quote(tenant_id, safe="") / f"{chain}{SUFFIX}"
+
+    def append(self, rows: Sequence[RecordChainRow]) -> None:
+        """When this returns, the links survive a power cut."""
+        append_durably(self.path, b"".join(map(line_of, rows)))
+
+    def cut_torn_line(self) -> None:
+        """Remove what follows the last end of a line: an append that a crash interrupted."""
+        if not self.path.exists():
+            return
+        with self.path.open("r+b") as file:
+            end = _end_of_last_line(file.fileno(), file.seek(0, os.SEEK_END))
+            if end < file.tell():
+                file.truncate(end)
+                os.fsync(file.fileno())
+
+    def lines(self, *, last_bytes: int | None = None) -> Iterator[tuple[bytes, ChainLine]]:
+        """The lines in order; with ``last_bytes`` only those that begin within so many bytes of the end."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if last_bytes is not None and size > last_bytes:
+                file.seek(size - last_bytes - 1)
+                file.readline()
+            for raw in file:
+                yield raw, self._decoded(raw)
+
+    def _decoded(self, raw: bytes) -> ChainLine:
+        try:
+            return _DECODER.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StartupError(f"{self.path} is damaged: the line {raw[:60]!r} is no link of a chain.") from error
+
+
+def chain_files(folder: Path) -> list[ChainFile]:
+    """Every file of a chain below ``folder``."""
+    return [
+        ChainFile(folder, unquote(path.parent.name), chain.value)
+        for chain in Chain
+        for path in sorted(folder.glob(f"*/{chain}{SUFFIX}"))
+    ]
+
+
+def append_durably(path: Path, content: bytes) -> None:
+    """Append and fsync; a file that is made by this is there for good as well."""
+    is_new = not path.exists()
+    make_durable_folder(path.parent)
+    with path.open("ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    if is_new:
+        fsync_folder(path.parent)
+
+
+def _end_of_last_line(descriptor: int, size: int) -> int:
+    at = size
+    while at > 0:
+        begin = max(0, at - _STEP_BYTES)
+        found = os.pread(descriptor, at - begin, begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        at = begin
+    return 0

@@ -1,0 +1,30 @@
+"""The rows of the record: links of the chains, and the checkpoints that were signed over them."""
+
+import msgspec
+
+
+class RecordChainRow(msgspec.Struct, frozen=True, gc=False):
+    """One link: a fact at its place in a chain of its tenant; ``seq`` counts from 0."""
+
+    tenant_id: str
+    chain: str
+    seq: int
+    id: str
+    program_id: str
+    shard: int
+    offset: int
+    body: str
+    prev_hash: str | None
+    hash: str
+    created_at: int
+
+
+class RecordCheckpointRow(msgspec.Struct, frozen=True, gc=False):
+    """A signed checkpoint: the root over the first ``size`` links of a chain, in base64, and the note that says so."""
+
+    tenant_id: str
+    chain: str
+    size: int
+    root: str
+    note: str
+    created_at: int
