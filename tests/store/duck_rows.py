@@ -4,8 +4,19 @@ from typing import Any, Final
 
 import msgspec
 
-from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, QuarantineRow, TransferRow
+from features.outcomes import (
+    AlertRow,
+    DecisionResultRow,
+    DispositionRow,
+    EventRow,
+    LabelRow,
+    PreflightMatchRow,
+    PreflightRow,
+    QuarantineRow,
+    TransferRow,
+)
 from features.vector import FeatureVector, TransferFeaturesRow
+from store.record.rows import RecordChainRow
 
 TENANT: Final = "tnt_1"
 PROGRAM: Final = "prg_1"
@@ -138,3 +149,113 @@ def a_quarantined_entry(**over: Any) -> QuarantineRow:
         "error": "KeyError",
     }
     return QuarantineRow(**usual | over)
+
+
+def an_alert(**over: Any) -> AlertRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": "alr_1",
+        "shard": 3,
+        "offset": 1,
+        "detector": "structuring_pattern",
+        "severity": "high",
+        "subject_type": "entity",
+        "subject_id": "ent_1",
+        "transfer_id": "trf_1",
+        "summary": "Something was seen.",
+        "evidence": "{}",
+        "score_at_alert": 35,
+        "band_at_alert": "review",
+        "hard_signal": False,
+        "status": "open",
+        "route": "reviewed",
+        "policy_version": "policy-v1",
+        "opened_at": AT,
+        "closed_at": None,
+        "dedupe_key": "key_1",
+        "due_at": AT,
+        "escalated_at": None,
+        "sla_tier": "complex",
+        "appeal_of": None,
+        "draft": None,
+        "alert_sha256": "0" * 64,
+        "updated_at": AT,
+    }
+    return AlertRow(**usual | over)
+
+
+def a_disposition(**over: Any) -> DispositionRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": "dsp_1",
+        "shard": 3,
+        "offset": 1,
+        "alert_id": "alr_1",
+        "decided_by": "operator:ann",
+        "decision": "close",
+        "narrative": "It was explained.",
+        "narrative_model": None,
+        "recommendation": None,
+        "confidence": None,
+        "policy_version": "policy-v1",
+        "overturns_draft": None,
+        "alert_sha256": "0" * 64,
+        "policy_sha256": "1" * 64,
+        "created_at": AT,
+    }
+    return DispositionRow(**usual | over)
+
+
+def a_link(row: DispositionRow, **over: Any) -> RecordChainRow:
+    """The link of a disposition, whose hash is its id."""
+    usual: dict[str, Any] = {
+        "tenant_id": row.tenant_id,
+        "chain": "dispositions",
+        "seq": 0,
+        "id": row.id,
+        "program_id": row.program_id,
+        "shard": row.shard,
+        "offset": row.offset,
+        "body": "{}",
+        "prev_hash": None,
+        "hash": row.id,
+        "created_at": row.created_at,
+    }
+    return RecordChainRow(**usual | over)
+
+
+def a_result(**over: Any) -> DecisionResultRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": "dsp_1",
+        "shard": 3,
+        "offset": 1,
+        "kind": "decision",
+        "alert_id": "alr_1",
+        "transfer_id": None,
+        "result": "made",
+        "disposition_id": "dsp_1",
+        "opened_alert_id": None,
+        "created_at": AT,
+    }
+    return DecisionResultRow(**usual | over)
+
+
+def a_label(**over: Any) -> LabelRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": "lbl_1",
+        "shard": 3,
+        "offset": 1,
+        "transfer_id": "trf_1",
+        "label": "bad",
+        "reason": "It came back.",
+        "source": "person",
+        "recorded_by": "ann",
+        "created_at": AT,
+    }
+    return LabelRow(**usual | over)
