@@ -32,7 +32,7 @@ def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def stored(database: duckdb.DuckDBPyConnection, key: tuple[str, str] = DISPOSITIONS) -> list[RecordChainRow]:
-    return [row for page in links_of(database.cursor(), key, 0, 10_000, page=7) for row in page]
+    return [row for page in links_of(database.cursor(), key, 0, 70, page=7) for row in page]
 
 
 def file_of(folder: Path, key: tuple[str, str] = DISPOSITIONS) -> Path:
