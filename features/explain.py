@@ -40,13 +40,12 @@ from features.thresholds import (
     structuring_zones,
 )
 from features.vector import FeatureVector
-from features.vocabulary import Band, Direction, Rail
+from features.vocabulary import Band, Rail
 
 LEAST_CENTS: Final = 1
 MOST_CENTS: Final = 10**12
 _REPEATED_PARTS: Final = 10
 _CARD: Final = Rail.CARD.value
-_OUTGOING: Final = Direction.OUTGOING.value
 
 
 class AmountChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,11 +84,11 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
         "velocity_24h_sum_cents": v.velocity_24h_sum_cents + more,
         "typology_just_below_threshold": is_just_below(cents),
     }
-    if abs(more) > cents // _REPEATED_PARTS:
-        changes["repeated_amount_24h"] = 1
-    if v.layering_least_cents is not None:
-        changes["layering_least_cents"] = min(v.layering_least_cents, cents)
-    return msgspec.structs.replace(v, **changes, **_structuring(v, cents), **_lanes(v, cents), **_flows(v, more))
+    changes |= _structuring(v, cents) | _attempts(v, cents)
+    changes |= {"program_micro_24h": v.program_micro_24h + _step(v, cents, Lane.MICRO)}
+    if v.repeated_amount_24h:  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
+        changes |= _of_actor(v, cents)
+    return msgspec.structs.replace(v, **changes)
 
 
 def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
@@ -105,30 +104,41 @@ def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
     }
 
 
-def _lanes(v: FeatureVector, cents: int) -> dict[str, int]:
-    """Counts that a transfer is in or not, by its amount."""
+def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
+    if v.rail != _CARD:
+        return {}
+    before, after = (attempt_lanes(each, None, None) for each in (v.amount_cents, cents))
+    return {
+        "card_small_1h": v.card_small_1h + (Lane.SMALL in after) - (Lane.SMALL in before),
+        "program_card_small_1h": v.program_card_small_1h + (Lane.SMALL_OR_5 in after) - (Lane.SMALL_OR_5 in before),
+    }
+
+
+def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
+    """The counts and sums of its actor that a transfer is in or not, by its kind and amount."""
+    more = cents - v.amount_cents
+    changes = {
+        "round_amount_30d": v.round_amount_30d + _step(v, cents, Lane.ROUND),
+        "entity_micro_24h": v.entity_micro_24h + _step(v, cents, Lane.MICRO),
+    }
+    if abs(more) > cents // _REPEATED_PARTS:
+        changes["repeated_amount_24h"] = 1
+    if v.layering_least_cents is not None:
+        changes["layering_least_cents"] = min(v.layering_least_cents, cents)
+    lanes = lanes_of(v.rail, v.direction, v.type, cents)
+    if Lane.RECEIVED in lanes:
+        changes["entity_in_48h_cents"] = v.entity_in_48h_cents + more
+    elif v.rail != _CARD:
+        changes["entity_out_48h_cents"] = v.entity_out_48h_cents + more
+    if Lane.FAST in lanes:
+        changes["entity_fast_out_2bd_cents"] = v.entity_fast_out_2bd_cents + more
+    return changes
+
+
+def _step(v: FeatureVector, cents: int, lane: Lane) -> int:
+    """What a lane gains or loses when the amount is another."""
     before, after = (lanes_of(v.rail, v.direction, v.type, each) for each in (v.amount_cents, cents))
-    counts = {
-        "round_amount_30d": (Lane.ROUND in after) - (Lane.ROUND in before),
-        "entity_micro_24h": (Lane.MICRO in after) - (Lane.MICRO in before),
-        "program_micro_24h": (Lane.MICRO in after) - (Lane.MICRO in before),
-    }
-    if v.rail == _CARD:
-        before, after = (attempt_lanes(each, None, None) for each in (v.amount_cents, cents))
-        counts["card_small_1h"] = (Lane.SMALL in after) - (Lane.SMALL in before)
-        counts["program_card_small_1h"] = (Lane.SMALL_OR_5 in after) - (Lane.SMALL_OR_5 in before)
-    return {name: getattr(v, name) + step for name, step in counts.items() if step}
-
-
-def _flows(v: FeatureVector, more: int) -> dict[str, int]:
-    """Sums that a transfer is in or not, by its rail and direction."""
-    lanes = lanes_of(v.rail, v.direction, v.type, v.amount_cents)
-    sums = {
-        "entity_in_48h_cents": Lane.RECEIVED in lanes,
-        "entity_out_48h_cents": v.direction == _OUTGOING and v.rail != _CARD,
-        "entity_fast_out_2bd_cents": Lane.FAST in lanes,
-    }
-    return {name: getattr(v, name) + more for name, is_in in sums.items() if is_in}
+    return (lane in after) - (lane in before)
 
 
 def _candidates(v: FeatureVector) -> set[int]:

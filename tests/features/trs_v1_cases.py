@@ -7,6 +7,7 @@ from tests.features.trs_v1_case import BUT_CARD, BUT_CHECK_AND_CARD, Case
 IN_ZONE: Final = {"amount_cents": 2_500_00, "program_p95_cents": 5_000_00, "program_median_cents": 2_500_00}
 YOUNG: Final = {"entity_count_30d": 9, "entity_sum_cents_30d": 1_000_00}
 LARGE_FIRST: Final = {"counterparty_first_time": True, "amount_cents": 2_500_00, "program_median_cents": 2_500_00}
+RARE_PAIR: Final = {"pair_first_time": True, "payer_new_payees_90d": 3, "payee_new_payers_90d": 3}
 MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_24h": 10, "program_micro_24h": 9}
 
 AMOUNT: Final = {
@@ -166,6 +167,29 @@ RELATIONSHIP: Final = {
         ({"counterparty_shared_entities_30d": 2},),
         "ach wire realtime",
     ),
+    **{
+        f"a rare new pair, {rare} of {n} are such": Case(
+            "TRS-CPY-06",
+            weight,
+            RARE_PAIR | {"program_rare_pairs_90d": rare, "program_transfers_90d": n},
+            (
+                *misses,
+                {"pair_first_time": False},
+                {"pair_first_time": None},
+                {"payer_new_payees_90d": 4},
+                {"payer_new_payees_90d": None},
+                {"payee_new_payers_90d": 4},
+                {"payee_new_payers_90d": None},
+            ),
+            BUT_CARD,
+        )
+        for rare, n, weight, misses in (
+            (1, 100, 30, ({"program_transfers_90d": 99, "program_rare_pairs_90d": 0}, {"program_rare_pairs_90d": 4})),
+            (10, 1_000, 30, ({"program_rare_pairs_90d": 31},)),
+            (11, 1_000, 15, ({"program_rare_pairs_90d": 31},)),
+            (30, 1_000, 15, ({"program_transfers_90d": 999},)),
+        )
+    },
 }
 IDENTITY: Final = {
     "denied": Case(
