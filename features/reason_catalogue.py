@@ -6,6 +6,8 @@ A scorer's reasons are written beside its rules; its module lists them, and its 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from features.scorers.actor_scorecard import FamilyCap
 from features.scorers.families import CAPS, Family
 from features.scorers.rule import ANY_RAIL, ReasonKind
 from features.scorers.trs_v1 import VERSION as TRS_V1
@@ -22,6 +24,10 @@ class Section(NamedTuple):
     caps: Mapping[Family, int]
 
 
+def _points(caps: Mapping[Family, FamilyCap]) -> Mapping[Family, int]:
+    return {family: cap.points for family, cap in caps.items()}
+
+
 SECTIONS: Final = (
     Section(
         TRS_V1,
@@ -29,6 +35,10 @@ SECTIONS: Final = (
         TRS_V1_REASONS,
         {family: family_cap.points for family, family_cap in CAPS.items()},
     ),
+    Section(ers_v1.VERSION, "Entity Risk Score", ers_v1.REASONS, _points(ers_v1.CARD.caps)),
+    Section(crs_v1.VERSION, "Counterparty Risk Score", crs_v1.REASONS, _points(crs_v1.CARD.caps)),
+    Section(ars_v1.VERSION, "Agent Risk Score", ars_v1.REASONS, _points(ars_v1.CARD.caps)),
+    Section(prs_v1.VERSION, "Program Risk Score", prs_v1.REASONS, {}),
 )
 
 

@@ -1,70 +1,11 @@
-"""Scores of entities, counterparties and agents as a program's events change them, and the records of it."""
-
-from collections.abc import Callable
-from typing import Any, Final
-
-import msgspec
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+"""Scores of entities and counterparties as a program's events change them, and the records of it."""
 
 from features.instants import DAY_US, HOUR_US
-from features.log_entry import LogEntry
-from features.outcomes import ScoreRow, TransferRow
-from features.reason import Reason, Score
-from features.scorers import ars_v1, crs_v1, ers_v1
-from features.scorers.actor_decay import decayed
-from features.scorers.prs_v1 import DEFINED, KriReading, KriStatus
-from features.state.actor_scores import counterparty_score_row, entity_score_row, program_score_row
-from features.state.records import When
-from features.state.score_memory import STRONGEST
-from features.state.shard import ShardState
-from features.vocabulary import band_word
-from tests.features.streams import streams
+from features.state.actor_scores import counterparty_score_row, entity_score_row
+from tests.features.paying import ACH, LONG_AGO, RETURNED, WIRE, a_credit, a_returned, pay, reason_ids, scores, the_end
 from tests.support.applied import Applied
-from tests.support.bank_events import Data, a_counterparty, a_return, a_wire, an_ach_transfer, an_entity, rfc3339
-from tests.support.builders import a_program
+from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
 from tests.support.clock import T0
-
-ACH: Final = "ach.outgoing_transfer.initiated"
-WIRE: Final = "wire.outgoing_transfer.initiated"
-REALTIME_IN: Final = "realtime.incoming_transfer.completed"
-LONG_AGO: Final = T0 - 20 * DAY_US
-SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-_OF_VERSION: Final[dict[str, tuple[type[msgspec.Struct], Callable[[Any], Score]]]] = {
-    "ers-v1": (ers_v1.EntityInputs, ers_v1.score),
-    "crs-v1": (crs_v1.CounterpartyInputs, crs_v1.score),
-    "ars-v1": (ars_v1.AgentInputs, ars_v1.score),
-}
-
-
-def a_credit(number: int, at: int, **over: Any) -> Data:
-    usual: Data = {
-        "id": f"acht_{number}",
-        "entity_id": "enti_1",
-        "created_at": rfc3339(at),
-        "updated_at": rfc3339(at),
-    }
-    return an_ach_transfer(**usual | over)
-
-
-def pay(applied: Applied, count: int, *, first: int = 1, at: int = LONG_AGO, **over: Any) -> Applied:
-    """So many ACH transfers, a day apart."""
-    for number in range(first, first + count):
-        now = at + (number - first) * DAY_US
-        applied.deliver(ACH, a_credit(number, now, **over), at=now)
-    return applied
-
-
-def scores(applied: Applied, subject_type: str = "entity") -> list[ScoreRow]:
-    return [row for row in applied.all(ScoreRow) if row.subject_type == subject_type]
-
-
-def reason_ids(row: ScoreRow) -> list[str]:
-    return [reason.id for reason in msgspec.json.decode(row.reasons, type=tuple[Reason, ...])]
-
-
-def the_end(applied: Applied) -> When:
-    return When(0, 99 << 20, applied.entries[-1].appended_at, applied.entries[-1].appended_at)
 
 
 def test_given_too_few_transfers_when_the_fifth_comes_then_the_entitys_first_record_is_written() -> None:
@@ -166,15 +107,42 @@ def test_given_an_unverified_entity_then_what_its_transfers_hold_of_that_counts_
 
 def test_given_a_return_when_it_is_delivered_then_both_sides_are_scored_with_it() -> None:
     applied = pay(Applied(), 5, type="DEBIT")
-    returned, own = T0, LONG_AGO + DAY_US
-    over: Data = {"status": "RETURNED", "return_details": [a_return("R10", returned)], "updated_at": rfc3339(returned)}
 
-    applied.deliver("ach.outgoing_transfer.returned", a_credit(2, own, type="DEBIT", **over), at=returned)
+    applied.deliver(RETURNED, a_returned(2, LONG_AGO + DAY_US, "R10", T0), at=T0)
 
     (entity,), (party,) = scores(applied), scores(applied, "counterparty")
     assert "ERS-RET-01" in reason_ids(entity)
     assert "CRS-RET-01" in reason_ids(party)
-    assert entity.scored_at == party.scored_at == returned
+    assert entity.scored_at == party.scored_at == T0
+
+
+def test_given_returns_when_one_more_debit_makes_their_share_small_then_the_record_follows_the_same_day() -> None:
+    applied = pay(Applied(), 10, type="DEBIT")
+    applied.deliver(WIRE, a_wire(entity_id="enti_1", counterparty_id="cpty_9", beneficiary_name="New Inc"), at=T0)
+    for number in (1, 2):
+        own = LONG_AGO + (number - 1) * DAY_US
+        applied.deliver(RETURNED, a_returned(number, own, "R01", T0), at=T0)
+    (before,), (party_before,) = scores(applied), scores(applied, "counterparty")
+
+    pay(applied, 1, first=11, at=T0 + 1, type="DEBIT")
+
+    (after,), (party_after,) = scores(applied), scores(applied, "counterparty")
+    assert (reason_ids(before), reason_ids(after)) == (["ERS-TRF-01", "ERS-RET-03"], ["ERS-TRF-01"])
+    assert "CRS-RET-03" in reason_ids(party_before)
+    assert "CRS-RET-03" not in reason_ids(party_after)
+
+
+def test_given_returns_of_two_counterparties_that_tell_of_accounts_then_the_entity_probes() -> None:
+    applied = Applied()
+    for number in range(1, 13):
+        at, party = LONG_AGO + number * DAY_US, f"cpty_{number % 2}"
+        applied.deliver(ACH, a_credit(number, at, type="DEBIT", counterparty_id=party), at=at)
+    for number in (1, 2):
+        data = a_returned(number, LONG_AGO + number * DAY_US, "R03", T0, counterparty_id=f"cpty_{number % 2}")
+        applied.deliver(RETURNED, data, at=T0)
+
+    (row,) = scores(applied)
+    assert reason_ids(row) == ["ERS-RET-04"]
 
 
 def test_given_a_transfer_when_it_turns_out_to_be_another_entitys_then_its_score_goes_with_it() -> None:
@@ -273,8 +241,7 @@ def test_given_a_counterparty_without_an_id_then_it_has_no_record() -> None:
 def test_given_a_late_entry_then_it_does_not_turn_back_the_time_of_the_score() -> None:
     applied = pay(Applied(), 6, type="DEBIT")
     returned = T0 + 50 * DAY_US
-    over: Data = {"status": "RETURNED", "return_details": [a_return("R10", returned)], "updated_at": rfc3339(returned)}
-    applied.deliver("ach.outgoing_transfer.returned", a_credit(1, LONG_AGO, type="DEBIT", **over), at=returned)
+    applied.deliver(RETURNED, a_returned(1, LONG_AGO, "R10", returned), at=returned)
     assert [row.scored_at for row in scores(applied)] == [returned]
 
     profile = an_entity(is_high_risk=True, updated_at=rfc3339(T0))
@@ -298,150 +265,3 @@ def test_given_force_when_nothing_changed_then_a_record_of_the_same_score_is_wri
     assert counterparty is not None
     assert (entity.score, entity.n, counterparty.score, counterparty.n) == (0, 6, 10, 6)
     assert entity.id != counterparty.id
-
-
-def a_settlement(number: int, payer: str, at: int) -> Data:
-    return {
-        "id": f"rttr_{number}",
-        "status": "completed",
-        "is_incoming": True,
-        "amount": 2_50,
-        "currency_code": "USD",
-        "entity_id": "agent:8453:0xa:22",
-        "counterparty_id": payer,
-        "created_at": rfc3339(at),
-        "updated_at": rfc3339(at),
-    }
-
-
-def test_given_the_program_of_agents_when_one_settles_then_it_has_an_agents_score() -> None:
-    applied = Applied().declare(a_program(slug="agents"))
-    applied.deliver("identity.created", an_entity(id="agent:8453:0xa:22", verification_status="UNVERIFIED"), at=T0)
-    rows = []
-    for number in range(12):
-        at = T0 + number * DAY_US
-        payer = "wallet:8453:0x1" if number != 4 else "wallet:8453:0x2"
-        rows += scores(applied.deliver(REALTIME_IN, a_settlement(number, payer, at), at=at), "agent")
-
-    (row,) = rows
-    assert (row.version, row.score, row.n, row.confidence, row.degraded) == ("ars-v1", 22, 10, 0.165, True)
-    assert reason_ids(row) == ["ARS-FLO-01", "ARS-REG-01"]
-    inputs = msgspec.json.decode(row.inputs, type=ars_v1.AgentInputs)
-    assert (inputs.volume_cents, inputs.distinct_payers, inputs.top_payer_settlements) == (25_00, 2, 9)
-    assert (inputs.settlements_24h, inputs.settlements_30d, inputs.round_trips_30d) == (1, 10, 0)
-    assert inputs.wallet_screening is None
-
-
-def test_given_an_agent_with_a_sanctions_match_then_its_wallet_is_a_hit() -> None:
-    applied = Applied().declare(a_program(slug="agents"))
-
-    applied.deliver("identity.created", an_entity(review_reasons=["OFAC_MATCH"]), at=T0)
-
-    (row,) = scores(applied, "agent")
-    assert reason_ids(row) == ["ARS-SCR-01"]
-
-
-def test_given_an_agent_that_pays_its_payers_back_then_each_is_a_round_trip() -> None:
-    applied = Applied().declare(a_program(slug="agents"))
-    for number in range(12):
-        at = T0 + number * HOUR_US
-        applied.deliver(REALTIME_IN, a_settlement(number, f"wallet:8453:0x{number}", at), at=at)
-    rows = []
-    for number in range(3):
-        at = T0 + (20 + number) * HOUR_US
-        back = a_settlement(50 + number, f"wallet:8453:0x{number}", at) | {"is_incoming": False}
-        applied.deliver("realtime.outgoing_transfer.completed", back, at=at)
-        rows += scores(applied, "agent")
-
-    assert [reason_ids(row)[0] for row in rows] == ["ARS-FLO-03", "ARS-FLO-04"]
-    assert [row.hard for row in rows] == [False, True]
-
-
-def test_given_indicators_when_they_change_then_the_programs_record_follows() -> None:
-    applied = Applied().declare(a_program())
-    ok, breach = KriReading(0.0, 10, KriStatus.OK), KriReading(0.6, 10, KriStatus.BREACH, 0.4)
-    calm = dict.fromkeys(DEFINED[:3], ok)
-    program, when = applied.program, the_end(applied)
-
-    rows = [
-        program_score_row(program, readings, when)
-        for readings in (calm, calm, calm | {"counterparty_concentration": breach})
-    ]
-
-    assert [row and (row.subject_type, row.subject_id, row.score, row.n) for row in rows] == [
-        ("program", "prg_1", 0, 3),
-        None,
-        ("program", "prg_1", 25, 4),
-    ]
-
-
-def score_rows(state: ShardState, entries: list[LogEntry]) -> list[bytes]:
-    rows: list[msgspec.Struct] = []
-    for entry in entries:
-        state.apply(entry, rows.append)
-    return [msgspec.json.encode(row) for row in rows if isinstance(row, ScoreRow)]
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
-@given(entries=streams(most=60, least=10))
-def test_given_a_random_stream_then_each_record_is_another_score_and_its_inputs_give_it_again(
-    entries: list[LogEntry],
-) -> None:
-    last: dict[tuple[str, str], ScoreRow] = {}
-    ids: set[str] = set()
-    for encoded in score_rows(ShardState(0), entries):
-        row = msgspec.json.decode(encoded, type=ScoreRow)
-        inputs_type, score_of = _OF_VERSION[row.version]
-        score = score_of(msgspec.json.decode(row.inputs, type=inputs_type))
-        before = last.get((row.subject_type, row.subject_id))
-
-        assert (row.score, row.n, row.confidence, row.hard) == (score.value, score.n, score.confidence, score.hard)
-        assert row.band == band_word(score.value)
-        assert msgspec.json.decode(row.reasons, type=tuple[Reason, ...]) == score.reasons
-        assert (row.score, row.hard) != ((before.score, before.hard) if before else (None, False))
-        assert before is None or (before.offset < row.offset and before.scored_at <= row.scored_at)
-        assert row.id not in ids
-        last[row.subject_type, row.subject_id] = row
-        ids.add(row.id)
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
-@given(entries=streams(most=50, least=10), part=st.integers(0, 100))
-def test_given_a_random_stream_when_it_is_played_again_or_loaded_midway_then_the_records_are_the_same_bytes(
-    entries: list[LogEntry], part: int
-) -> None:
-    at_once = score_rows(ShardState(0), entries)
-    split = len(entries) * part // 100
-    state = ShardState(0)
-
-    before = score_rows(state, entries[:split])
-    loaded = ShardState.loaded(iter(list(state.dump())))
-
-    assert score_rows(ShardState(0), entries) == at_once
-    assert before + score_rows(loaded, entries[split:]) == at_once
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
-@given(entries=streams(most=60, least=10))
-def test_given_a_random_stream_then_an_entitys_strongest_transfer_is_the_one_that_stands(
-    entries: list[LogEntry],
-) -> None:
-    """Found again among the newest versions of all transfers, of the entities that had fewer than four scored anew."""
-    state, rows = ShardState(0), list[msgspec.Struct]()
-    for entry in entries:
-        state.apply(entry, rows.append)
-    versions = [row for row in rows if isinstance(row, TransferRow)]
-    newest = {row.id: row for row in versions}
-    program = state.program("prg_1")
-    for actor in program.actors:
-        ever = {row.id for row in versions if row.entity_id == actor.id}
-        anew = {(row.id, row.scored_offset) for row in versions if row.id in ever}
-        if actor.is_account or len(anew) - len(ever) >= STRONGEST:
-            continue
-        own = [row for row in newest.values() if row.entity_id == actor.id]
-        best = program.scores.transfers.best(actor.index)
-        standing = [(row.score or 0, row.bank_created_at // DAY_US) for row in own]
-        today = max([best.day, *(day for _, day in standing)])
-        assert decayed(best.score, today - best.day) == max(
-            (decayed(score, today - day) for score, day in standing), default=0
-        )
