@@ -10,7 +10,7 @@ from features.reason import Score
 from features.scorers import ars_v1
 from features.scorers.ars_v1 import AgentInputs
 from features.vocabulary import Band, VerificationStatus
-from tests.features.actor_checks import assert_complete, assert_sound, found, weights
+from tests.features.checks_of_scorecards import assert_complete, assert_sound, found, weights
 
 QUIET: Final[dict[str, Any]] = {
     "settlements": 40,

@@ -10,7 +10,7 @@ from features.reason import Score
 from features.scorers import crs_v1
 from features.scorers.crs_v1 import CounterpartyInputs
 from features.vocabulary import Band
-from tests.features.actor_checks import assert_complete, assert_sound, found, weights
+from tests.features.checks_of_scorecards import assert_complete, assert_sound, found, weights
 
 QUIET: Final[dict[str, Any]] = {"transfers": 10, "transfers_60d": 10, "relationship_days": 60, "country": "US"}
 CASES: Final[tuple[tuple[str, int, dict[str, Any], dict[str, Any]], ...]] = (

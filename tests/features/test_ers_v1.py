@@ -10,7 +10,7 @@ from features.reason import Score
 from features.scorers import ers_v1
 from features.scorers.ers_v1 import EntityInputs
 from features.vocabulary import Band, PepStatus, VerificationStatus
-from tests.features.actor_checks import assert_complete, assert_sound, found, weights
+from tests.features.checks_of_scorecards import assert_complete, assert_sound, found, weights
 
 QUIET: Final[dict[str, Any]] = {
     "transfers_90d": 20,

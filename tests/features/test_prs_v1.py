@@ -10,7 +10,7 @@ from features.reason import Score
 from features.scorers import prs_v1
 from features.scorers.prs_v1 import DEFINED, KriReading, KriStatus
 from features.vocabulary import Band
-from tests.features.actor_checks import weights
+from tests.features.checks_of_scorecards import weights
 
 OK: Final = KriReading(0.0, 100, KriStatus.OK, 1.0)
 BREACH: Final = KriReading(0.2, 812, KriStatus.BREACH, 0.1)
