@@ -11,7 +11,7 @@ from features.instants import DAY_US, HOUR_US, SECOND_US
 
 NODES: Final = ("enti_1", "bacc_2", "enti_3", "bacc_1", "enti_2", "enti_4", "bacc_3", "enti_5", "enti_6")
 STRIDES: Final = (1, 2, 4, 5, 3, 0)
-HOP_CENTS: Final = (500_000, 1_000_000, 95_000, 100_000, 12_500, 7 * 10**15, 100, 0)
+HOP_CENTS: Final = (500_000, 1_000_000, 95_000, 100_000, 12_500, 7 * 10**13, 100, 0)
 SHARES: Final = (100, 95, 90, 100, 105, 80, 97, 79, 106, 85)
 HOP_GAPS: Final = (
     HOUR_US,

@@ -21,9 +21,10 @@ WIDTH: Final = 8
 DELAYS: Final = (1, SECOND_US, 60 * SECOND_US, 0, HOUR_US, 5 * HOUR_US, DAY_US, DAY_US - 1, 3 * DAY_US, 7 * DAY_US)
 LATENESS: Final = (0, 0, 0, 0, 0, 1, SECOND_US, HOUR_US, DAY_US, 2 * DAY_US, 7 * DAY_US, 30 * DAY_US, 60 * DAY_US)
 LONG_LATE: Final = (*LATENESS, 90 * DAY_US, 200 * DAY_US, -HOUR_US, -2 * DAY_US)
+# A stream of nothing but the largest still adds up to what 64 bits hold.
 AMOUNTS: Final = (
     *(12_500, 1, 0, 99, 270_000, 299_999, 300_000, 240_000, 239_999, 269_999, 285_000, 290_000, 800_000, 950_000),
-    *(999_999, 1_000_000, 799_999, 899_999, 900_000, 5_000_000, 123_456_789, 10**18 - 1, 7 * 10**17, 42_000),
+    *(999_999, 1_000_000, 799_999, 899_999, 900_000, 5_000_000, 123_456_789, 10**16 - 1, 7 * 10**15, 42_000),
     *(500_000, 600_000, 1_200_000, 500, 499, 50, 100, 11_250, 11_249, 13_750, 95_000, 100_000),
 )
 MOVES: Final = (
@@ -287,8 +288,10 @@ def _set_actor(data: Data, rail: str, actor: int) -> None:
     data["sender_bank_account_id" if rail == "book" else "bank_account_id"] = f"bacc_{actor % 3 + 1}"
     if actor & 32:
         data["entity_id"] = f"enti_{actor % 3 + 1}"
-    if actor >= 250 and rail != "book":
+    if actor >= 242 and rail != "book":
         data["bank_account_id"] = None
+    if 242 <= actor < 250:
+        data.pop("entity_id", None)
 
 
 def _set_plan(data: Data, plan: scenes.Planned) -> None:

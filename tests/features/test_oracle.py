@@ -10,78 +10,18 @@ from hypothesis import strategies as st
 
 from features.catalogue_of_ours import OUR_FEATURES
 from features.log_entry import LogEntry
-from features.outcomes import QuarantineRow, TransferRow
+from features.outcomes import TransferRow
 from features.reason import Reason
-from features.scorers import trs_v1
 from features.state.shard import ShardState
-from features.vector import FeatureVector, TransferFeaturesRow
+from features.vector import TransferFeaturesRow
+from tests.features.agreement import disagreements, rows_of
 from tests.features.streams import WIDTH, stream_of, streams
-from tests.support.oracle import Expected, Oracle
+from tests.support.oracle import Oracle
 
 ENOUGH_VALUES: Final = 2
 COLUMNS: Final = tuple(feature.column for feature in OUR_FEATURES)
 GRAPH: Final = ("typology_round_trip", "typology_layering_hops")
-QUANTILES: Final = ("program_median_cents", "program_p95_cents")
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-
-
-def rows_of(state: ShardState, entries: list[LogEntry]) -> list[msgspec.Struct]:
-    rows: list[msgspec.Struct] = []
-    for entry in entries:
-        state.apply(entry, rows.append)
-    return rows
-
-
-def disagreements(entries: list[LogEntry]) -> list[str]:
-    """The first entry's differences between state and oracle, one line each; empty when they agree throughout."""
-    state, oracle = ShardState(0), Oracle()
-    for entry in entries:
-        rows = rows_of(state, [entry])
-        found = [f"set aside: {row.error}" for row in rows if isinstance(row, QuarantineRow)]
-        scorings = [row for row in rows if isinstance(row, TransferFeaturesRow)]
-        found += differences(entry, scorings, oracle.apply(entry))
-        if found:
-            return found
-    return []
-
-
-def differences(entry: LogEntry, got: list[TransferFeaturesRow], expected: Expected | None) -> list[str]:
-    """What one entry led to against what it must lead to."""
-    if len(got) != (expected is not None):
-        return [f"{len(got)} scorings, expected {expected}; {entry.body!r}"]
-    if expected is None:
-        return []
-    row = got[0]
-    score = trs_v1.score(row.vector, degraded=expected.degraded)
-    mine = _fields(row.vector) | {
-        "transfer": row.transfer_id,
-        "taken_at": row.taken_at,
-        "degraded": row.degraded,
-        "score": row.score,
-        "n": row.n,
-    }
-    theirs = _fields(expected.vector) | {
-        "transfer": expected.transfer_id,
-        "taken_at": expected.taken_at,
-        "degraded": expected.degraded,
-        "score": score.value,
-        "n": score.n,
-    }
-    return [
-        f"{row.transfer_id}.{name}: {mine[name]} is not {theirs[name]}"
-        for name in theirs
-        if not _same(name, mine[name], theirs[name])
-    ]
-
-
-def _fields(vector: FeatureVector) -> dict[str, Any]:
-    return {name: getattr(vector, name) for name in vector.__struct_fields__}
-
-
-def _same(name: str, mine: Any, exact: Any) -> bool:
-    if name not in QUANTILES or mine is None or exact is None:
-        return bool(mine == exact)
-    return bool(abs(mine - exact) * 200 <= exact)
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=SLOW_IS_FINE)

@@ -1,4 +1,4 @@
-"""The oracle against values that were worked out by hand from the definitions."""
+"""The oracle, and the state with it, against values that were worked out by hand from the definitions."""
 
 import pytest
 
@@ -86,6 +86,19 @@ def test_given_four_hops_before_when_the_last_returns_to_the_first_then_it_is_a_
 
     assert (vector.typology_round_trip, vector.typology_layering_hops) == (is_trip, 0)
     assert (soon.typology_round_trip, soon.typology_layering_hops) == (True, 4)
+
+
+@pytest.mark.parametrize(("before", "is_trip"), [(4, True), (5, False)])
+def test_given_hops_before_the_last_when_value_comes_back_then_at_most_four_make_a_trip(
+    before: int, *, is_trip: bool
+) -> None:
+    told = told_of(*(f"enti_{n}" for n in range(before)))
+    for n in range(before):
+        told.wire(f"enti_{n}", f"enti_{n + 1}" if n + 1 < before else "cpty_1", 100_000, n)
+
+    vector = told.wire("cpty_1", "enti_0", 80_000, HOUR_US)
+
+    assert (vector.typology_round_trip, vector.typology_layering_hops) == (is_trip, before)
 
 
 @pytest.mark.parametrize(("back", "is_trip"), [(80_000, True), (79_999, False), (105_001, False)])
@@ -184,6 +197,24 @@ def test_given_middles_that_one_third_paid_when_they_pay_one_target_then_those_p
 
     assert (two.scatter_gather_middles, three.scatter_gather_middles) == (0, 3)
     assert (unpaid.scatter_gather_middles, week.scatter_gather_middles) == (0, 0)
+
+
+@pytest.mark.parametrize(("last", "middles"), [(62, 4), (63, 3)])
+def test_given_middles_with_many_payers_when_thirds_are_looked_for_then_the_search_ends_at_256(
+    last: int, middles: int
+) -> None:
+    told = told_of("enti_1", "enti_2", "enti_3", "enti_4")
+    for n, noise in ((1, 0), (2, last), (3, 63), (4, 63)):
+        told.wire("cpty_1", f"enti_{n}", 100, 0)
+        for _ in range(noise):
+            told.wire("cpty_2", f"enti_{n}", 1, 1)
+        told.wire(f"enti_{n}", "cpty_9", 100, HOUR_US + n)
+    for _ in range(61):
+        told.wire("enti_5", "cpty_9", 1, HOUR_US)
+
+    vector = told.wire("enti_4", "cpty_9", 100, 2 * HOUR_US)
+
+    assert vector.scatter_gather_middles == middles
 
 
 @pytest.mark.parametrize(

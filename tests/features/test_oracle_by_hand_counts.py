@@ -192,7 +192,12 @@ def test_given_a_profile_when_its_entity_acts_then_its_age_and_its_hits_are_thos
     hit_then = told.wire("enti_1", "cpty_1", 1, 3 * DAY_US)
     late = told.wire("enti_1", "cpty_1", 1, 3 * DAY_US - 1)
     nobody = told.wire("enti_2", "cpty_1", 1, 3 * DAY_US)
+    told.say("identity.created", bank.an_entity(id="enti_3", created_at=bank.rfc3339(T0 + 4 * DAY_US)), 0)
+    unborn = told.wire("enti_3", "cpty_1", 1, 4 * DAY_US - 1)
+    told.say("identity.created", bank.an_entity(id="enti_4", created_at=bank.rfc3339(T0 + 4 * DAY_US)), 0)
+    newborn = told.wire("enti_4", "cpty_1", 1, 4 * DAY_US)
 
+    assert (unborn.entity_age_days, newborn.entity_age_days) == (None, 0)
     assert (unknown.entity_age_days, unknown.entity_sanctions_hit) == (1, None)
     assert (known.entity_age_days, known.entity_sanctions_hit) == (12, False)
     assert (hit_then.entity_age_days, hit_then.entity_sanctions_hit) == (13, True)

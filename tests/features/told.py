@@ -1,8 +1,10 @@
-"""A way to tell the oracle a short story of transfers, one call each."""
+"""A way to tell the oracle and the state a short story of transfers, one call each; they must agree on every one."""
 
 from typing import Any, Final
 
+from features.state.shard import ShardState
 from features.vector import FeatureVector
+from tests.features.agreement import differences, rows_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.oracle import Oracle
@@ -14,15 +16,19 @@ STRANGER: Final = {"originator_name": None, "originator_account_number": None}
 
 
 class Told:
-    """Tells an oracle of transfers at times from T0 on; the last vector is what it answered to the last one."""
+    """Tells of transfers at times from T0 on, and answers with the vector that each led to."""
 
     def __init__(self) -> None:
         self.oracle = Oracle()
+        self.state = ShardState(0)
         self.made = 0
 
     def say(self, kind: str, data: Data, at: int) -> FeatureVector | None:
         self.made += 1
-        expected = self.oracle.apply(bank.a_bank_entry(kind, data, offset=self.made, created_at=T0 + at))
+        entry = bank.a_bank_entry(kind, data, offset=self.made, created_at=T0 + at)
+        expected = self.oracle.apply(entry)
+        found = differences(entry, rows_of(self.state, [entry]), expected)
+        assert not found, found
         return None if expected is None else expected.vector
 
     def transfer(self, kind: str, data: Data, at: int) -> FeatureVector:
