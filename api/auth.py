@@ -99,6 +99,7 @@ class Authenticator:
             operator=f"key:{entry.prefix}",
             mode=entry.mode,
             program_ids=program_ids,
+            tenant_wide=entry.program_id is None and entry.mode is KeyMode.LIVE,
             scopes=frozenset(entry.scopes),
         )
 
@@ -116,6 +117,8 @@ class Authenticator:
             raise ForbiddenError(OPERATORS_ONLY)
         if operation.scope is not None and not principal.has_scope(operation.scope):
             raise ForbiddenError(f"This API key lacks the scope {operation.scope}.")
+        if operation.tenant_wide:
+            principal.require_tenant_wide()
         program = self._program(principal.tenant_id, named.program_id, named.program_slug)
         if program is not None and not principal.reaches(program.id):
             raise ForbiddenError(OUT_OF_REACH)

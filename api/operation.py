@@ -50,6 +50,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     answers: Mapping[int, Any]
     scope: KeyScope | None = None  # that an API key must have
     sandbox: bool = False  # for test keys only
+    tenant_wide: bool = False  # cannot be narrowed to programs: not for keys of one program, nor for test keys
     rate: RateClass | None = None  # by default, that of the method
     body: Shape[Any] | None = None
     body_required: bool = True

@@ -13,6 +13,7 @@ from features.errors import ForbiddenError
 from features.vocabulary import ProgramSource
 
 OUT_OF_REACH: Final = "This API key may not touch this program."
+NOT_TENANT_WIDE: Final = "This is the whole tenant's; it needs the operator token or a live key of no one program."
 
 
 class PrincipalKind(StrEnum):
@@ -48,8 +49,8 @@ SOURCE_OF_MODE: Final = {KeyMode.TEST: ProgramSource.SIMULATED, KeyMode.LIVE: Pr
 class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A proven caller. The admin has no tenant: both tenant fields are empty.
 
-    ``operator`` is the name on the record; ``program_ids`` None is every program of the tenant; empty ``scopes`` are
-    all that the mode allows.
+    ``operator`` is the name on the record; ``program_ids`` None is every program of the tenant; ``tenant_wide`` is
+    whether it may see what cannot be narrowed to programs; empty ``scopes`` are all that the mode allows.
     """
 
     kind: PrincipalKind
@@ -59,6 +60,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operator: str = ""
     mode: KeyMode | None = None
     program_ids: frozenset[str] | None = None
+    tenant_wide: bool = True
     scopes: frozenset[KeyScope] = frozenset()
 
     def reaches(self, program_id: str) -> bool:
@@ -68,6 +70,11 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Raise ForbiddenError for a program of the tenant that this principal may not touch."""
         if not self.reaches(program_id):
             raise ForbiddenError(OUT_OF_REACH)
+
+    def require_tenant_wide(self) -> None:
+        """Raise ForbiddenError for a key of one program, or of simulated ones only."""
+        if not self.tenant_wide:
+            raise ForbiddenError(NOT_TENANT_WIDE)
 
     def has_scope(self, scope: KeyScope) -> bool:
         return not self.scopes or scope in self.scopes

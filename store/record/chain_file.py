@@ -71,14 +71,7 @@ class ChainFile:
         append_durably(self.path, b"".join(map(line_of, rows)))
 
     def cut_torn_line(self) -> None:
-        """Remove what follows the last end of a line: an append that a crash interrupted."""
-        if not self.path.exists():
-            return
-        with self.path.open("r+b") as file:
-            end = _end_of_last_line(file.fileno(), file.seek(0, os.SEEK_END))
-            if end < file.tell():
-                file.truncate(end)
-                os.fsync(file.fileno())
+        cut_torn_line(self.path)
 
     def lines(self, *, last_bytes: int | None = None) -> Iterator[tuple[bytes, ChainLine]]:
         """The lines in order; with ``last_bytes`` only those that begin within so many bytes of the end."""
@@ -118,6 +111,17 @@ def append_durably(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
     if is_new:
         fsync_folder(path.parent)
+
+
+def cut_torn_line(path: Path) -> None:
+    """Remove what follows the last end of a line: an append that a crash interrupted."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        end = _end_of_last_line(file.fileno(), file.seek(0, os.SEEK_END))
+        if end < file.tell():
+            file.truncate(end)
+            os.fsync(file.fileno())
 
 
 def _end_of_last_line(descriptor: int, size: int) -> int:

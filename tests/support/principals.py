@@ -18,4 +18,5 @@ def a_key(tenant_id: str, *program_ids: str, mode: KeyMode = KeyMode.LIVE) -> Pr
         operator="key:live_0000000",
         mode=mode,
         program_ids=frozenset(program_ids),
+        tenant_wide=False,
     )

@@ -1,0 +1,163 @@
+"""Checkpoints over the chains: made hourly and when asked for, and never one that an earlier one speaks against.
+
+A hash chain alone does not show a cut tail, or a history written anew by whoever holds the database. A checkpoint that
+somebody else kept does.
+
+Errors  ``InconsistentChainError`` when a chain no longer is what an earlier checkpoint over it says
+"""
+
+import base64
+from collections.abc import Callable
+from threading import Lock
+from typing import Final
+
+import duckdb
+import msgspec
+import structlog
+
+from features.errors import ConflictError, NotFoundError
+from features.instants import HOUR_US
+from features.principal import Principal
+from features.record import Chain
+from store.clock import Clock
+from store.record.chain import ChainKey
+from store.record.checkpoint_log import CheckpointLog, CheckpointPlace
+from store.record.merkle import TILE_LEAVES, MerkleTree
+from store.record.notes import Checkpoint, signed_note
+from store.record.rows import RecordCheckpointRow
+from store.signing_keys import SigningKey
+
+EVERY_US: Final = HOUR_US
+TOO_SHORT: Final = "The chain has fewer links than that."
+INCONSISTENT: Final = "The chain does not match an earlier checkpoint over it; nothing is signed."
+_PAGE_HASHES: Final = 50_000
+
+_HASHES: Final = """
+    SELECT hash FROM record_chain WHERE tenant_id = ? AND chain = ? AND seq >= ? AND seq < ? ORDER BY seq
+"""
+_SIZES: Final = "SELECT tenant_id, chain, count(*) FROM record_chain GROUP BY tenant_id, chain ORDER BY ALL"
+_SIZE: Final = "SELECT count(*) FROM record_chain WHERE tenant_id = ? AND chain = ?"
+
+log = structlog.get_logger()
+
+
+class InconsistentChainError(ConflictError):
+    """Signing would contradict what was signed before."""
+
+
+class InclusionProof(msgspec.Struct, frozen=True, kw_only=True):
+    """That a link is in the tree of a checkpoint."""
+
+    leaf_index: int
+    hashes: tuple[bytes, ...]
+    checkpoint: RecordCheckpointRow
+
+
+class RecordCheckpoints:
+    """Signs and answers, from several threads. ``origin_of`` names a chain, by tenant id and chain."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        checkpoints: CheckpointLog,
+        *,
+        key: SigningKey,
+        clock: Clock,
+        origin_of: Callable[[str, str], str],
+    ) -> None:
+        self._connection, self._log = connection, checkpoints
+        self._key, self._clock, self._origin_of = key, clock, origin_of
+        self._lock = Lock()
+        self._trees: dict[ChainKey, MerkleTree] = {}
+        self._inconsistent: set[ChainKey] = set()
+
+    def sign_due(self) -> None:
+        """Sign every chain that has grown and was last signed an hour ago or never.
+
+        The first time round each chain is held against the last checkpoint over it.
+        """
+        with self._connection.cursor() as cursor:
+            sizes = {(tenant_id, chain): size for tenant_id, chain, size in cursor.execute(_SIZES).fetchall()}
+        for key, size in sizes.items():
+            if key in self._inconsistent:
+                continue
+            try:
+                self._sign_if_due(key, size)
+            except InconsistentChainError:
+                log.critical("record_inconsistent", tenant_id=key[0], chain=key[1])
+
+    def _sign_if_due(self, key: ChainKey, size: int) -> None:
+        if key not in self._trees:
+            with self._lock, self._connection.cursor() as cursor:
+                self._grown(cursor, key)
+        latest = self._log.latest(*key)
+        if latest is None or (latest.size < size and latest.created_at + EVERY_US <= self._clock.now()):
+            self._signed(key, None)
+
+    def sign(self, principal: Principal, chain: Chain, size: int | None = None) -> RecordCheckpointRow:
+        """The checkpoint over the whole chain as it is now, or over its first ``size`` links."""
+        principal.require_tenant_wide()
+        return self._signed((principal.tenant_id, chain.value), size)
+
+    def page(
+        self, principal: Principal, chain: Chain | None, after: CheckpointPlace | None, limit: int
+    ) -> list[RecordCheckpointRow]:
+        """Those that were signed, newest first."""
+        principal.require_tenant_wide()
+        return self._log.page(principal.tenant_id, None if chain is None else chain.value, after, limit)
+
+    def proof(self, principal: Principal, chain: Chain, seq: int) -> InclusionProof:
+        """That link ``seq`` is in the newest checkpoint, or in a new one where no checkpoint reaches so far."""
+        principal.require_tenant_wide()
+        key = (principal.tenant_id, chain.value)
+        latest = self._log.latest(*key)
+        checkpoint = latest if latest is not None and seq < latest.size else self._signed(key, None)
+        if seq >= checkpoint.size:
+            raise NotFoundError(TOO_SHORT)
+        with self._lock, self._connection.cursor() as cursor:
+            tree = self._grown(cursor, key)
+            hashes = tree.path(seq, checkpoint.size, lambda tile: _hashes_of_tile(cursor, key, tile))
+        return InclusionProof(leaf_index=seq, hashes=tuple(hashes), checkpoint=checkpoint)
+
+    def _signed(self, key: ChainKey, size: int | None) -> RecordCheckpointRow:
+        with self._lock, self._connection.cursor() as cursor:
+            tree = self._grown(cursor, key)
+            wanted = tree.size if size is None else size
+            if wanted > tree.size:
+                raise NotFoundError(TOO_SHORT)
+            root = tree.root_at(wanted, lambda tile: _hashes_of_tile(cursor, key, tile))
+            note = signed_note(Checkpoint(origin=self._origin_of(*key), size=wanted, root=root), self._key.private)
+            known = self._log.of_size(*key, wanted)
+            if known is not None and known.note == note:
+                return known
+            row = RecordCheckpointRow(*key, wanted, base64.b64encode(root).decode(), note, self._clock.now())
+            self._log.append(row)
+            return row
+
+    def _grown(self, cursor: duckdb.DuckDBPyConnection, key: ChainKey) -> MerkleTree:
+        """The chain's tree as the chain is now; one that is new here is held against the last checkpoint first."""
+        if key in self._inconsistent:
+            raise InconsistentChainError(INCONSISTENT)
+        tree = self._trees.get(key) or MerkleTree()
+        (size,) = cursor.execute(_SIZE, key).fetchall()[0]
+        for first in range(tree.size, size, _PAGE_HASHES):
+            end = min(first + _PAGE_HASHES, size)
+            tree.extend(_hashes(cursor, key, first, end))
+        latest = self._log.latest(*key) if key not in self._trees else None
+        if latest is not None:
+            root = None
+            if latest.size <= tree.size:
+                root = tree.root_at(latest.size, lambda tile: _hashes_of_tile(cursor, key, tile))
+            if root is None or base64.b64encode(root).decode() != latest.root:
+                self._inconsistent.add(key)
+                raise InconsistentChainError(INCONSISTENT)
+        self._trees[key] = tree
+        return tree
+
+
+def _hashes(cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int) -> list[bytes]:
+    return [bytes.fromhex(hash_) for (hash_,) in cursor.execute(_HASHES, [*key, first, end]).fetchall()]
+
+
+def _hashes_of_tile(cursor: duckdb.DuckDBPyConnection, key: ChainKey, tile: int) -> list[bytes]:
+    return _hashes(cursor, key, tile * TILE_LEAVES, (tile + 1) * TILE_LEAVES)

@@ -1,0 +1,138 @@
+"""Holding a chain against itself and against the last checkpoint over it.
+
+Every hash is computed anew from the stored bodies; stored hashes are only compared. The first break ends the check of a
+chain, because nothing behind it proves anything.
+"""
+
+import base64
+from collections.abc import Iterable
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.principal import Principal
+from features.record import Chain, link_hash
+from store.record.chain import links_of
+from store.record.checkpoint_log import CheckpointLog
+from store.record.merkle import MerkleTree
+from store.record.notes import Checkpoint, NoteError, opened_note
+from store.record.rows import RecordChainRow
+
+_SIZE: Final = "SELECT max(seq) + 1 FROM record_chain WHERE tenant_id = ? AND chain = ?"
+
+
+class Break(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a chain first is not what it should be.
+
+    ``expected`` is the hash, or a checkpoint's root in base64, that should be there, ``found`` what is; None where
+    nothing is. ``id`` and ``created_at`` are those of the link that was found.
+    """
+
+    chain: str
+    seq: int
+    id: str | None
+    expected: str | None
+    found: str | None
+    created_at: int | None
+
+
+class ChainCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """``checked`` links hold."""
+
+    chain: str
+    checked: int
+    broken_at: Break | None
+
+
+class Verification:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, checkpoints: CheckpointLog, public_keys: Iterable[bytes]
+    ) -> None:
+        self._connection, self._checkpoints, self._public_keys = connection, checkpoints, tuple(public_keys)
+
+    def check(self, principal: Principal, chain: Chain) -> ChainCheck:
+        """The whole chain of the principal's tenant."""
+        principal.require_tenant_wide()
+        key = (principal.tenant_id, chain.value)
+        latest = self._checkpoints.latest(*key)
+        walk = _Walk(chain.value, None if latest is None else latest.size)
+        with self._connection.cursor() as cursor:
+            (size,) = cursor.execute(_SIZE, key).fetchall()[0]
+            for page in links_of(cursor, key, 0, size or 0):
+                broken_at = walk.broken_in(page)
+                if broken_at is not None:
+                    return ChainCheck(chain=chain.value, checked=walk.size, broken_at=broken_at)
+        broken_at = None if latest is None else self._against(walk, latest.note, latest.size)
+        return ChainCheck(chain=chain.value, checked=walk.size, broken_at=broken_at)
+
+    def _against(self, walk: "_Walk", note: str, size: int) -> Break | None:
+        try:
+            checkpoint: Checkpoint | None = opened_note(note, self._public_keys)
+        except NoteError:
+            checkpoint = None
+        expected = None if checkpoint is None else checkpoint.root
+        if checkpoint is not None and (checkpoint.size, expected) == (size, walk.root):
+            return None
+        return Break(
+            chain=walk.chain,
+            seq=min(walk.size, size - 1),
+            id=None,
+            expected=_base64(expected),
+            found=_base64(walk.root),
+            created_at=None,
+        )
+
+
+class _Walk:
+    """A chain walked from its first link, with the root over the first ``root_size`` links when it gets there."""
+
+    def __init__(self, chain: str, root_size: int | None) -> None:
+        self.chain = chain
+        self.size = 0
+        self.root: bytes | None = None
+        self._head: str | None = None
+        self._root_size = root_size
+        self._tree = MerkleTree()
+        self._note_root()
+
+    def broken_in(self, page: list[RecordChainRow]) -> Break | None:
+        """Go on over the next links; where they break, if they do."""
+        for row in page:
+            seq = self.size
+            if row.seq != seq:
+                return self._hole(row) if row.seq > seq else self._broken(row, self._head, row.hash)
+            hash_ = link_hash(self._head, row.body.encode())
+            if row.hash != hash_:
+                return self._broken(row, hash_, row.hash)
+            if row.prev_hash != self._head:
+                return self._broken(row, self._head, row.prev_hash)
+            self._head = hash_
+            self.size = seq + 1
+            if self._root_size is not None and seq < self._root_size:
+                self._tree.extend((bytes.fromhex(hash_),))
+                self._note_root()
+        return None
+
+    def _note_root(self) -> None:
+        if self.size == self._root_size:
+            self.root = self._tree.root()
+
+    def _hole(self, row: RecordChainRow) -> Break:
+        """The link that should be here is gone; the one that was found behind the hole says what its hash was, if it
+        was its follower.
+        """
+        follows = row.seq == self.size + 1
+        expected = row.prev_hash if follows else None
+        return Break(chain=self.chain, seq=self.size, id=None, expected=expected, found=None, created_at=None)
+
+    def _broken(self, row: RecordChainRow, expected: str | None, found: str | None) -> Break:
+        return Break(
+            chain=self.chain, seq=row.seq, id=row.id, expected=expected, found=found, created_at=row.created_at
+        )
+
+
+def _base64(raw: bytes | None) -> str | None:
+    return None if raw is None else base64.b64encode(raw).decode()
