@@ -39,10 +39,14 @@ _CONFIDENCE: Final = tuple(
 )
 
 
+def fired(vector: FeatureVector) -> list[Reason]:
+    """Every reason that the rules give, whether there is history enough for a score or not; no caps."""
+    return [reason for check in _CHECKS[vector.rail][not is_quiet(vector)] if (reason := check(vector)) is not None]
+
+
 def score(vector: FeatureVector, *, degraded: bool) -> Score:
     """Add up the rules that fire, family by family, and show every cap as a reason of its own."""
-    checks = _CHECKS[vector.rail][not is_quiet(vector)]
-    reasons = [reason for check in checks if (reason := check(vector)) is not None]
+    reasons = fired(vector)
     n = _observations(vector)
     if vector.entity_prior_transfers < ENTITY_FLOOR and (vector.program_n_90d or 0) < PROGRAM_FLOOR:
         hard = tuple(sorted((reason for reason in reasons if reason.hard), key=_shown_first))

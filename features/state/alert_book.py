@@ -15,6 +15,7 @@ from zlib import compress, decompress
 
 import msgspec
 
+from features.state.id_index import IdIndex, key_of
 from features.vocabulary import AlertStatus
 
 NEWEST_TRANSFERS: Final = 20
@@ -96,7 +97,7 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 class AlertBook:
     """Alerts by id, whole ones and packed ones; their windows by subject; and two heaps of what time brings."""
 
-    __slots__ = ("_decided", "_due", "_over", "_packed", "_tallies", "_whole", "_windows", "labelled")
+    __slots__ = ("_decided", "_due", "_labels", "_over", "_packed", "_tallies", "_whole", "_windows", "labelled")
 
     def __init__(self) -> None:
         self._whole: dict[str, Alert] = {}
@@ -106,6 +107,7 @@ class AlertBook:
         self._over: list[tuple[int, str]] = []
         self._decided: set[str] = set()
         self._tallies: dict[str, list[tuple[int, int]]] = {}
+        self._labels = IdIndex()  # ids of the labels that people gave
         self.labelled: set[int] = set()  # rows of the transfers that a return has labelled
 
     def __len__(self) -> int:
@@ -188,15 +190,23 @@ class AlertBook:
             del held[:-TALLIED]
         return sum(1 for time, _ in held if at - within_us < time <= at)
 
+    def take_label(self, label_id: str) -> bool:
+        """True for a label that was not given before."""
+        key = key_of(label_id)
+        if self._labels.get(key) is not None:
+            return False
+        self._labels.put(key, 1)
+        return True
+
     def dump(self) -> tuple[Any, ...]:
         whole = [_ENCODE(alert) for alert in self._whole.values()]
         windows = [(subject, list(held)) for subject, held in self._windows.items()]
         over = sorted(self._over)
-        others = (sorted(self._decided), list(self._tallies.items()), sorted(self.labelled))
+        others = (sorted(self._decided), list(self._tallies.items()), sorted(self.labelled), self._labels.dump())
         return (whole, list(self._packed.items()), windows, over, *others)
 
     def load(self, dumped: Any) -> None:
-        whole, packed, windows, over, decided, tallies, labelled = dumped
+        whole, packed, windows, over, decided, tallies, labelled, labels = dumped
         self._whole = {alert.id: alert for alert in map(_DECODER.decode, whole)}
         self._packed = dict(packed)
         self._windows = {subject: [Window(*window) for window in held] for subject, held in windows}
@@ -204,6 +214,7 @@ class AlertBook:
         self._decided = set(decided)
         self._tallies = {subject: [(at, row) for at, row in held] for subject, held in tallies}
         self.labelled = set(labelled)
+        self._labels.load(labels)
         self._due = [
             (alert.due_at, alert.id)
             for alert in self._whole.values()

@@ -11,9 +11,13 @@ from zlib import crc32
 
 import msgspec
 
+from features.alerts.clocks import run_clocks
+from features.alerts.deciding import appeal, decide, label
+from features.alerts.watching import watch
 from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, BankObject, TransferSnapshot, decode_object
 from features.bank.transfers import EventKind, read_transfer
 from features.bank.words import KNOWN_FAMILIES, RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
+from features.decisions import AppealEntry, DecisionEntry, LabelEntry
 from features.instants import parse_instant
 from features.log_entry import EntryKind, LogEntry
 from features.outcomes import EventRow, PreflightMatchRow, PreflightRow, ProgramRow, QuarantineRow
@@ -35,6 +39,12 @@ _PROGRAM_DECODER: Final = msgspec.json.Decoder(Program)
 _TYPES_REMEMBERED: Final = 4_096
 _BANK, _PREFLIGHT = EntryKind.BANK.value, EntryKind.PREFLIGHT.value
 _PROGRAM, _TICK = EntryKind.PROGRAM.value, EntryKind.TICK.value
+# What people ask: the decoder of the entry's body, and what applies it to the program.
+_ASKED: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[ProgramState, Any, When, Emit], None]]]] = {
+    EntryKind.DECISION.value: (msgspec.json.Decoder(DecisionEntry), decide),
+    EntryKind.APPEAL.value: (msgspec.json.Decoder(AppealEntry), appeal),
+    EntryKind.LABEL.value: (msgspec.json.Decoder(LabelEntry), label),
+}
 
 
 _LEARNERS: Final = {
@@ -96,7 +106,10 @@ class ShardState:
             elif entry.kind == _PROGRAM:
                 self._program(entry, emit)
             elif entry.kind == _TICK:
-                self._tick(entry)
+                self._tick(entry, emit)
+            elif entry.kind in _ASKED:
+                decoder, apply = _ASKED[entry.kind]
+                apply(self.program(entry.program_id), decoder.decode(entry.body), _when(entry), emit)
             else:
                 emit(_quarantined(entry, f"unknown kind {entry.kind!r}"))
         except Exception as error:  # noqa: BLE001 - any failure of one entry: it is set aside, the others go on
@@ -174,9 +187,10 @@ class ShardState:
             )
         )
 
-    def _tick(self, entry: LogEntry) -> None:
+    def _tick(self, entry: LogEntry, emit: Emit) -> None:
         for program in self.programs.values():
             program.preflights.forget(entry.appended_at)
+            run_clocks(program, _when(entry), emit)
 
     def dump(self) -> Iterator[bytes]:
         """The state as a sequence of encoded parts, each small enough not to hold others up."""
@@ -238,6 +252,8 @@ def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit)
         emit(rows.features_row(program, said.id, landed.assessment, landed.taken_at, when))
     if landed.assessment is not None or landed.learnt is not None:
         emit_after_transfer(program, landed, when, emit)
+    if landed.assessment is not None:
+        watch(program, landed, when, emit)
     if landed.is_new and len(program.preflights):
         _match_preflight(program, said, landed.taken_at, when, emit)
     return landed.result
@@ -258,6 +274,10 @@ def _match_preflight(program: ProgramState, said: TransferSnapshot, landed_at: i
                 program.tenant_id, program.id, preflight_id, when.shard, when.offset, said.id, when.appended_at
             )
         )
+
+
+def _when(entry: LogEntry) -> When:
+    return When(entry.shard, entry.offset, entry.appended_at, entry.appended_at)
 
 
 def _quarantined(entry: LogEntry, error: str) -> QuarantineRow:

@@ -1,0 +1,255 @@
+"""From a transfer that was assessed to alerts: each hit opens one, joins the one that covers it, or upgrades it.
+
+One alert a detector, a subject and a window, counted from the first hit. A later hit inside joins it: a waiting or
+automatically closed alert is written anew at its 2nd, 4th, 8th ... hit, and a waiting one at once when the hit is
+graver than all before; what a person closed stays as it was decided on. A hit opens an alert of its own when the one
+that covers it was closed by a person and the hit is graver, or by the policy and the policy would not close this one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+
+import msgspec
+
+from features.alerts.evidence import evidence_of, refreshed, subject_key, text_of
+from features.alerts.rows import Signed, alert_id_of, alert_row, derived_from, disposition_rows, sealed
+from features.bank.words import UNAUTHORIZED_RETURN_CODES
+from features.detectors.detector import Gravity, Hit, Scene, graver
+from features.detectors.finding import measured_hit, reason_hits, return_hits
+from features.detectors.on_programs import Measured, measured_at
+from features.detectors.table import LINES
+from features.instants import format_instant
+from features.narrative import Draft, draft_of, policy_close
+from features.outcomes import LabelRow
+from features.policy.in_force import InForce, policy_in_force
+from features.policy.routing import Question, Routing, route
+from features.scorers import trs_v1
+from features.state.alert_book import Alert
+from features.state.landing import Landed
+from features.state.program import ProgramState
+from features.state.records import When
+from features.vocabulary import AlertDecision, AlertStatus, Band, LabelSource, LabelValue, Route, Severity, SubjectType
+
+Emit = Callable[[msgspec.Struct], None]
+
+_CLOSED, _AUTO_CLOSED = AlertStatus.CLOSED.value, AlertStatus.AUTO_CLOSED.value
+_OPEN, _HELD = AlertStatus.OPEN.value, AlertStatus.HELD.value
+
+
+def watch(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
+    """Ask every detector about a transfer that was assessed, and label one that came back unauthorized."""
+    assessment, row = landed.assessment, landed.row
+    if assessment is None or row is None:
+        return
+    score, vector = assessment.score, assessment.vector
+    fired = score.reasons if score.value is not None else tuple(trs_v1.fired(vector))
+    measured = measured_at(program, vector, landed.taken_at) if landed.is_new else ()
+    returned = row.return_code in UNAUTHORIZED_RETURN_CODES and _is_newly_returned(program, landed)
+    if not measured and not returned and not any(reason.id in LINES for reason in fired):
+        return
+    scene = Scene(program, row.id, landed, assessment, fired)
+    for hit in _hits(scene, measured, when.event_at if returned else None):
+        _take(scene, hit, when, emit)
+    if returned:
+        emit(_label(program, landed, when))
+
+
+def _hits(scene: Scene, measured: Sequence[Measured], returned_at: int | None) -> Iterator[Hit]:
+    yield from reason_hits(scene)
+    for each in measured:
+        yield measured_hit(scene, each, scene.at)
+    if returned_at is not None:
+        yield from return_hits(scene, returned_at)
+
+
+def _take(scene: Scene, hit: Hit, when: When, emit: Emit) -> None:
+    law = policy_in_force(scene.program.id, when.appended_at)
+    routed = route(_question(scene, hit), law.policy)
+    held = _covering(scene, hit)
+    if held is None or not _joins(held, scene, hit, routed):
+        _open(scene, hit, routed, law, when, emit)
+    else:
+        _join(held, scene, hit, routed, law, when, emit)
+
+
+def _question(scene: Scene, hit: Hit) -> Question:
+    """An alert on the program has no score of its own."""
+    on_program = hit.subject.type is SubjectType.PROGRAM
+    score = scene.assessment.score
+    return Question(
+        detector=hit.detector.id,
+        severity=hit.gravity.severity,
+        hard=hit.gravity.hard,
+        score=None if on_program else score.value,
+        band=None if on_program else score.band,
+        program_n=scene.vector.program_n_90d,
+        degraded=scene.assessment.degraded,
+    )
+
+
+def _covering(scene: Scene, hit: Hit) -> Alert | None:
+    """The newest alert that covers the hit; on a transfer there is one for good."""
+    if hit.subject.type is SubjectType.TRANSFER:
+        return _newest_called(scene.program, subject_key(hit))[0]
+    return scene.program.alerts.covering(subject_key(hit), hit.at)
+
+
+def _newest_called(program: ProgramState, key: str) -> tuple[Alert | None, str]:
+    """The newest alert of a dedupe key, and the key that the next one would have."""
+    newest, free = None, key
+    for number in count(2):
+        alert = program.alerts.get(alert_id_of(program.id, free))
+        if alert is None:
+            break
+        newest, free = alert, f"{key}:{number}"
+    return newest, free
+
+
+def _joins(held: Alert, scene: Scene, hit: Hit, routed: Routing) -> bool:
+    if held.status == _AUTO_CLOSED:
+        return routed.route is Route.AUTOMATED
+    return held.waits or not _is_graver(held, scene, hit)
+
+
+def _is_graver(held: Alert, scene: Scene, hit: Hit) -> bool:
+    so_far = Gravity(Severity(held.severity), held.hard)
+    return graver(so_far, hit.gravity) != so_far or (_in_hold(scene, hit) and not held.in_hold)
+
+
+def _in_hold(scene: Scene, hit: Hit) -> bool:
+    return hit.subject.type is not SubjectType.PROGRAM and scene.assessment.score.band is Band.HOLD
+
+
+def _open(scene: Scene, hit: Hit, routed: Routing, law: InForce, when: When, emit: Emit) -> None:
+    program, opened_at = scene.program, when.appended_at
+    alert = _new_alert(scene, hit, routed, law, opened_at)
+    evidence = evidence_of(scene, hit, alert, routed, law)
+    is_automated = routed.route is Route.AUTOMATED
+    draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
+    alert.recommendation = draft.recommendation.value
+    alert.tell(_summary(hit), text_of(evidence), text_of(draft))
+    body = sealed(program, alert, evidence, draft, when)
+    rows = [alert_row(program, alert, when), body]
+    if is_automated:
+        rows += _closed_by_policy(program, alert, draft, law, when)
+    if hit.subject.type is not SubjectType.TRANSFER:
+        program.alerts.cover(subject_key(hit), hit.after, alert)
+    program.alerts.keep(alert)
+    for row in rows:
+        emit(row)
+
+
+def _new_alert(scene: Scene, hit: Hit, routed: Routing, law: InForce, opened_at: int) -> Alert:
+    program, asked = scene.program, _question(scene, hit)
+    key = subject_key(hit)
+    if hit.subject.type is not SubjectType.TRANSFER:
+        key = f"{key}:{format_instant(hit.at)}"
+    _, dedupe_key = _newest_called(program, key)
+    return Alert(
+        id=alert_id_of(program.id, dedupe_key),
+        detector=hit.detector.id,
+        severity=hit.gravity.severity.value,
+        subject_type=hit.subject.type.value,
+        subject_id=hit.subject.id,
+        transfer_id=None if hit.subject.type is SubjectType.PROGRAM else scene.transfer_id,
+        score=asked.score,
+        band=None if asked.band is None else asked.band.value,
+        hard=hit.gravity.hard,
+        in_hold=_in_hold(scene, hit),
+        status=routed.status.value,
+        route=routed.route.value,
+        policy_version=law.policy.version,
+        opened_at=opened_at,
+        closed_at=opened_at if routed.route is Route.AUTOMATED else None,
+        dedupe_key=dedupe_key,
+        due_at=routed.due_at(law.clock, opened_at),
+        escalated_at=None,
+        sla_tier=routed.sla_tier.value,
+        appeal_of=None,
+        alert_sha256="",
+        recommendation=None,
+        ends_at=hit.until,
+        hits=1,
+        cents=scene.vector.amount_cents,
+        first_at=hit.at,
+        last_at=hit.at,
+        newest=(scene.transfer_id,),
+        made=(),
+        said=b"",
+    )
+
+
+def _join(held: Alert, scene: Scene, hit: Hit, routed: Routing, law: InForce, when: When, emit: Emit) -> None:
+    book = scene.program.alerts
+    if book.is_packed(held.id):
+        return  # it is decided, and its time is over: a late hit changes nothing
+    is_graver = _is_graver(held, scene, hit)
+    if hit.is_news:
+        held.count(scene.transfer_id, hit.at, scene.vector.amount_cents)
+    if held.status == _CLOSED or not ((is_graver and held.waits) or (hit.is_news and held.hits & (held.hits - 1) == 0)):
+        return
+    if is_graver:
+        _upgrade(held, scene, hit)
+        if held.status == _OPEN and routed.auto_hold:
+            held.status = _HELD
+    evidence = refreshed(held.texts[1], evidence_of(scene, hit, held, routed, law))
+    draft = (draft_of if held.waits else policy_close)(held, evidence, program_id=scene.program.id)
+    held.recommendation = draft.recommendation.value
+    held.tell(_summary(hit), text_of(evidence), text_of(draft))
+    emit(alert_row(scene.program, held, when))
+
+
+def _upgrade(held: Alert, scene: Scene, hit: Hit) -> None:
+    severity, held.hard = graver(Gravity(Severity(held.severity), held.hard), hit.gravity)
+    held.severity = severity.value
+    held.in_hold |= _in_hold(scene, hit)
+
+
+def _closed_by_policy(
+    program: ProgramState, alert: Alert, draft: Draft, law: InForce, when: When
+) -> tuple[msgspec.Struct, ...]:
+    signed = Signed(
+        id=derived_from(alert.id, law.policy.version),
+        decided_by=f"policy:{law.policy.version}",
+        decision=AlertDecision.CLOSE.value,
+        narrative=draft.narrative,
+        overturns_draft=None,
+        policy_version=law.policy.version,
+        policy_sha256=law.sha256,
+        at=alert.opened_at,
+    )
+    alert.made = (signed.id,)
+    return disposition_rows(program, alert, signed, when)
+
+
+def _summary(hit: Hit) -> str:
+    return f"{hit.detector.id} on {hit.subject.type} {hit.subject.id}: {hit.sentence}"
+
+
+def _is_newly_returned(program: ProgramState, landed: Landed) -> bool:
+    """True once for each transfer: when an unauthorized return that stands is delivered for the first time."""
+    if landed.place in program.alerts.labelled:
+        return False
+    state = program.returned.get(landed.place)
+    if state is None or not state.counts:
+        return False
+    program.alerts.labelled.add(landed.place)
+    return True
+
+
+def _label(program: ProgramState, landed: Landed, when: When) -> LabelRow:
+    row = landed.row
+    assert row is not None
+    return LabelRow(
+        program.tenant_id,
+        program.id,
+        derived_from(row.id, f"{program.id}/{row.return_code}"),
+        when.shard,
+        when.offset,
+        row.id,
+        LabelValue.BAD.value,
+        f"Returned as {row.return_code}.",
+        LabelSource.RETURN.value,
+        "bank",
+        when.event_at,
+    )

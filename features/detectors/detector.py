@@ -1,0 +1,129 @@
+"""What a detector is: data that says which reasons open an alert, on whom, how grave it is and how long it is one.
+
+A detector is fed by lines. A line takes one reason of the scorer and names the subject; it may ask for more than the
+reason, and may find the hit graver than usual. Hits of one line on one subject within its window are one alert.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from features.assess import Assessment
+from features.instants import DAY_US, HOUR_US
+from features.reason import Reason
+from features.state.landing import Landed
+from features.state.parties import Actor, Counterparty
+from features.state.program import ProgramState
+from features.vector import FeatureVector
+from features.vocabulary import Severity, SubjectType
+
+HOURS_24: Final = 24 * HOUR_US
+HOURS_48: Final = 48 * HOUR_US
+DAYS_7: Final = 7 * DAY_US
+DAYS_30: Final = 30 * DAY_US
+DAYS_60: Final = 60 * DAY_US
+ONCE: Final = 0
+"""The window of an alert on a transfer: there is one of it, for good."""
+
+
+class Subject(NamedTuple):
+    """Whom an alert is about."""
+
+    type: SubjectType
+    id: str
+
+
+class Gravity(NamedTuple):
+    """How grave a hit is."""
+
+    severity: Severity
+    hard: bool
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One finding of one detector on one subject, at one transfer.
+
+    ``after`` and ``until`` are the ends of the time that its alert would cover; an alert on a transfer covers none.
+    ``figures`` are evidence beside the vector.
+    """
+
+    detector: "Detector"
+    subject: Subject
+    gravity: Gravity
+    reasons: tuple[Reason, ...]
+    sentence: str
+    at: int
+    after: int
+    until: int
+    figures: dict[str, int | str]
+    is_news: bool  # False for a transfer that was known before and is scored again
+
+
+class Scene(msgspec.Struct, frozen=True, gc=False):
+    """A transfer that was assessed, in the state that it has just changed."""
+
+    program: ProgramState
+    transfer_id: str
+    landed: Landed
+    assessment: Assessment
+    fired: tuple[Reason, ...]  # every reason that fired, whether the transfer has a score or not
+
+    @property
+    def vector(self) -> FeatureVector:
+        return self.assessment.vector
+
+    @property
+    def at(self) -> int:
+        """The transfer's own time."""
+        return self.landed.taken_at
+
+    @property
+    def actor(self) -> Actor | None:
+        return self.landed.parties[0]
+
+    @property
+    def counterparty(self) -> Counterparty | None:
+        return self.landed.parties[1]
+
+
+Thresholds = Mapping[str, int | str]
+SubjectOf = Callable[[Scene, Reason], Subject | None]
+Weigh = Callable[[Scene, Subject], Gravity | None]
+
+
+class Line(NamedTuple):
+    """One way into a detector. ``subject`` answers None, and ``weigh`` too, where there is no alert."""
+
+    reason_id: str
+    subject: SubjectOf
+    gravity: Gravity
+    window_us: int
+    weigh: Weigh | None = None
+
+
+class Detector(NamedTuple):
+    """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows."""
+
+    id: str
+    opens_when: str
+    lines: tuple[Line, ...]
+    features: tuple[str, ...]
+    thresholds: Thresholds
+    also: str = ""  # what the page says of severity or hardness beyond the lines
+
+
+LOW: Final = Gravity(Severity.LOW, hard=False)
+MEDIUM: Final = Gravity(Severity.MEDIUM, hard=False)
+HIGH: Final = Gravity(Severity.HIGH, hard=False)
+HARD: Final = Gravity(Severity.HIGH, hard=True)
+MEDIUM_HARD: Final = Gravity(Severity.MEDIUM, hard=True)
+
+
+def graver(one: Gravity, other: Gravity) -> Gravity:
+    """The two together: the higher severity, and hard when either is."""
+    severity = max(one.severity, other.severity, key=_GRADES.index)
+    return Gravity(severity, one.hard or other.hard)
+
+
+_GRADES: Final = tuple(Severity)

@@ -1,0 +1,131 @@
+"""Detectors that look at the whole program each time one of its transfers is first seen.
+
+Window  60 days, 24 hours and the calendar month (UTC) up to the transfer's own time, the transfer included in volumes
+Errors  none: what is not measured opens no alert
+Source  named at each detector; [P] is proposed here, to be tuned on labels
+"""
+
+from datetime import timedelta
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from features.detectors.detector import DAYS_30, DAYS_60, HARD, HIGH, HOURS_24, MEDIUM, Detector, Gravity
+from features.instants import DAY_US, datetime_of, instant_of
+from features.scorers.sentences import money, tenths
+from features.state.program import ProgramState
+from features.vector import FeatureVector
+
+UNAUTHORIZED_RATE: Final = 0.005
+VOLUME_PERCENT: Final = 100
+VOLUME_HIGH_PERCENT: Final = 150
+RUN_RATE_FROM_DAYS: Final = 7
+VELOCITY_FACTOR: Final = 3
+FEW_DEBITS: Final = 200
+_RATE, _VELOCITY, _VOLUME = "unauthorized_return_rate", "program_velocity", "volume_vs_declared"
+_NOTHING: Final = (None, None, None)
+
+
+class Measured(NamedTuple):
+    """What was found over the line. ``after`` and ``until`` are the ends of the time that its alert covers."""
+
+    detector: str
+    sentence: str
+    figures: dict[str, int | str]
+    gravity: Gravity
+    after: int
+    until: int
+
+
+def measured_at(program: ProgramState, v: FeatureVector, at: int) -> tuple[Measured, ...]:
+    """All that is over its line when a transfer is first seen; most of the time nothing is."""
+    rate, usual = v.program_unauthorized_return_rate_60d, v.program_daily_avg_cents_30d
+    declared = v.program_declared_monthly_volume_cents
+    found = (
+        unauthorized_rate_at(program, at) if rate is not None and rate > UNAUTHORIZED_RATE else None,
+        _daily_volume(program, usual, at) if usual else None,
+        _monthly_volume(program, declared, at) if declared else None,
+    )
+    return () if found == _NOTHING else tuple(each for each in found if each is not None)
+
+
+def unauthorized_rate_at(program: ProgramState, at: int) -> Measured | None:
+    """Strictly over the rule's line, however few the debits are: the figures say how many."""
+    debits = program.originated.count(at - DAYS_60, at)
+    returned = program.unauthorized.count(at - DAYS_60, at)
+    if not debits or returned / debits <= UNAUTHORIZED_RATE:
+        return None
+    few = "" if debits >= FEW_DEBITS else f" So few debits that one return can cross the line of {UNAUTHORIZED_RATE}."
+    return Measured(
+        _RATE,
+        f"{returned} unauthorized returns against {debits} ACH debits originated in 60 days.{few}",
+        {"unauthorizedReturns60d": returned, "achDebitsOriginated60d": debits},
+        HARD,
+        at - DAYS_30,
+        at + DAYS_30,
+    )
+
+
+def _daily_volume(program: ProgramState, usual: int, at: int) -> Measured | None:
+    """The last 24 hours against the usual day of 30 days."""
+    count, cents = program.series.amounts.measure(at - HOURS_24, at)
+    if cents < VELOCITY_FACTOR * usual:
+        return None
+    return Measured(
+        _VELOCITY,
+        f"{money(cents)} in 24 h against a usual {money(usual)} a day, {tenths(cents, usual)} times as much.",
+        {"program.sum24hCents": cents, "program.count24h": count, "timesUsual": tenths(cents, usual)},
+        MEDIUM,
+        at - HOURS_24,
+        at + HOURS_24,
+    )
+
+
+def _monthly_volume(program: ProgramState, declared: int, at: int) -> Measured | None:
+    """The month to date against the declaration, and after day 7 what the month comes to at its rate."""
+    start, end = _month_of_day(at // DAY_US)
+    count, cents = program.series.amounts.measure(start - 1, at)
+    elapsed = at + 1 - start
+    projected = cents * (end - start) // elapsed if elapsed > RUN_RATE_FROM_DAYS * DAY_US else cents
+    if cents * 100 < VOLUME_PERCENT * declared and projected * 100 < VOLUME_HIGH_PERCENT * declared:
+        return None
+    return Measured(
+        _VOLUME,
+        f"{money(cents)} this month against a declared {money(declared)}; {money(projected)} at the rate so far.",
+        {"program.monthToDateCents": cents, "program.projectedMonthCents": projected, "program.countMonth": count},
+        HIGH if projected * 100 >= VOLUME_HIGH_PERCENT * declared else MEDIUM,
+        start - 1,
+        end,
+    )
+
+
+@lru_cache(maxsize=64)
+def _month_of_day(day: int) -> tuple[int, int]:
+    """The calendar month of a day, as [start, end)."""
+    first = datetime_of(day * DAY_US).replace(day=1)
+    return instant_of(first), instant_of((first + timedelta(days=31)).replace(day=1))
+
+
+ON_PROGRAMS: Final = (
+    Detector(
+        _RATE,
+        "Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha), hard.",
+        (),
+        ("program_unauthorized_return_rate_60d",),
+        {"rate": str(UNAUTHORIZED_RATE), "fewDebits": FEW_DEBITS},
+    ),
+    Detector(
+        _VELOCITY,
+        "The volume of 24 h is at least 3 times the usual day of 30 days; not in a program's first week.",
+        (),
+        ("program_daily_avg_cents_30d",),
+        {"factor": VELOCITY_FACTOR},
+    ),
+    Detector(
+        _VOLUME,
+        "The month's volume reaches the declared one, or after day 7 would come to 150 % of it at its rate.",
+        (),
+        ("program_declared_monthly_volume_cents",),
+        {"percent": VOLUME_PERCENT, "highPercent": VOLUME_HIGH_PERCENT, "runRateFromDays": RUN_RATE_FROM_DAYS},
+        also="high at 150 %",
+    ),
+)
