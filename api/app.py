@@ -23,7 +23,7 @@ from api.request_log import RequestLog
 from api.server import address_of, listening_socket, serve_until_signalled
 from api.settings import Settings
 from api.system.routes import READY, Readiness
-from api.wiring import Stores, wired_gate, wired_services
+from api.wiring import Stores, wired_gate, wired_record, wired_services
 from features.state.shards import Shards
 from flows.engine import STATE_VERSION, Engine
 from flows.ticks import tick_every_minute
@@ -42,6 +42,7 @@ from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.registry import Registry
 from store.secrets import SecretBox, UnsealError
+from store.signing_keys import KeyPurpose, SigningKeys
 from store.startup import StartupError
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
@@ -64,13 +65,14 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         address = address_of(listening)
         metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
         target = _redis_target(settings, data_dir, opened)
-        stores = _open_stores(data_dir, target, opened)
+        base_url = settings.base_url or address
+        stores = _open_stores(data_dir, target, base_url, opened)
         engine = _started_engine(stores, data_dir, target, opened)
         services, preflight_log = wired_services(stores, _readiness(stores, engine))
         services.readiness.add("preflights", lambda: preflight_log.is_open)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
-        app = http_app(services, gate=gate, base_url=settings.base_url or address)
+        app = http_app(services, gate=gate, base_url=base_url)
         metrics = CollectorRegistry()
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
@@ -133,7 +135,7 @@ def _redis_target(settings: Settings, data_dir: DataDir, opened: ExitStack) -> s
     return embedded.socket_path
 
 
-def _open_stores(data_dir: DataDir, target: str | Path, opened: ExitStack) -> Stores:
+def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, opened: ExitStack) -> Stores:
     clock = SystemClock()
     reading = opened.enter_context(closing(connect_sync(target)))
     reader = LogReader(reading, range(data_dir.shards))
@@ -145,6 +147,8 @@ def _open_stores(data_dir: DataDir, target: str | Path, opened: ExitStack) -> St
         registry.load(reader.control())
     except UnsealError as error:
         raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
+    database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
+    signing_keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=(KeyPurpose.CHECKPOINT,))
     return Stores(
         clock=clock,
         new_id=new_id,
@@ -157,7 +161,15 @@ def _open_stores(data_dir: DataDir, target: str | Path, opened: ExitStack) -> St
         appender=appender,
         reader=reader,
         segments=LogSegments(data_dir.lake_dir),
-        database=opened.enter_context(closing(open_database(data_dir.duckdb_path))),
+        database=database,
+        record=wired_record(
+            database,
+            data_dir.record_dir,
+            signing_keys=signing_keys,
+            clock=clock,
+            registry=registry,
+            base_url=base_url,
+        ),
     )
 
 
@@ -170,6 +182,7 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
         segments=stores.segments,
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
+        chores=(stores.record.checkpoints.sign_due,),
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)

@@ -67,7 +67,10 @@ class Concurrency:
 
 
 class Export:
-    """One download, as an ASGI application. ``batches`` starts to read, in a worker thread, when it is run."""
+    """One download, as an ASGI application. ``batches`` starts to read, in a worker thread, when it is run.
+
+    An item that is Raw is a line already; there is no CSV of such.
+    """
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Export:
         name: str,
         kind: type[msgspec.Struct],
         format_: ExportFormat,
-        batches: Callable[[], Iterator[Sequence[msgspec.Struct]]],
+        batches: Callable[[], Iterator[Sequence[msgspec.Struct | msgspec.Raw]]],
         principal: Principal,
         limit: Concurrency,
     ) -> None:
@@ -125,11 +128,11 @@ async def _cancel_when_gone(receive: Receive, scope: CancelScope) -> None:
             return
 
 
-def _ndjson_of(batch: Sequence[msgspec.Struct]) -> bytes:
+def _ndjson_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
     return msgspec.json.Encoder().encode_lines(batch)
 
 
-def _csv_of(batch: Sequence[msgspec.Struct]) -> bytes:
+def _csv_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
     return _csv_lines([[_cell(value) for value in msgspec.to_builtins(item).values()] for item in batch])
 
 

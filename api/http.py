@@ -26,6 +26,7 @@ from api.errors import render_error
 from api.gate import Gate
 from api.ingest.routes import ROUTES as INGEST_ROUTES
 from api.ingest.service import IngestService
+from api.jwks.routes import ROUTES as JWKS_ROUTES
 from api.keys.routes import ROUTES as KEY_ROUTES
 from api.keys.service import KeyService
 from api.labels.routes import ROUTES as LABEL_ROUTES
@@ -37,12 +38,15 @@ from api.preflight.routes import ROUTES as PREFLIGHT_ROUTES
 from api.preflight.service import PreflightDetails, PreflightService
 from api.programs.routes import ROUTES as PROGRAM_ROUTES
 from api.programs.service import ProgramService
+from api.record.routes import ROUTES as RECORD_ROUTES
+from api.record.service import RecordService
 from api.system.routes import ROUTES as SYSTEM_ROUTES
 from api.system.routes import Readiness
 from api.transfers.export import ROUTES as EXPORT_ROUTES
 from api.transfers.export import TransferExports
 from api.transfers.routes import ROUTES as TRANSFER_ROUTES
 from api.transfers.service import TransferService
+from store.signing_keys import SigningKeys
 
 ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *ADMIN_ROUTES,
@@ -52,10 +56,12 @@ ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *DOCS_ROUTES,
     *INGEST_ROUTES,
     *KEY_ROUTES,
+    *JWKS_ROUTES,
     *LABEL_ROUTES,
     *POLICY_ROUTES,
     *PREFLIGHT_ROUTES,
     *PROGRAM_ROUTES,
+    *RECORD_ROUTES,
     *SYSTEM_ROUTES,
     *TRANSFER_ROUTES,
     *EXPORT_ROUTES,
@@ -78,6 +84,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     preflight_details: PreflightDetails
     programs: ProgramService
     readiness: Readiness
+    record: RecordService
+    signing_keys: SigningKeys
     transfers: TransferService
     transfer_exports: TransferExports
 

@@ -1,7 +1,9 @@
 """From opened stores to services: who is handed what. Nothing is opened or started here."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import duckdb
 import msgspec
@@ -27,10 +29,13 @@ from api.preflight.recorded import RecordedPreflights
 from api.preflight.service import PreflightDetails, PreflightLog, PreflightService
 from api.programs.service import ProgramService
 from api.rate_limits import RateLimits
+from api.record.service import RecordService
 from api.system.routes import Readiness
 from api.transfers.export import TransferExports
 from api.transfers.service import TransferService
 from api.unapplied import Unapplied
+from features.policy.seeds import seeded_policies
+from features.record import canonical
 from features.state.id_index import IdIndex
 from features.state.shards import Shards
 from store.clock import Clock
@@ -44,10 +49,23 @@ from store.ids import IdFactory
 from store.key_usage import KeyUsage
 from store.lake.log_segments import LogSegments
 from store.raw_events import RawEvents
+from store.record.checkpoint_log import CheckpointLog
+from store.record.checkpoints import RecordCheckpoints
+from store.record.reader import RecordReader
+from store.record.verification import Verification
 from store.redis_log.appender import LogAppender
 from store.redis_log.reader import LogReader
 from store.registry import Registry
 from store.secrets import SecretBox
+from store.signing_keys import KeyPurpose, SigningKeys
+
+
+class RecordStores(msgspec.Struct, frozen=True, kw_only=True):
+    """What the record stands on beside the chains themselves."""
+
+    signing_keys: SigningKeys
+    checkpoint_log: CheckpointLog
+    checkpoints: RecordCheckpoints
 
 
 class Stores(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +83,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     reader: LogReader
     segments: LogSegments
     database: duckdb.DuckDBPyConnection
+    record: RecordStores
 
 
 def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, PreflightLog]:
@@ -103,6 +122,8 @@ def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, Pref
         preflight_details=PreflightDetails(recorded),
         programs=programs,
         readiness=readiness,
+        record=_record(stores, exports),
+        signing_keys=stores.record.signing_keys,
         transfers=transfer_service,
         transfer_exports=TransferExports(programs=programs, transfers=transfers, limit=exports),
     )
@@ -159,3 +180,46 @@ def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, i
     )
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process)
     return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims))
+
+
+def wired_record(
+    database: duckdb.DuckDBPyConnection,
+    folder: Path,
+    *,
+    signing_keys: SigningKeys,
+    clock: Clock,
+    registry: Registry,
+    base_url: str,
+) -> RecordStores:
+    """The checkpoints of the tables and of the files in ``folder``, and who signs more of them."""
+    checkpoint_log = CheckpointLog(database, folder)
+    checkpoint_log.open()
+    host = urlsplit(base_url).hostname or base_url
+
+    def origin_of(tenant_id: str, chain: str) -> str:
+        tenant = registry.tenant(tenant_id)
+        return f"{host}/{tenant_id if tenant is None else tenant.slug}/{chain}"
+
+    checkpoints = RecordCheckpoints(
+        database,
+        checkpoint_log,
+        key=signing_keys.signing(KeyPurpose.CHECKPOINT),
+        clock=clock,
+        origin_of=origin_of,
+    )
+    return RecordStores(signing_keys=signing_keys, checkpoint_log=checkpoint_log, checkpoints=checkpoints)
+
+
+def _record(stores: Stores, exports: Concurrency) -> RecordService:
+    public_keys = stores.record.signing_keys.public_keys(KeyPurpose.CHECKPOINT)
+    return RecordService(
+        reader=RecordReader(stores.database, _policy_bodies),
+        verification=Verification(stores.database, stores.record.checkpoint_log, public_keys),
+        checkpoints=stores.record.checkpoints,
+        exports=exports,
+    )
+
+
+def _policy_bodies(tenant_id: str) -> list[bytes]:
+    """The policies that a tenant ever had: those that it started with."""
+    return [canonical(policy.body) for policy in seeded_policies(tenant_id, 0)]

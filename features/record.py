@@ -77,3 +77,17 @@ def _number(value: float) -> int | float:
         raise ValueError("A number of a recorded body is not finite, or beyond 2**53 - 1.")
     rounded = round(value, DECIMALS)
     return int(rounded) if rounded.is_integer() else rounded
+
+
+def record_line(kind: LineKind, body: str, link: tuple[str, int, str | None, str] | None = None) -> bytes:
+    """A line of an export, itself canonical. ``link`` is chain, seq, prevHash and hash of a link."""
+    chain, seq, prev_hash, hash_ = link or (None, None, None, None)
+    return (
+        f'{{"body":{body},"chain":{_quoted(chain)},"hash":{_quoted(hash_)},"kind":"{kind}",'
+        f'"prevHash":{_quoted(prev_hash)},"seq":{"null" if seq is None else seq}}}'
+    ).encode()
+
+
+def _quoted(text: str | None) -> str:
+    """For names of chains and hashes, which have nothing to be escaped."""
+    return "null" if text is None else f'"{text}"'

@@ -47,6 +47,7 @@ class DataDir:
         self.record_dir = path / "record"
         self.admin_token_path = path / "admin.token"
         self.master_key_path = path / "master.key"
+        self.signing_keys_path = path / "signing-keys.json"
         self._lock: int | None = lock
         for folder in (self.redis_dir, self.checkpoints_dir, self.lake_dir, self.record_dir):
             folder.mkdir(mode=_DIR_MODE, exist_ok=True)

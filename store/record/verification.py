@@ -99,33 +99,43 @@ class _Walk:
         self._note_root()
 
     def broken_in(self, page: list[RecordChainRow]) -> Break | None:
-        """Go on over the next links; where they break, if they do."""
-        for row in page:
-            seq = self.size
-            if row.seq != seq:
-                return self._hole(row) if row.seq > seq else self._broken(row, self._head, row.hash)
-            hash_ = link_hash(self._head, row.body.encode())
-            if row.hash != hash_:
-                return self._broken(row, hash_, row.hash)
-            if row.prev_hash != self._head:
-                return self._broken(row, self._head, row.prev_hash)
-            self._head = hash_
-            self.size = seq + 1
-            if self._root_size is not None and seq < self._root_size:
-                self._tree.extend((bytes.fromhex(hash_),))
-                self._note_root()
+        """Go on over the next links, of which there are some; where they break, if they do."""
+        head, hashes = self._head, []
+        for seq, row in enumerate(page, self.size):
+            hash_ = link_hash(head, row.body.encode())
+            if row.hash != hash_ or row.prev_hash != head or row.seq != seq:
+                self.size, self._head = seq, head
+                return self._break(row, hash_)
+            head = hash_
+            hashes.append(bytes.fromhex(hash_))
+        if not page:
+            return self._hole(None)
+        self._grow(hashes)
+        self._head = head
         return None
 
+    def _grow(self, hashes: list[bytes]) -> None:
+        if self._root_size is not None and self.size < self._root_size:
+            self._tree.extend(hashes[: self._root_size - self.size])
+        self.size += len(hashes)
+        self._note_root()
+
     def _note_root(self) -> None:
-        if self.size == self._root_size:
+        if self._root_size is not None and self.root is None and self.size >= self._root_size:
             self.root = self._tree.root()
 
-    def _hole(self, row: RecordChainRow) -> Break:
-        """The link that should be here is gone; the one that was found behind the hole says what its hash was, if it
-        was its follower.
-        """
-        follows = row.seq == self.size + 1
-        expected = row.prev_hash if follows else None
+    def _break(self, row: RecordChainRow, hash_: str) -> Break:
+        if row.seq > self.size:
+            return self._hole(row)
+        if row.seq < self.size:
+            return self._broken(row, self._head, row.hash)
+        if row.hash != hash_:
+            return self._broken(row, hash_, row.hash)
+        return self._broken(row, self._head, row.prev_hash)
+
+    def _hole(self, row: RecordChainRow | None) -> Break:
+        """The link that should be here is gone; its follower, if that was found, says what its hash was."""
+        expected = row.prev_hash if row is not None and row.seq == self.size + 1 else None
         return Break(chain=self.chain, seq=self.size, id=None, expected=expected, found=None, created_at=None)
 
     def _broken(self, row: RecordChainRow, expected: str | None, found: str | None) -> Break:

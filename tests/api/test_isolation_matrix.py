@@ -93,12 +93,17 @@ def expected(operation: Operation, caller: str) -> int:
         return 401
     if operation.access is Access.OPERATOR and "key" in caller:
         return 403
+    elsewhere = operation.ids and not operation.tenant_wide
     refused = {
         "nameless operator": 400,
         **dict.fromkeys(FOREIGN, 404 if operation.ids else operation.success),
-        **dict.fromkeys(ELSEWHERE, 403 if operation.ids else operation.success),
+        **dict.fromkeys(ELSEWHERE, 403 if elsewhere else operation.success),
         "key with another scope": 403 if operation.scope else operation.success,
     }
+    if operation.whole_tenant:
+        refused |= dict.fromkeys(ELSEWHERE | {"key of the program"}, 403)
+    if operation.needs_person:
+        refused |= dict.fromkeys(KEYS, 403)
     return refused.get(caller, operation.success)
 
 
@@ -131,7 +136,7 @@ def assert_headers_of_success(operation: Operation, answer: Any) -> None:
         assert answer.headers["content-type"].startswith("text/html")
         return
     assert_stamped(answer)
-    public = operation.path == "/openapi.json"
+    public = operation.path in {"/openapi.json", "/.well-known/jwks.json"}
     assert answer.headers["cache-control"].startswith("public" if public else ("no-store", "private, no-cache"))
 
 
@@ -149,7 +154,13 @@ def theirs_of(world: World, name: str) -> str:
     """What the other tenant has; an admin has no other."""
     if name == "key":
         return str(world.key_of(world.other)["id"])
+    alert = world.alerts[world.theirs["id"]]
     named: dict[str, str] = {
+        "alert": alert,
+        "waiting alert": alert,
+        "closed alert": alert,
+        "disposition": world.dispositions[world.theirs["id"]],
+        "policy": world.policy_of(world.other),
         "program": world.theirs["id"],
         "slug": world.theirs["slug"],
         "transfer": "acht_3",

@@ -11,6 +11,7 @@ import httpx
 import msgspec
 
 from store.redis_log.server import EmbeddedRedis
+from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.running_app import RunningApp, signature
 
 Headers = list[tuple[str, str]]
@@ -18,12 +19,13 @@ Headers = list[tuple[str, str]]
 TRANSFER: Final[dict[str, Any]] = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "12500"}
 UNKNOWN_ID: Final = "0b0c4a53-0000-4000-8000-000000000001"
 FORGED: Final = "0" * 43
+SCOPES: Final = ["preflight", "alerts:read", "alerts:decide", "labels", "policies", "record"]
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
 RETRY_WITHIN_S: Final = 10.0
 RETRY_EVERY_S: Final = 0.02
 
 Ids = dict[str, str]
-"""What a call may name: program, slug, transfer, preflight, key, tenant."""
+"""What a call may name: program, slug, transfer, preflight, alert, disposition, policy, key, tenant."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,13 +60,21 @@ class World:
         programs = (self.payroll, self.lending, self.simulated, self.theirs, self.their_simulated)
         for number, program in enumerate(programs):
             self.land(program, f"acht_{number}")
+            self.land(program, f"acht_alerting_{number}", **ALERTING)
         self.preflights = {program["id"]: self.preflight_of(program) for program in programs}
         api.catch_up()
+        self.alerts = {
+            program["id"]: self.alert_on(program, f"acht_alerting_{number}") for number, program in enumerate(programs)
+        }
+        self.dispositions = {program["id"]: self.decided(program) for program in programs}
         self.mine: Ids = {
             "program": self.payroll["id"],
             "slug": self.payroll["slug"],
             "transfer": "acht_0",
             "preflight": self.preflights[self.payroll["id"]],
+            "alert": self.alerts[self.payroll["id"]],
+            "disposition": self.dispositions[self.payroll["id"]],
+            "policy": self.policy_of(self.tenant),
             "tenant": self.spare["id"],
             "spare": self.spare_program["id"],
         }
@@ -80,7 +90,7 @@ class World:
             "key of the program": self.key_of(self.tenant, programId=self.payroll["id"]),
             "key of another program": self.key_of(self.tenant, programId=self.lending["id"]),
             "key of the simulated program": self.key_of(self.tenant, mode="test", programId=self.simulated["id"]),
-            "key with the scopes": self.key_of(self.tenant, scopes=["preflight", "alerts:read"]),
+            "key with the scopes": self.key_of(self.tenant, scopes=SCOPES),
             "key with another scope": self.key_of(self.tenant, scopes=["webhooks"]),
             "revoked key": revoked,
             "key of another tenant": self.key_of(self.other),
@@ -120,29 +130,52 @@ class World:
         answer = self.send("DELETE", f"/api/keys/{key['id']}", bearer(self.tenant["operatorToken"], "ann"))
         assert answer.status_code == 200, answer.text
 
-    def land(self, program: dict[str, Any], transfer_id: str) -> None:
+    def land(self, program: dict[str, Any], transfer_id: str, **over: Any) -> None:
         """Deliver one transfer as the bank would."""
-        at = "2026-03-02T14:00:00Z"
-        data = {
-            "id": transfer_id,
-            "type": "CREDIT",
-            "amount": 10_000,
-            "currency_code": "USD",
-            "status": "INITIATED",
-            "is_incoming": False,
-            "bank_account_id": "bacc_1",
-            "counterparty_id": "cpty_1",
-            "created_at": at,
-            "updated_at": at,
-        }
-        event = {"id": f"evnt_{transfer_id}", "created_at": at, "type": "ach.outgoing_transfer.initiated", "data": data}
-        assert self.api.deliver(program, msgspec.json.encode(event)).status_code == 200
+        assert self.api.deliver(program, outgoing(transfer_id, **over)).status_code == 200
+
+    def operator_of(self, program: dict[str, Any]) -> Headers:
+        tenant = self.tenant if program["tenantId"] == self.tenant["id"] else self.other
+        return bearer(tenant["operatorToken"], "ann")
+
+    def alert_on(self, program: dict[str, Any], transfer_id: str) -> str:
+        """The id of the alert that waits for a person on an alerting transfer."""
+        path = f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}"
+        answer = self.send("GET", path, self.operator_of(program))
+        (alert,) = answer.json()["data"]
+        alert_id: str = alert["id"]
+        return alert_id
+
+    def waiting_alert(self, program: dict[str, Any]) -> str:
+        """A fresh alert that waits for a person."""
+        transfer_id = f"acht_{self.fresh()}"
+        self.land(program, transfer_id, **ALERTING)
+        self.api.catch_up()
+        return self.alert_on(program, transfer_id)
+
+    def decided(self, program: dict[str, Any], alert_id: str | None = None) -> str:
+        """Close an alert, a fresh one unless it is named; the id of the disposition."""
+        alert_id = alert_id or self.waiting_alert(program)
+        body = {"decision": "close", "narrative": "It was explained."}
+        answer = self.send("POST", f"/api/alerts/{alert_id}/decide", self.operator_of(program), json=body)
+        assert answer.status_code == 201, answer.text
+        disposition_id: str = answer.json()["id"]
+        return disposition_id
+
+    def closed_alert(self, program: dict[str, Any]) -> str:
+        """A fresh alert that a person closed."""
+        alert_id = self.waiting_alert(program)
+        self.decided(program, alert_id)
+        return alert_id
+
+    def policy_of(self, tenant: dict[str, Any]) -> str:
+        policy_id: str = self.send("GET", "/api/policies", bearer(tenant["operatorToken"], "ann")).json()[0]["id"]
+        return policy_id
 
     def preflight_of(self, program: dict[str, Any]) -> str:
         """Ask about a transfer of this program; the id of the answer."""
-        tenant = self.tenant if program["tenantId"] == self.tenant["id"] else self.other
         body = {"programId": program["id"], "transfer": TRANSFER}
-        answer = self.send("POST", "/api/preflight", bearer(tenant["operatorToken"], "ann"), json=body)
+        answer = self.send("POST", "/api/preflight", self.operator_of(program), json=body)
         assert answer.status_code == 201, answer.text
         preflight_id: str = answer.json()["preflightId"]
         return preflight_id

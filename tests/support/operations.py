@@ -42,6 +42,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: Callable[[World, Ids], dict[str, Any]] | None = None
     body_ids: tuple[str, ...] = ()
     names: str = ""
+    needs_person: bool = False  # a key that names nobody is refused
+    tenant_wide: bool = False  # what it names belongs to no program
+    whole_tenant: bool = False  # not for keys of one program, nor for test keys
+    asks: str = ""  # a query that needs no id
 
     @property
     def title(self) -> str:
@@ -62,15 +66,21 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     def url(self, ids: Ids) -> str:
         url = self.path.format(*(ids[name] for name in self.fills))
-        asked = "&".join(f"{parameter}={ids[name]}" for parameter, name in self.query)
+        named = [f"{parameter}={ids[name]}" for parameter, name in self.query]
+        asked = "&".join([*named, self.asks] if self.asks else named)
         return f"{url}?{asked}" if asked else url
 
 
 def ids_for(world: World, operation: Operation) -> Ids:
-    """Ids that are there, with a fresh key where the call ends one."""
+    """Ids that are there, with a fresh one where the call ends what it names."""
+    fresh: Ids = {}
     if "key" in operation.fills:
-        return world.mine | {"key": world.key_of(world.tenant)["id"]}
-    return world.mine
+        fresh["key"] = world.key_of(world.tenant)["id"]
+    if "waiting alert" in operation.fills:
+        fresh["waiting alert"] = world.waiting_alert(world.payroll)
+    if "closed alert" in operation.fills:
+        fresh["closed alert"] = world.closed_alert(world.payroll)
+    return world.mine | fresh
 
 
 def call(world: World, operation: Operation, headers: Headers, ids: Ids | None = None, **sent: Any) -> httpx.Response:
@@ -113,12 +123,37 @@ def _program(world: World, ids: Ids) -> dict[str, Any]:
     return {"tenantId": ids["tenant"], "slug": world.fresh(), "name": "Program"}
 
 
+def _decision(_: World, __: Ids) -> dict[str, Any]:
+    return {"decision": "close", "narrative": "It was explained."}
+
+
+def _appeal(_: World, __: Ids) -> dict[str, Any]:
+    return {"reason": "It was not."}
+
+
+def _label(_: World, ids: Ids) -> dict[str, Any]:
+    return {"transferId": ids["transfer"], "label": "bad", "reason": "It came back."}
+
+
 def _overlap(_: World, __: Ids) -> dict[str, Any]:
     return {"overlapHours": 24}
 
 
 def _change(world: World, _: Ids) -> dict[str, Any]:
     return {"name": world.fresh()}
+
+
+def _listed(path: str, scope: str) -> tuple[Operation, Operation]:
+    """A list, of everything and of one program."""
+    everything = Operation(method="GET", path=path, access=Access.BEARER, scope=scope)
+    return everything, msgspec.structs.replace(everything, query=(("programId", "program"),), names="a program")
+
+
+def _record(path: str, asks: str = "") -> Operation:
+    """A route of the record, which is the tenant's as a whole."""
+    return Operation(
+        method="GET", path=f"/api/record/{path}", access=Access.BEARER, scope="record", whole_tenant=True, asks=asks
+    )
 
 
 OPERATIONS: Final = (
@@ -150,24 +185,8 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/preflight/{}", access=Access.BEARER, scope="preflight", fills=("preflight",)),
     Operation(method="GET", path="/api/programs", access=Access.BEARER),
     Operation(method="GET", path="/api/programs/{}", access=Access.BEARER, fills=("program",)),
-    Operation(method="GET", path="/api/transfers", access=Access.BEARER, scope="alerts:read"),
-    Operation(
-        method="GET",
-        path="/api/transfers",
-        access=Access.BEARER,
-        scope="alerts:read",
-        query=(("programId", "program"),),
-        names="a program",
-    ),
-    Operation(method="GET", path="/api/transfers/export", access=Access.BEARER, scope="alerts:read"),
-    Operation(
-        method="GET",
-        path="/api/transfers/export",
-        access=Access.BEARER,
-        scope="alerts:read",
-        query=(("programId", "program"),),
-        names="a program",
-    ),
+    *_listed("/api/transfers", "alerts:read"),
+    *_listed("/api/transfers/export", "alerts:read"),
     Operation(method="GET", path="/api/transfers/{}", access=Access.BEARER, scope="alerts:read", fills=("transfer",)),
     Operation(
         method="GET",
@@ -178,6 +197,56 @@ OPERATIONS: Final = (
         query=(("programId", "program"),),
         names="a program",
     ),
+    *_listed("/api/alerts", "alerts:read"),
+    *_listed("/api/alerts/export", "alerts:read"),
+    Operation(method="GET", path="/api/alerts/{}", access=Access.BEARER, scope="alerts:read", fills=("alert",)),
+    Operation(
+        method="POST",
+        path="/api/alerts/{}/decide",
+        access=Access.BEARER,
+        scope="alerts:decide",
+        success=201,
+        fills=("waiting alert",),
+        body=_decision,
+        needs_person=True,
+    ),
+    Operation(
+        method="POST",
+        path="/api/alerts/{}/appeal",
+        access=Access.BEARER,
+        scope="alerts:decide",
+        success=201,
+        fills=("closed alert",),
+        body=_appeal,
+    ),
+    Operation(
+        method="GET", path="/api/alerts/{}/dispositions", access=Access.BEARER, scope="alerts:read", fills=("alert",)
+    ),
+    *_listed("/api/dispositions", "alerts:read"),
+    *_listed("/api/dispositions/export", "alerts:read"),
+    Operation(
+        method="GET", path="/api/dispositions/{}", access=Access.BEARER, scope="alerts:read", fills=("disposition",)
+    ),
+    Operation(
+        method="POST",
+        path="/api/labels",
+        access=Access.BEARER,
+        scope="labels",
+        success=201,
+        body=_label,
+        body_ids=("transfer",),
+    ),
+    *_listed("/api/labels", "labels"),
+    *_listed("/api/policies", "policies"),
+    Operation(
+        method="GET",
+        path="/api/policies/{}",
+        access=Access.BEARER,
+        scope="policies",
+        fills=("policy",),
+        tenant_wide=True,
+    ),
+    Operation(method="GET", path="/api/clocks/overdue", access=Access.BEARER, scope="alerts:read"),
     Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=_key),
     Operation(
         method="POST",
@@ -190,6 +259,12 @@ OPERATIONS: Final = (
     ),
     Operation(method="GET", path="/api/keys", access=Access.OPERATOR),
     Operation(method="DELETE", path="/api/keys/{}", access=Access.OPERATOR, fills=("key",)),
+    Operation(method="GET", path="/.well-known/jwks.json", access=Access.PUBLIC),
+    _record("verify"),
+    _record("export"),
+    _record("checkpoint", "chain=dispositions"),
+    _record("checkpoints"),
+    _record("proof", "chain=dispositions&seq=0"),
     Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=_tenant),
     Operation(method="GET", path="/api/admin/tenants", access=Access.ADMIN),
     Operation(

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -14,8 +15,8 @@ from redis import Redis
 from api.http import http_app
 from api.operation import RateClass
 from api.system.routes import Readiness
-from api.wiring import Stores, wired_gate, wired_services
-from features.log_entry import LogEntry
+from api.wiring import RecordStores, Stores, wired_gate, wired_record, wired_services
+from features.log_entry import EntryKind, LogEntry
 from features.state.shards import Shards
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
@@ -28,6 +29,7 @@ from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.reader import LogReader
 from store.registry import Registry
 from store.secrets import SecretBox
+from store.signing_keys import KeyPurpose, SigningKeys
 from tests.support.clock import FrozenClock, SequentialIds
 
 T = TypeVar("T")
@@ -35,6 +37,8 @@ T = TypeVar("T")
 SHARDS: Final = 4
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
 MASTER_KEY: Final = bytes(range(32))
+BASE_URL: Final = "https://risk.example.test"
+WAITED_FOR: Final = {EntryKind.DECISION, EntryKind.APPEAL, EntryKind.LABEL}
 
 
 def signature(secret: str, body: bytes) -> str:
@@ -61,6 +65,21 @@ def assert_stamped(answer: Any) -> None:
     assert "cache-control" in answer.headers
 
 
+class AppliedAtOnce(LogAppender):
+    """Lets the flow's stand-in apply at once what a caller waits for."""
+
+    def __init__(self, client: Any, *, catch_up: Callable[[], None]) -> None:
+        super().__init__(client, shards=SHARDS)
+        self._catch_up = catch_up
+        self.stands_still = False
+
+    async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
+        offset = await super().append(shard, kind, program_id, appended_at, body)
+        if kind in WAITED_FOR and not self.stands_still:
+            self._catch_up()
+        return offset
+
+
 class RunningApp:
     """One application with its stores, and the calls that tests make of it."""
 
@@ -72,9 +91,10 @@ class RunningApp:
         self.checks = {"database": True, "redis": True, "flow": True}
         self.sync_redis: Redis = opened.enter_context(closing(connect_sync(socket)))
         self._appending = connect_async(socket)
-        self.appender = LogAppender(self._appending, shards=SHARDS)
+        self.appender = AppliedAtOnce(self._appending, catch_up=self.catch_up)
         self.reader = LogReader(self.sync_redis, range(SHARDS))
         self.registry = self._new_registry()
+        self.database = opened.enter_context(closing(open_database(folder / "clearhold.duckdb")))
         self.stores = Stores(
             clock=self.clock,
             new_id=self.new_id,
@@ -87,11 +107,13 @@ class RunningApp:
             appender=self.appender,
             reader=self.reader,
             segments=LogSegments(folder / "lake"),
-            database=opened.enter_context(closing(open_database(folder / "clearhold.duckdb"))),
+            database=self.database,
+            record=self._record(folder),
         )
-        chains = ChainWriter(self.stores.database, folder / "record")
+        chains = ChainWriter(self.database, folder / "record")
         chains.open()
-        self._writer = BatchWriter(self.stores.database, chains)
+        self._applying = threading.Lock()
+        self._writer = BatchWriter(self.database, chains)
         readiness = Readiness({name: lambda name=name: self.checks[name] for name in self.checks})  # type: ignore[misc]
         self._readiness = readiness
         self._opened = opened
@@ -107,9 +129,25 @@ class RunningApp:
         self.services, self.preflight_log = wired_services(self.stores, self._readiness)
         self.preflight_log.open(idempotent_ids(self.stores.database))
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
-        self.app = http_app(self.services, gate=gate, base_url="https://risk.example.test")
+        self.app = http_app(self.services, gate=gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
+
+    def _record(self, folder: Path) -> RecordStores:
+        keys = SigningKeys.open(
+            folder / "signing-keys.json",
+            box=SecretBox(MASTER_KEY),
+            clock=self.clock,
+            purposes=(KeyPurpose.CHECKPOINT,),
+        )
+        return wired_record(
+            self.database,
+            folder / "record",
+            signing_keys=keys,
+            clock=self.clock,
+            registry=self.registry,
+            base_url=BASE_URL,
+        )
 
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)
@@ -161,6 +199,10 @@ class RunningApp:
 
     def catch_up(self, *, commit: bool = True) -> None:
         """Apply what is in the log and was not applied, and commit what came of it."""
+        with self._applying:
+            self._catch_up(commit=commit)
+
+    def _catch_up(self, *, commit: bool) -> None:
         rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
         offsets: dict[int, int] = {}
         for entry in self.entries():

@@ -1,0 +1,62 @@
+"""The public halves of the keys that the service signs with, for whoever checks what it signed."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar import Request, Response, get
+from litestar.di import NamedDependency
+
+from api.conditional import ETAG, published
+from api.operation import Access, Operation
+from store.signing_keys import SigningKeys
+
+JWKS: Final = "application/jwk-set+json"
+
+
+class Jwk(msgspec.Struct, frozen=True, kw_only=True):
+    """An Ed25519 key (RFC 8037); ``kid`` is its thumbprint (RFC 7638), ``x`` the public key in base64url."""
+
+    kty: str = "OKP"
+    crv: str = "Ed25519"
+    x: str
+    kid: str
+    use: str = "sig"
+    alg: str = "EdDSA"
+
+
+class Jwks(msgspec.Struct, frozen=True, kw_only=True):
+    keys: tuple[Jwk, ...]
+
+
+_READ: Final = Operation(
+    id="getJwks",
+    tag="record",
+    summary="The public keys under which the service's signatures hold.",
+    access=Access.PUBLIC,
+    answers={200: Jwks, 304: None},
+    answer_example={
+        "keys": [
+            {
+                "kty": "OKP",
+                "crv": "Ed25519",
+                "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+                "kid": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+                "use": "sig",
+                "alg": "EdDSA",
+            }
+        ]
+    },
+    headers=(ETAG, "Cache-Control"),
+    media=(JWKS,),
+)
+
+
+@get("/.well-known/jwks.json", opt=_READ.as_opt)
+async def get_jwks(
+    request: Request[Any, Any, Any], signing_keys: NamedDependency[SigningKeys]
+) -> Response[bytes | None]:
+    keys = Jwks(keys=tuple(Jwk(x=key.x, kid=key.kid) for key in signing_keys.published()))
+    return published(request, msgspec.json.encode(keys), media_type=JWKS)
+
+
+ROUTES: Final = (get_jwks,)

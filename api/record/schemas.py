@@ -1,0 +1,152 @@
+"""The record as the interface shows it: what a check found, lines of an export, checkpoints and proofs."""
+
+import base64
+from typing import Annotated, Any
+
+import msgspec
+
+from api.fields import CursorText, Moment, PageLimit
+from api.lists import DEFAULT_LIMIT, instant_shown
+from features.instants import format_instant
+from features.record import Chain, LineKind
+from store.record.checkpoints import InclusionProof
+from store.record.rows import RecordCheckpointRow
+from store.record.verification import Break, ChainCheck
+
+Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
+
+
+class VerifyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Without a chain both are checked."""
+
+    chain: Chain | None = None
+
+
+class RecordExportQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    kinds: Annotated[tuple[LineKind, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
+
+
+class CheckpointQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``size`` is how many links, from the first; left out: all that there are."""
+
+    chain: Chain
+    size: Seq | None = None
+
+
+class CheckpointsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    chain: Chain | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class ProofQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    chain: Chain
+    seq: Seq
+
+
+class ChainBreak(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a chain first is not what it should be: ``expected`` is the hash that should be there, or the root that a
+    checkpoint names in base64, ``found`` what is; null where nothing is.
+    """
+
+    chain: Chain
+    seq: int
+    id: str | None
+    expected: str | None
+    found: str | None
+    created_at: str | None
+
+
+class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``checked`` links hold, from the first."""
+
+    ok: bool
+    checked: int
+
+
+class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``chains`` has those that were checked: dispositions, actions or both."""
+
+    ok: bool
+    checked: int
+    first_break_at: ChainBreak | None
+    chains: dict[Chain, ChainState]
+
+
+class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A line of an export; what links cite has no chain, seq and hashes."""
+
+    kind: LineKind
+    chain: Chain | None
+    seq: int | None
+    body: dict[str, Any]
+    prev_hash: str | None
+    hash: str | None
+
+
+class RecordCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``root`` in base64, ``note`` as it was signed."""
+
+    chain: Chain
+    size: int
+    root: str
+    note: str
+    created_at: str
+
+
+class CheckpointPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    data: tuple[RecordCheckpoint, ...]
+    has_more: bool
+    next_cursor: str | None
+
+
+class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """RFC 6962: with the link's hash as leaf, ``hashes``, in base64, lead to the root in the note ``checkpoint``."""
+
+    leaf_index: int
+    tree_size: int
+    hashes: tuple[str, ...]
+    checkpoint: str
+
+
+def report_of(checks: list[ChainCheck]) -> ChainReport:
+    """The first break by the order of the chains."""
+    breaks = [check.broken_at for check in checks if check.broken_at is not None]
+    return ChainReport(
+        ok=not breaks,
+        checked=sum(check.checked for check in checks),
+        first_break_at=_break_shown(breaks[0]) if breaks else None,
+        chains={Chain(check.chain): ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks},
+    )
+
+
+def checkpoint_shown(row: RecordCheckpointRow) -> RecordCheckpoint:
+    return RecordCheckpoint(
+        chain=Chain(row.chain),
+        size=row.size,
+        root=row.root,
+        note=row.note,
+        created_at=format_instant(row.created_at),
+    )
+
+
+def proof_shown(proof: InclusionProof) -> RecordProof:
+    return RecordProof(
+        leaf_index=proof.leaf_index,
+        tree_size=proof.checkpoint.size,
+        hashes=tuple(base64.b64encode(each).decode() for each in proof.hashes),
+        checkpoint=proof.checkpoint.note,
+    )
+
+
+def _break_shown(found: Break) -> ChainBreak:
+    return ChainBreak(
+        chain=Chain(found.chain),
+        seq=found.seq,
+        id=found.id,
+        expected=found.expected,
+        found=found.found,
+        created_at=instant_shown(found.created_at),
+    )

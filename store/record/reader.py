@@ -1,0 +1,91 @@
+"""The record as lines to be exported: what links cite, then the links, in bounded memory.
+
+Policies and alerts come first, and only those that an exported link cites by digest, so that every line of a whole
+export is bound by a hash. A range of time is a run of links without holes: from the first link of the range to the
+last, by seq.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.principal import Principal
+from features.record import KIND_OF_CHAIN, Chain, LineKind, digest_of, record_line
+from store.record.chain import links_of
+
+Policies = Callable[[str], Iterable[bytes]]
+"""The canonical bodies of all policies that a tenant ever had, by its id."""
+
+_SPAN: Final = """
+    SELECT min(seq) FILTER (? IS NULL OR created_at >= make_timestamp(?)),
+           max(seq) FILTER (? IS NULL OR created_at < make_timestamp(?))
+    FROM record_chain WHERE tenant_id = ? AND chain = ?
+"""
+_IN_SPANS: Final = """
+    tenant_id = ?
+    AND ((chain = 'dispositions' AND seq >= ? AND seq < ?) OR (chain = 'actions' AND seq >= ? AND seq < ?))
+"""
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_CITED_POLICIES: Final = f"""
+    SELECT DISTINCT json_extract_string(body, '$.policySha256') FROM record_chain WHERE {_IN_SPANS}
+"""
+_CITED_ALERTS: Final = f"""
+    SELECT body FROM alert_bodies WHERE tenant_id = ? AND sha256 IN (
+        SELECT json_extract_string(body, '$.alertSha256') FROM record_chain WHERE {_IN_SPANS}
+    )
+"""
+
+_Span = tuple[int, int]
+
+
+class RecordFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """``kinds`` None is all; instants are half-open, microseconds."""
+
+    kinds: frozenset[LineKind] | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+    def wants(self, kind: LineKind) -> bool:
+        return self.kinds is None or kind in self.kinds
+
+
+class RecordReader:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, policies: Policies) -> None:
+        self._connection, self._policies = connection, policies
+
+    def export(self, principal: Principal, wanted: RecordFilter, batch: int) -> Iterator[list[bytes]]:
+        """Lines without their ends, ``batch`` at a time, of the chains as they are when the first is asked for."""
+        principal.require_tenant_wide()
+        tenant_id = principal.tenant_id
+        with self._connection.cursor() as cursor:
+            spans = {chain: _span(cursor, tenant_id, chain, wanted) for chain in Chain}
+            where = [tenant_id, *spans[Chain.DISPOSITIONS], *spans[Chain.ACTIONS]]
+            if wanted.wants(LineKind.POLICY):
+                yield self._cited_policies(cursor, tenant_id, where)
+            if wanted.wants(LineKind.ALERT):
+                cursor.execute(_CITED_ALERTS, [tenant_id, *where])
+                while found := cursor.fetchmany(batch):
+                    yield [record_line(LineKind.ALERT, body) for (body,) in found]
+            for chain, (first, end) in spans.items():
+                kind = KIND_OF_CHAIN[chain]
+                if wanted.wants(kind):
+                    for page in links_of(cursor, (tenant_id, chain.value), first, end, page=batch):
+                        yield [
+                            record_line(kind, row.body, (row.chain, row.seq, row.prev_hash, row.hash)) for row in page
+                        ]
+
+    def _cited_policies(self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, where: list[object]) -> list[bytes]:
+        cited = {digest for (digest,) in cursor.execute(_CITED_POLICIES, where).fetchall()}
+        bodies = sorted(body for body in self._policies(tenant_id) if digest_of(body) in cited)
+        return [record_line(LineKind.POLICY, body.decode()) for body in bodies]
+
+
+def _span(cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wanted: RecordFilter) -> _Span:
+    """The first seq in the range and the one behind the last; (0, 0) when there is none."""
+    since, until = wanted.created_from, wanted.created_to
+    first, last = cursor.execute(_SPAN, [since, since, until, until, tenant_id, chain.value]).fetchall()[0]
+    return (0, 0) if first is None or last is None or last < first else (first, last + 1)
