@@ -74,10 +74,11 @@ class AlertService:
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
         row = await self._row(principal, alert_id)
         (alert,) = await to_thread.run_sync(alerts_shown, self._alerts, principal, [row])
+        transfer = await self._transfer(principal, row)
         return AlertDetail(
             alert=alert,
-            transfer=await self._transfer(principal, row),
-            reasons=msgspec.convert(alert.evidence["reasons"], tuple[Reason, ...]),
+            transfer=transfer,
+            reasons=_reasons(alert, transfer),
             draft=None if row.draft is None else _DRAFT.decode(row.draft),
             dispositions=await self._decisions_on(principal, row.id),
         )
@@ -128,6 +129,13 @@ def alerts_shown(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow])
     for program, path in paths:
         path.update({name: [ids[program, int(at)] for at in places] for name, places in path.items()})
     return [shown(row, found) for row, found in zip(rows, evidence, strict=True)]
+
+
+def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
+    """What opened the alert; of an appeal, which nothing did, what made the transfer's score."""
+    if "reasons" in alert.evidence:
+        return msgspec.convert(alert.evidence["reasons"], tuple[Reason, ...])
+    return () if transfer is None or transfer.score_inputs is None else transfer.score_inputs.reasons
 
 
 def _place(row: AlertRow) -> Place:

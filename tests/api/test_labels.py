@@ -1,0 +1,174 @@
+"""Labels: what a transfer turned out to be, said by whoever may, read back newest first."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from api import committed
+from features.log_entry import EntryKind
+from features.principal import Principal, PrincipalKind
+from store.duck.labels import Labels
+from tests.support.alerting import deliver, outgoing
+from tests.support.running_app import RunningApp, assert_refused
+
+SECOND_US = 1_000_000
+
+
+def label(
+    api: RunningApp, headers: dict[str, str], transfer_id: str, value: str = "bad", reason: str = "It came back."
+) -> httpx.Response:
+    body = {"transferId": transfer_id, "label": value, "reason": reason}
+    return api.client.post("/api/labels", json=body, headers=headers)
+
+
+def made(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.status_code == 201, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def listed(api: RunningApp, tenant: dict[str, Any], **query: Any) -> list[dict[str, Any]]:
+    answer = api.client.get("/api/labels", params=query or None, headers=api.operator(tenant))
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["data"]
+    return found
+
+
+@pytest.fixture
+def two(api: RunningApp, program: dict[str, Any]) -> None:
+    deliver(api, program, outgoing("acht_1"), outgoing("acht_2"))
+
+
+@pytest.mark.usefixtures("two")
+def test_given_a_transfer_when_labelled_then_the_label_says_what_by_whom_and_when(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    answer = made(label(api, api.operator(tenant), "acht_1", "bad", "The payer disputes it."))
+
+    assert answer == {
+        "id": answer["id"],
+        "transferId": "acht_1",
+        "programId": program["id"],
+        "label": "bad",
+        "reason": "The payer disputes it.",
+        "source": "person",
+        "recordedBy": "ann",
+        "createdAt": "2026-03-02T15:00:00.000Z",
+    }
+    assert listed(api, tenant) == [answer]
+
+
+@pytest.mark.usefixtures("two")
+def test_given_labels_of_one_transfer_when_listed_then_all_are_there_and_the_last_comes_first(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    first = made(label(api, api.operator(tenant), "acht_1", "bad"))
+    api.clock.advance(SECOND_US)
+    other = made(label(api, api.operator(tenant), "acht_2", "bad"))
+    api.clock.advance(SECOND_US)
+    last = made(label(api, api.operator(tenant, "bob"), "acht_1", "ok", "It did not."))
+
+    assert listed(api, tenant) == [last, other, first]
+    assert listed(api, tenant, transferId="acht_1") == [last, first]
+    assert listed(api, tenant, label="ok") == [last]
+    assert listed(api, tenant, **{"from": other["createdAt"], "to": last["createdAt"]}) == [other]
+    assert listed(api, tenant, programId=program["id"]) == [last, other, first]
+    page = api.client.get("/api/labels", params={"limit": 2}, headers=api.operator(tenant))
+    assert page.json()["hasMore"] is True
+    assert api.client.get(page.links["next"]["url"], headers=api.operator(tenant)).json()["data"] == [first]
+
+
+@pytest.mark.usefixtures("two")
+def test_given_a_transfer_that_is_not_this_tenants_when_labelled_then_404_and_nothing_is_appended(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_tenant("second-bank")
+    before = len(api.entries())
+
+    assert_refused(label(api, api.operator(other), "acht_1"), 404, "Unknown transfer on this tenant.")
+    assert_refused(label(api, api.operator(tenant), "acht_9"), 404, "Unknown transfer on this tenant.")
+    assert len(api.entries()) == before
+    assert listed(api, other) == []
+    refused = api.client.get("/api/labels", params={"programId": program["id"]}, headers=api.operator(other))
+    assert_refused(refused, 404, "Unknown program on this tenant.")
+
+
+@pytest.mark.usefixtures("two")
+def test_given_a_key_when_it_labels_then_within_its_reach_and_under_its_own_name(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    lending = api.create_program(tenant, slug="lending")
+    keys = []
+    for program_id in (None, lending["id"]):
+        body = {"name": "k", "mode": "live", "programId": program_id, "scopes": ["labels"]}
+        secret = made(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
+        keys.append({"Authorization": f"Bearer {secret}"})
+    reaching, elsewhere = keys
+
+    assert made(label(api, reaching, "acht_1"))["recordedBy"] == f"key:{reaching['Authorization'][7:19]}"
+    assert_refused(label(api, elsewhere, "acht_1"), 403, "program")
+    assert api.client.get("/api/labels", headers=elsewhere).json()["data"] == []
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    ("over", "sentence"),
+    [
+        ({"label": "worse"}, "label must be one of bad, ok"),
+        ({"reason": ""}, "reason must not be empty"),
+        ({"reason": "a\0b"}, "reason must not have NUL characters"),
+        ({"transferId": ""}, "transferId must not be empty"),
+        ({"source": "law_enforcement"}, "source is not a known property"),
+    ],
+)
+def test_given_a_label_that_is_none_when_posted_then_400_says_why(
+    api: RunningApp, tenant: dict[str, Any], over: dict[str, str], sentence: str
+) -> None:
+    body = {"transferId": "acht_1", "label": "bad", "reason": "It came back."} | over
+
+    assert_refused(api.client.post("/api/labels", json=body, headers=api.operator(tenant)), 400, sentence)
+
+
+@pytest.mark.usefixtures("two")
+def test_given_a_flow_that_stands_still_when_labelled_then_503_and_the_repeat_finds_it_made_once(
+    api: RunningApp, tenant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = api.operator(tenant) | {"Idempotency-Key": "late"}
+    monkeypatch.setattr(committed, "COMMITTED_WITHIN_S", 0.05)
+
+    api.appender.stands_still = True
+    assert_refused(label(api, headers, "acht_1"), 503, "Idempotency-Key")
+    assert_refused(label(api, headers, "acht_1"), 503, "Idempotency-Key")
+    api.appender.stands_still = False
+    api.catch_up()
+    answer = made(label(api, headers, "acht_1"))
+    again = label(api, headers, "acht_1")
+
+    assert listed(api, tenant) == [answer]
+    assert (made(again), again.headers["idempotent-replayed"]) == (answer, "true")
+    assert sum(entry.kind == EntryKind.LABEL for entry in api.entries()) == 2
+
+
+def test_given_a_preflight_that_landed_when_its_transfer_is_labelled_then_it_is_graded(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    asked = {
+        "programId": program["id"],
+        "transfer": {
+            "rail": "ach",
+            "direction": "outgoing",
+            "type": "CREDIT",
+            "amountCents": "10000",
+            "counterpartyId": "cpty_1",
+        },
+    }
+    answer = api.client.post("/api/preflight", json=asked, headers=api.operator(tenant))
+    deliver(api, program, outgoing("acht_1", at="2026-03-02T15:30:00Z"))
+
+    made(label(api, api.operator(tenant), "acht_1", "bad"))
+    made(label(api, api.operator(tenant), "acht_1", "ok"))
+
+    principal = Principal(kind=PrincipalKind.OPERATOR, id="operator", tenant_id=tenant["id"], tenant="first-bank")
+    graded = Labels(api.stores.database).graded(principal, asked_from=0)
+    assert graded == {(answer.json()["decision"], "ok"): 1}
