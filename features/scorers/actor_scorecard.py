@@ -49,12 +49,9 @@ class FamilyCap(NamedTuple):
     points: int
 
 
-class Weighed(NamedTuple, Generic[Inputs]):
-    """A score before its reasons are worded: what must be known after every transfer."""
-
-    value: int | None
-    hard: bool
-    fired: list[tuple[ActorRule[Inputs], int]]
+Fired = list[tuple[ActorRule[Inputs], int]]
+Weighed = tuple[int | None, bool, Fired[Inputs]]
+"""A score before its reasons are worded: points, whether a hard signal fired, and the rules that did."""
 
 
 class Scorecard(Generic[Inputs]):
@@ -96,13 +93,13 @@ class Scorecard(Generic[Inputs]):
             if (found := fires(inputs))
         ]
         if self._n(inputs) < self._least:
-            return Weighed(None, _is_hard(fired), fired)
+            return None, _is_hard(fired), fired
         if not fired:
-            return Weighed(0, False, fired)  # noqa: FBT003 - by position: this is asked twice a transfer
+            return 0, False, fired
         total = _total(fired)
         if len(fired) > 1:
             total += sum(cut.weight for cut in self._cuts(fired))
-        return Weighed(min(CEILING, max(0, total)), _is_hard(fired), fired)
+        return min(CEILING, max(0, total)), _is_hard(fired), fired
 
     def score(self, inputs: Inputs, *, degraded: bool = False) -> Score:
         """The points with all their reasons, caps and limits among them; ``degraded`` halves the confidence."""
@@ -110,13 +107,14 @@ class Scorecard(Generic[Inputs]):
 
     def explain(self, inputs: Inputs, weighed: Weighed[Inputs], *, degraded: bool = False) -> Score:
         """The reasons of what was weighed; a null score still lists the hard ones."""
-        value, n = weighed.value, self._n(inputs)
+        value, _, fired = weighed
+        n = self._n(inputs)
         if value is None:
-            hard = [_reason(inputs, rule, points) for rule, points in weighed.fired if rule.kind.hard]
+            hard = [_reason(inputs, rule, points) for rule, points in fired if rule.kind.hard]
             return Score(version=self.version, value=None, n=n, confidence=None, reasons=in_order(hard))
-        reasons = [_reason(inputs, rule, points) for rule, points in weighed.fired]
+        reasons = [_reason(inputs, rule, points) for rule, points in fired]
         if len(reasons) > 1:
-            reasons += self._cuts(weighed.fired)
+            reasons += self._cuts(fired)
         total = sum([reason.weight for reason in reasons])
         if total > CEILING:
             reasons.append(self.ceiling.reason(f"Points above {CEILING} are cut ({total} in all).", CEILING - total))
@@ -125,7 +123,7 @@ class Scorecard(Generic[Inputs]):
         confidence = round(round(n / (n + CREDIBILITY_K), 2) * (0.5 if degraded else 1.0), 3)
         return Score(version=self.version, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
 
-    def _cuts(self, fired: list[tuple[ActorRule[Inputs], int]]) -> list[Reason]:
+    def _cuts(self, fired: Fired[Inputs]) -> list[Reason]:
         """The caps that were passed, with the points they take away."""
         found: list[Reason] = []
         of_family: dict[Family | None, int] = {}
@@ -155,11 +153,11 @@ def _asked(rule: ActorRule[Inputs]) -> tuple[ActorRule[Inputs], Callable[[Inputs
     return rule, rule.fires, rule.kind.weights[0] if rule.kind.weights else 0
 
 
-def _is_hard(fired: list[tuple[ActorRule[Inputs], int]]) -> bool:
+def _is_hard(fired: Fired[Inputs]) -> bool:
     return any([rule.kind.hard for rule, _ in fired])  # noqa: C419 - a list costs half as much
 
 
-def _total(fired: list[tuple[ActorRule[Inputs], int]]) -> int:
+def _total(fired: Fired[Inputs]) -> int:
     return sum([points for _, points in fired])
 
 

@@ -127,7 +127,7 @@ def rare_new_pair(v: FeatureVector) -> Reason | None:
         if v.program_rare_pairs_90d * _PERMILLE <= permille * n:
             return RARE_PAIR.reason(
                 f"First transfer of a payer with {v.payer_new_payees_90d} new payees in 90 days to a payee with "
-                f"{v.payee_new_payers_90d} new payers; {v.program_rare_pairs_90d} of {n} others of the program are such.",
+                f"{v.payee_new_payers_90d} new payers; {v.program_rare_pairs_90d} of the program's {n} are such.",
                 weight,
             )
     return None

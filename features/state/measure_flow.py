@@ -51,8 +51,13 @@ class Shapes(NamedTuple):
     novelty: Novelty
 
 
+NOT_IN_THE_GRAPH: Final = Shapes(Fan((0, 0), None), Fan((0, 0, 0), None), Fan((0, 0), None), 0, UNKNOWN)
+
+
 def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
     """Fans at both ends of the subject, what its payer had gathered before, and middlemen."""
+    if subject.actor is None:
+        return NOT_IN_THE_GRAPH
     graph, but = program.graph, subject.own.row
     is_incoming = subject.direction == _INCOMING
     payer = _side(subject, subject.source, is_counterparty=is_incoming)

@@ -35,7 +35,7 @@ def own_amounts(
     received = cents if Lane.RECEIVED in lanes else 0
     sent = cents if subject.rail != _CARD and subject.direction != _INCOMING else 0
     if actor is None:
-        return None, None, 1, own_round, received, sent
+        return None, None, 0, 0, 0, 0
     its_own = own.moved and own.actor is actor
     but = (at, own.cents) if its_own else None
     of_quarter = actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but) if has_history else []
@@ -85,7 +85,7 @@ def ach_lanes(subject: Subject, program: ProgramSeries, at: int, own_count: int)
     if own.moved and Lane.MICRO in own.lanes:
         of_program -= 1
     if actor is None:
-        return 0, 0, fast, micro, of_program, 0
+        return 0, 0, 0, 0, of_program, 0
     own_debit = own_count if own.ach_debit else 0
     debits = actor.ach_debits
     every = debits.count(ALWAYS, at) - own_debit if debits is not None else 0
@@ -113,10 +113,10 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> CardAtte
     def count(lanes: Lanes | None, lane: Lane, window: int, held: tuple[Lane, ...]) -> int:
         return count_in(lanes, lane, at - window, at) - (lane in held) + (lane in said)
 
-    whole = program.lanes
+    whole, is_known = program.lanes, subject.card != NOBODY
     return (
-        count(card, Lane.DECLINE, _HOUR_US, its_own),
-        count(card, Lane.SMALL, _HOUR_US, its_own),
+        count(card, Lane.DECLINE, _HOUR_US, its_own) if is_known else 0,
+        count(card, Lane.SMALL, _HOUR_US, its_own) if is_known else 0,
         count(whole, Lane.ATTEMPT, _HOUR_US, own.attempts),
         count(whole, Lane.DECLINE, _HOUR_US, own.attempts),
         count(whole, Lane.SMALL_OR_5, _HOUR_US, own.attempts),

@@ -8,7 +8,7 @@ Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in micr
 """
 
 from array import array
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from features.instants import DAY_US
 from features.scorers.actor_decay import day_of, fades_at
@@ -25,24 +25,11 @@ _HARD: Final = 0x80
 _MARK: Final = 0x100
 
 
-class Strong(NamedTuple):
-    """The transfer score that counts most today, with its points of identity and of returns."""
+Strong = tuple[int, int, int, int]
+"""The transfer score that counts most today, its day, and its points of identity and of returns."""
 
-    score: int
-    day: int
-    identity: int
-    returns: int
-
-
-class Kept(NamedTuple):
-    """Where a transfer's score was kept, for ``share``, and whether it is the strongest now."""
-
-    place: int
-    is_strongest: bool
-
-
-NOT_KEPT: Final = Kept(-1, False)  # noqa: FBT003 - a constant
-NO_TRANSFER: Final = Strong(0, 0, 0, 0)
+NO_TRANSFER: Final[Strong] = (0, 0, 0, 0)
+NOT_KEPT: Final = (-1, False)
 
 
 class LastScores:
@@ -99,28 +86,35 @@ class StrongestTransfers:
         self._entries = array("q")  # when it fades, its score, and what is left of the bits without its row; 0 is empty
         self._shares = array("H")  # its points of identity and of returns
 
-    def keep(self, index: int, row: int, at: int, score: int) -> Kept:
-        """Take up a transfer's score in place of the one it had; 0 for a transfer that is no longer the actor's."""
+    def keep(self, index: int, row: int, at: int, score: int) -> tuple[int, bool]:
+        """Take up the score of a transfer that has none here: the place for ``share``, and whether it is the strongest.
+
+        The place is -1 when four others are stronger.
+        """
         entries = self._entries
         first = index * STRONGEST
         if first >= len(entries):
             missing = first + STRONGEST - len(entries)
             entries.extend([0] * missing)
             self._shares.extend([0] * missing)
-        entry = 0
-        if score:
-            day = min(max(at // DAY_US, 0), _LAST_DAY)
-            entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
+        if not score:
+            return NOT_KEPT
+        day = min(max(at // DAY_US, 0), _LAST_DAY)
+        entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
         held = entries[first : first + STRONGEST]
-        place = next((place for place, other in enumerate(held) if other & _ROW_MASK == _ROW_MASK - row), -1)
-        if place < 0:
-            weakest = min(held)
-            if entry <= weakest:
-                return NOT_KEPT
-            place = held.index(weakest)
-        entries[first + place] = entry
-        self._shares[first + place] = 0
-        return Kept(first + place, entry > max(held))
+        weakest = min(held)
+        if entry <= weakest:
+            return NOT_KEPT
+        place = first + held.index(weakest)
+        entries[place] = entry
+        self._shares[place] = 0
+        return place, entry > max(held)
+
+    def drop(self, index: int, row: int) -> None:
+        """Let go of a transfer that is scored again, or is the actor's no more."""
+        for place in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
+            if self._entries[place] & _ROW_MASK == _ROW_MASK - row:
+                self._entries[place] = 0
 
     def share(self, place: int, *, identity: int, returns: int) -> None:
         """How much of the score just kept came from the entity's identity and returns."""
@@ -130,12 +124,12 @@ class StrongestTransfers:
         """The strongest; of equally strong ones the higher, which is older, then the one that landed first."""
         first = index * STRONGEST
         held = self._entries[first : first + STRONGEST]
-        entry = max(held, default=0)
+        entry = max(held) if held else 0
         if not entry:
             return NO_TRANSFER
         share = self._shares[first + held.index(entry)]
         score = entry >> _ROW_BITS & _SCORE_MASK
-        return Strong(score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> 8, share & 0xFF)
+        return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> 8, share & 0xFF
 
     def dump(self) -> tuple[bytes, bytes]:
         return self._entries.tobytes(), self._shares.tobytes()

@@ -27,6 +27,7 @@ from tests.support.oracle_facts import (
 )
 from tests.support.oracle_graph import graph_fields
 from tests.support.oracle_others import Other, attempts_before
+from tests.support.oracle_pairs import pair_fields, take_note
 from tests.support.oracle_reading import Said, normal_name, read_said
 
 THRESHOLDS: Final = (300_000, 1_000_000)
@@ -76,10 +77,14 @@ def _taken(program: Program, known: Known) -> Expected:
     at = known.own
     attempts = attempts_before(program, known, at)
     others = [attempt for attempt in attempts if attempt.moved]
-    if known.baseline is None:
+    is_new = known.baseline is None
+    if is_new:
         known.baseline = _baseline(others, known.said, at)
     degraded = known.country is None and (known.said.rail == "intl_wire" or known.said.sec_code == "IAT")
-    return Expected(known.said.id, at, degraded, _vector(program, known, attempts, at))
+    pairs = pair_fields(program, known, others, at)
+    if is_new:
+        take_note(program, known, pairs, at)
+    return Expected(known.said.id, at, degraded, _vector(program, known, attempts, at, pairs))
 
 
 def _baseline(others: list[Other], said: Said, at: int) -> Baseline:
@@ -155,13 +160,14 @@ def _unauthorized_rate(others: list[Other], at: int) -> float | None:
     return returned / n if n else None
 
 
-def _vector(program: Program, subject: Known, attempts: list[Other], at: int) -> FeatureVector:
+def _vector(program: Program, subject: Known, attempts: list[Other], at: int, pairs: Fields) -> FeatureVector:
     said, actor, party = subject.said, subject.actor.last, subject.party.last
     others = [attempt for attempt in attempts if attempt.moved]
     profile = _profile_at(program, actor, at)
     own = [other for other in others if actor is not None and other.actor == actor]
     shared = [other for other in others if party is not None and other.party == party]
     return FeatureVector(
+        **pairs,
         amount_cents=said.amount,
         rail=said.rail,
         direction=said.direction,

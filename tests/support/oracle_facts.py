@@ -91,8 +91,19 @@ class Party:
     country: str | None = None
 
 
+class Meeting(NamedTuple):
+    """A transfer that made its two sides known to each other."""
+
+    source: Key | None
+    target: Key | None
+    own: int
+    transfer_id: str
+
+
 @dataclass
 class Program:
+    meetings: list[Meeting] = field(default_factory=list)
+    rare_meetings: list[Meeting] = field(default_factory=list)
     transfers: dict[str, Known] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     owners: dict[str, str] = field(default_factory=dict)

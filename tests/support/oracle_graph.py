@@ -31,21 +31,25 @@ class Edge(NamedTuple):
 
 def graph_fields(subject: Known, others: list[Other], at: int) -> Fields:
     """Every field of the graph; without an actor the transfer has no place in it."""
-    if subject.actor.last is None:
-        edges: list[Edge] = []
-        edge = Edge(None, None, at, subject.said.amount)
-    else:
+    edges: list[Edge] = []
+    if subject.actor.last is not None:
         edges = [
             edge
             for other in others
             if None not in (edge := _edge(other.said.direction, other.actor, other.node, other.own, other.amount))
         ]
-        edge = _edge(subject.said.direction, subject.actor.last, subject.node.last, at, subject.said.amount)
+    edge = edge_of(subject, at)
     return (
         _fan_fields(edge, edges)
         | _chain_fields(subject, edge, edges)
         | {"scatter_gather_middles": _middles(edge, edges)}
     )
+
+
+def edge_of(subject: Known, at: int) -> Edge:
+    if subject.actor.last is None:
+        return Edge(None, None, at, subject.said.amount)
+    return _edge(subject.said.direction, subject.actor.last, subject.node.last, at, subject.said.amount)
 
 
 def _edge(direction: str, actor: Key | None, party: Key | None, own: int, amount: int) -> Edge:
