@@ -22,7 +22,7 @@ def assert_sound(card: Scorecard[Inputs], inputs: Inputs, *, n: int, least: int)
     score, weighed = card.score(inputs), card.weigh(inputs)
     kinds = {kind.id: kind for kind in card.reasons}
 
-    assert (score.value, score.hard, score.n) == (weighed.value, weighed.hard, n)
+    assert (score.value, score.hard, score.n) == (*weighed[:2], n)
     assert (score.value is None) == (score.confidence is None) == (n < least)
     if score.value is None:
         assert all(reason.hard for reason in score.reasons)
@@ -39,7 +39,7 @@ def assert_sound(card: Scorecard[Inputs], inputs: Inputs, *, n: int, least: int)
     assert order == sorted(order)
     assert len({reason.id for reason in score.reasons}) == len(order)
     asked_alone = {rule.kind.id for group in card.groups for rule in group.rules if rule.fires(inputs)}
-    assert asked_alone == {rule.kind.id for rule, _ in weighed.fired} - _overlaps(card)
+    assert asked_alone == {rule.kind.id for rule, _ in weighed[2]} - _overlaps(card)
     assert card.score(inputs) == score
 
 

@@ -90,9 +90,9 @@ def test_given_a_random_stream_then_an_entitys_strongest_transfer_is_the_one_tha
         if actor.is_account or len(anew) - len(ever) >= STRONGEST:
             continue
         own = [row for row in newest.values() if row.entity_id == actor.id]
-        best = program.scores.transfers.best(actor.index)
+        best, its_day, *_ = program.scores.transfers.best(actor.index)
         standing = [(row.score or 0, row.bank_created_at // DAY_US) for row in own]
-        today = max([best.day, *(day for _, day in standing)])
-        assert decayed(best.score, today - best.day) == max(
+        today = max([its_day, *(day for _, day in standing)])
+        assert decayed(best, today - its_day) == max(
             (decayed(score, today - day) for score, day in standing), default=0
         )

@@ -1,7 +1,13 @@
 """Scores of entities and counterparties as a program's events change them, and the records of it."""
 
+import uuid
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from features.instants import DAY_US, HOUR_US
-from features.state.actor_scores import counterparty_score_row, entity_score_row
+from features.state.actor_scores import counterparty_score_row, entity_score_row, score_id
+from features.state.records import When
 from tests.features.paying import ACH, LONG_AGO, RETURNED, WIRE, a_credit, a_returned, pay, reason_ids, scores, the_end
 from tests.support.applied import Applied
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
@@ -265,3 +271,11 @@ def test_given_force_when_nothing_changed_then_a_record_of_the_same_score_is_wri
     assert counterparty is not None
     assert (entity.score, entity.n, counterparty.score, counterparty.n) == (0, 6, 10, 6)
     assert entity.id != counterparty.id
+
+
+@given(offset=st.integers(1, 2**62), subject=st.text(st.characters(exclude_categories=["Cs"])))
+def test_given_what_led_to_a_record_then_its_id_is_the_uuid_of_that(offset: int, subject: str) -> None:
+    found = score_id(When(3, offset, 0, 0), "ers-v1", "entity", subject)
+
+    scores = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
+    assert found == str(uuid.uuid5(scores, f"3/{offset}/ers-v1/entity/{subject}"))

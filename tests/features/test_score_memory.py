@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from features.instants import DAY_US
 from features.scorers.actor_decay import decayed
-from features.state.score_memory import NO_TRANSFER, LastScores, StrongestTransfers
+from features.state.score_memory import NO_TRANSFER, NOT_KEPT, LastScores, StrongestTransfers
 
 TODAY: Final = 20_600
 transfers = st.lists(
@@ -36,10 +36,9 @@ def test_given_transfers_in_any_order_then_the_same_strongest_is_known_with_its_
     best = kept(of).best(0)
 
     assert kept(shuffled).best(0) == best
-    assert decayed(best.score, TODAY - best.day) == max(
-        (decayed(score, TODAY - day) for _, score, day in of), default=0
-    )
-    assert (best.identity, best.returns) == (best.score // 2, best.score // 3)
+    score, day, *shares = best
+    assert decayed(score, TODAY - day) == max((decayed(score, TODAY - day) for _, score, day in of), default=0)
+    assert shares == [score // 2, score // 3]
 
 
 @given(of=transfers.filter(len), again=st.lists(st.integers(0, 100), min_size=1, max_size=3))
@@ -50,30 +49,31 @@ def test_given_up_to_three_transfers_scored_again_then_the_strongest_is_the_one_
     by_strength = sorted(of, key=lambda each: decayed(each[1], TODAY - each[2]), reverse=True)
 
     for (row, _, day), score in zip(by_strength, again, strict=False):
+        held.drop(0, row)
         held.keep(0, row, day * DAY_US, score)
         standing[row] = (score, day)
 
-    best = held.best(0)
-    assert decayed(best.score, TODAY - best.day) == max(decayed(s, TODAY - day) for s, day in standing.values())
+    best, its_day, *_ = held.best(0)
+    assert decayed(best, TODAY - its_day) == max(decayed(s, TODAY - day) for s, day in standing.values())
 
 
 def test_given_a_new_score_then_it_is_said_whether_it_is_the_strongest() -> None:
     held = StrongestTransfers()
     day = TODAY * DAY_US
 
-    assert [held.keep(0, row, day, score).is_strongest for row, score in enumerate((30, 20, 40, 40))] == [
+    assert [held.keep(0, row, day, score)[1] for row, score in enumerate((30, 20, 40, 40))] == [
         True,
         False,
         True,
         False,
     ]
-    assert held.keep(0, 9, day, 10).place == -1
+    assert held.keep(0, 9, day, 10) == NOT_KEPT
 
 
 def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
     held = kept([(1, 50, TODAY)], index=3)
 
-    assert held.best(3).score == 50
+    assert held.best(3) == (50, TODAY, 25, 16)
     assert [held.best(index) for index in (0, 2, 4, 400)] == [NO_TRANSFER] * 4
 
 
@@ -83,7 +83,7 @@ def test_given_an_instant_far_off_then_its_score_is_kept_all_the_same(at: int) -
 
     held.keep(0, 1, at, 100)
 
-    assert held.best(0).score == 100
+    assert held.best(0)[0] == 100
 
 
 def test_given_last_scores_when_another_comes_then_it_is_told_apart_by_points_null_and_hard() -> None:
