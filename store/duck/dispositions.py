@@ -62,8 +62,9 @@ class Dispositions:
             return _RESULTS.find(cursor, principal, entry_id)
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredDisposition]:
-        """The decisions on one alert, oldest first."""
-        return self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)[::-1]
+        """The decisions on one alert, in the order in which they were made, which is that of the log."""
+        found = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
+        return sorted(found, key=lambda stored: stored.row.offset)
 
     def list_page(
         self, principal: Principal, wanted: DispositionFilter, after: Place | None, limit: int

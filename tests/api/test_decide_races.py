@@ -39,12 +39,13 @@ class Service:
         return httpx.Client(base_url=f"http://127.0.0.1:{self.running.port}", timeout=15, headers=self.headers)
 
     def alerts(self, client: httpx.Client, count: int) -> list[str]:
-        """Fresh alerts that wait for a person."""
+        """Fresh alerts that are open: each on a transfer of strangers, whose score is not measured."""
         names = [f"acht_{self._made + number}" for number in range(count)]
         self._made += count
-        post_until_taken(
-            self.running, self.program, [outgoing(name, **ALERTING) for name in names], within_s=ANSWERED_WITHIN_S
-        )
+        bodies = [
+            outgoing(name, **ALERTING, bank_account_id=f"bacc_{name}", counterparty_id=f"cpty_{name}") for name in names
+        ]
+        post_until_taken(self.running, self.program, bodies, within_s=ANSWERED_WITHIN_S)
         until = time.monotonic() + ANSWERED_WITHIN_S
         while True:
             listed = client.get("/api/alerts", params={"detector": DETECTOR, "limit": 100}).json()["data"]
@@ -84,8 +85,8 @@ def dispositions(client: httpx.Client, alert_id: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("decisions", [("close",), ("hold",), ("close", "hold", "escalate", "no_action")])
-def test_given_fifty_decisions_at_once_when_sent_then_one_is_made(service: Service, decisions: tuple[str, ...]) -> None:
+def fifty_at_once(service: Service, decisions: tuple[str, ...]) -> tuple[list[httpx.Response], list[dict[str, Any]]]:
+    """The answers to fifty decisions on one alert at once, and the dispositions that it has then."""
     ready = threading.Barrier(PARALLEL)
     with service.client() as client, ThreadPoolExecutor(PARALLEL) as pool:
         (alert_id,) = service.alerts(client, 1)
@@ -95,14 +96,31 @@ def test_given_fifty_decisions_at_once_when_sent_then_one_is_made(service: Servi
             return service.decide(client, alert_id, decisions[number % len(decisions)])
 
         answers = list(pool.map(call, range(PARALLEL)))
-        made = dispositions(client, alert_id)
+        return answers, dispositions(client, alert_id)
 
-    taken = [answer for answer in answers if answer.status_code == 201]
-    assert [answer.json() for answer in taken] == made
-    for answer in answers:
-        if answer.status_code != 201:
-            assert_refused(answer, 409)
+
+@pytest.mark.parametrize("decisions", [("close",), ("hold",), ("escalate",), ("close", "no_action")])
+def test_given_fifty_decisions_at_once_when_sent_then_one_is_made(service: Service, decisions: tuple[str, ...]) -> None:
+    answers, made = fifty_at_once(service, decisions)
+
+    assert [answer.json() for answer in answers if answer.status_code == 201] == made
     assert len(made) == 1
+    refused = [answer for answer in answers if answer.status_code != 201]
+    assert len(refused) == PARALLEL - 1
+    for answer in refused:
+        assert_refused(answer, 409)
+
+
+def test_given_fifty_decisions_of_every_kind_at_once_when_sent_then_those_made_are_a_way_through_the_states(
+    service: Service,
+) -> None:
+    answers, made = fifty_at_once(service, ("close", "hold", "escalate", "release", "no_action"))
+
+    assert {answer.status_code for answer in answers} == {201, 409}
+    taken = {answer.json()["id"]: answer.json() for answer in answers if answer.status_code == 201}
+    assert taken == {each["id"]: each for each in made}
+    assert {each["decision"] for each in made[:-1]} <= {"hold", "escalate"}
+    assert made[-1]["decision"] in {"close", "release", "no_action"}
 
 
 def test_given_kills_between_the_log_and_the_answer_when_asked_again_then_each_decision_is_made_once(

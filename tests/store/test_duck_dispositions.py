@@ -90,8 +90,10 @@ def test_given_a_filter_when_listed_then_only_those_are_found_newest_first(
     assert [name for batch in exported for name in ids(batch)] == found
 
 
-def test_given_decisions_on_an_alert_when_read_then_oldest_first(database: duckdb.DuckDBPyConnection) -> None:
-    commit(database, *(a_disposition(id=str(number), created_at=AT + number, offset=number) for number in range(3)))
+def test_given_decisions_on_an_alert_when_read_then_in_the_order_of_the_log(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    commit(database, *(a_disposition(id=str(number), created_at=AT - number % 2, offset=number) for number in range(3)))
 
     assert ids(Dispositions(database).of_alert(OPERATOR, "alr_1")) == ["0", "1", "2"]
     assert Dispositions(database).of_alert(an_operator("tnt_2"), "alr_1") == []
