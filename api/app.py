@@ -64,7 +64,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
         address = address_of(listening)
         metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
-        target = _redis_target(settings, data_dir, opened)
+        target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
         stores = _open_stores(data_dir, target, base_url, opened)
         engine = _started_engine(stores, data_dir, target, opened)
@@ -123,12 +123,12 @@ async def _stop_when_ended(engine: Engine) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def _redis_target(settings: Settings, data_dir: DataDir, opened: ExitStack) -> str | Path:
+def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
     """Where the log's Redis is reached: the embedded one, started now, or the one that was named."""
-    if settings.redis_url is not None:
-        with closing(connect_sync(settings.redis_url)) as client:
+    if redis_url is not None:
+        with closing(connect_sync(redis_url)) as client:
             check_external(client)
-        return settings.redis_url
+        return redis_url
     embedded = EmbeddedRedis(data_dir.path)
     embedded.start()
     opened.callback(embedded.stop)

@@ -1,0 +1,70 @@
+"""``clearhold rebuild``: makes DuckDB again from the log and the chains' files, while the service is stopped.
+
+Exit codes  0 the new database is in place; 2 it could not be made, and everything is as it was
+"""
+
+import os
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.console import Console
+
+from api.app import redis_target
+from api.settings import REDIS_URL
+from flows.rebuild import Rebuilt
+from flows.rebuild import rebuild as rebuild_database
+from store.clock import SystemClock
+from store.data_dir import DataDir
+from store.lake.segment_files import DamagedSegmentError
+from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
+from store.secrets import SecretBox
+from store.signing_keys import SigningKeys
+from store.startup import StartupError
+
+EXIT_NOT_MADE: Final = 2
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``rebuild`` to the command line."""
+    app.command("rebuild")(rebuild)
+
+
+def rebuild(
+    data: Annotated[Path, typer.Option(help="The data directory of a service that is stopped.", file_okay=False)],
+) -> None:
+    """Make the database again from the log's segments, Redis and the chains' files; the old one is set aside."""
+    if not (data / "layout.json").is_file():
+        _fail(f"{data} is no data directory.")
+    began = time.perf_counter()
+    try:
+        with ExitStack() as opened:
+            made = _rebuilt(opened.enter_context(DataDir.open(data)), opened)
+    except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
+        _fail(str(error))
+    typer.echo(f"{made.entries:,} entries applied, {made.links:,} links placed, {time.perf_counter() - began:.1f} s")
+    if made.aside is not None:
+        typer.echo(f"The database that was there is {made.aside}; delete it when it is not needed.")
+
+
+def _rebuilt(data_dir: DataDir, opened: ExitStack) -> Rebuilt:
+    clock, screen = SystemClock(), Console(stderr=True)
+    target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
+    reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
+    keys = SigningKeys.open(data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=clock, purposes=())
+    with screen.status("reading the chains") as status:
+        return rebuild_database(
+            data_dir,
+            reader,
+            keys,
+            clock=clock,
+            on_progress=lambda shard, entries: status.update(f"shard {shard}: {entries:,} entries applied"),
+        )
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(EXIT_NOT_MADE)

@@ -1,0 +1,91 @@
+"""``clearhold verify``: the examiner's check of an export, offline. ``docs/verify.py`` is the same in fifty lines.
+
+Exit codes  0 the record holds; 1 it does not; 2 the check could not begin
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
+from store.record.notes import Checkpoint, NoteError, opened_note
+
+EXIT_BROKEN: Final = 1
+EXIT_NOT_BEGUN: Final = 2
+_SHOW_EVERY_LINES: Final = 5_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``verify`` to the command line."""
+    app.command("verify")(verify)
+
+
+def verify(
+    export: Annotated[Path, typer.Argument(help="The record, from GET /api/record/export.", dir_okay=False)],
+    jwks: Annotated[Path, typer.Argument(help="The published keys, from GET /.well-known/jwks.json.", dir_okay=False)],
+    checkpoints: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Signed checkpoints that were kept, old ones too; at least one a chain.", dir_okay=False),
+    ] = None,
+    is_range: Annotated[  # noqa: FBT002 - a flag
+        bool,
+        typer.Option("--range", help="The export is one of a range of time: check what is there, without checkpoints."),
+    ] = False,
+) -> None:
+    """Check an export of the record against published keys and kept checkpoints, offline."""
+    try:
+        keys = public_keys_of(jwks.read_bytes())
+        texts = [(path, path.read_text("utf-8")) for path in checkpoints or ()]
+        size = export.stat().st_size
+    except (OSError, ValueError) as error:
+        _fail(str(error), EXIT_NOT_BEGUN)
+    check = ExportCheck([_opened(path, text, keys) for path, text in texts], is_range=is_range)
+    try:
+        found = _checked(check, export, size)
+    except OSError as error:
+        _fail(str(error), EXIT_NOT_BEGUN)
+    except BrokenExportError as error:
+        _fail(f"FAIL: {error}", EXIT_BROKEN)
+    for chain in found:
+        typer.echo(_sentence(chain, is_range=is_range))
+    if not found:
+        typer.echo("ok: the export holds no links")
+
+
+def _opened(path: Path, text: str, keys: Sequence[bytes]) -> Checkpoint:
+    try:
+        return opened_note(text, keys)
+    except NoteError as error:
+        _fail(f"FAIL: {path}: {error}", EXIT_BROKEN)
+
+
+def _checked(check: ExportCheck, export: Path, size: int) -> list[ChainFound]:
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with (
+        export.open("rb") as lines,
+        Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as progress,
+    ):
+        task = progress.add_task("checking", total=size)
+        for number, raw in enumerate(lines):
+            check.take(raw)
+            if number % _SHOW_EVERY_LINES == 0:
+                progress.update(task, completed=lines.tell())
+    return check.finish()
+
+
+def _sentence(chain: ChainFound, *, is_range: bool) -> str:
+    if is_range:
+        return f"ok {chain.chain}: {chain.links:,} links follow one another; only a whole export can be shown complete"
+    behind = chain.links - (chain.signed or 0)
+    tail = f", {behind:,} newer ones are not under it" if behind else ""
+    return f"ok {chain.chain}: {chain.links:,} links, the checkpoint is over {chain.signed or 0:,}{tail}"
+
+
+def _fail(sentence: str, code: int) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,159 @@
+"""Making DuckDB again: the whole log, from its segments and what Redis still holds, through the flow's own step.
+
+segments ─▶ Redis' tail ─▶ applied shard by shard ─▶ committed, links placed by their files ─▶ checked ─▶ swapped in
+
+Nothing of the data directory is touched until the new database is whole and the record in it holds; then the old one is
+set aside under another name.
+
+Errors  ``StartupError`` when log, chains' files and checkpoints do not bear one another out; ``DamagedSegmentError``
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.log_entry import LogEntry
+from features.record import Chain
+from features.state.shard import ShardState
+from features.state.shards import Shards
+from flows.results import ShardChunk, ShardResults
+from flows.shard_step import ShardStep, StepContext
+from store.clock import Clock
+from store.data_dir import DataDir
+from store.duck.database import open_database
+from store.duck.writer import BatchWriter
+from store.durable_files import fsync_folder
+from store.lake.log_segments import LogSegments
+from store.record.chain import ChainWriter
+from store.record.checkpoint_log import CheckpointLog
+from store.record.rebuilding import RebuildingChains
+from store.record.verification import Verification
+from store.redis_log.reader import LogReader
+from store.signing_keys import KeyPurpose, SigningKeys
+from store.startup import StartupError
+
+PAGE_ENTRIES: Final = 2_048
+_UNFINISHED: Final = ".rebuilding"
+_ASIDE: Final = ".before-rebuild"
+_TENANTS: Final = "SELECT tenant_id FROM record_chain UNION SELECT tenant_id FROM record_checkpoints ORDER BY tenant_id"
+
+
+class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
+    """What was made, and where the database that it replaces is now; None when there was none."""
+
+    entries: int
+    links: int
+    aside: Path | None
+
+
+class _NoSnapshots:
+    """The states of a rebuild are thrown away: the next start has checkpoints of its own, or replays."""
+
+    def offer(self, shard: int, entries: int) -> None:
+        """Nothing is due."""
+
+
+def rebuild(
+    data_dir: DataDir, reader: LogReader, keys: SigningKeys, *, clock: Clock, on_progress: Callable[[int, int], None]
+) -> Rebuilt:
+    """Make the database again; ``on_progress`` is told the shard and how many entries have been applied."""
+    path = data_dir.duckdb_path.with_name(data_dir.duckdb_path.name + _UNFINISHED)
+    _remove(path)
+    with closing(open_database(path)) as database:
+        entries = _replay(data_dir, reader, database, clock, on_progress)
+        checkpoints = CheckpointLog(database, data_dir.record_dir)
+        checkpoints.open()
+        links = _check(data_dir, database, Verification(database, checkpoints, keys.public_keys(KeyPurpose.CHECKPOINT)))
+        ChainWriter(database, data_dir.record_dir).open()
+        database.execute("CHECKPOINT")
+    return Rebuilt(entries=entries, links=links, aside=_swap_in(path, data_dir.duckdb_path))
+
+
+def _replay(
+    data_dir: DataDir,
+    reader: LogReader,
+    database: duckdb.DuckDBPyConnection,
+    clock: Clock,
+    on_progress: Callable[[int, int], None],
+) -> int:
+    """Apply and commit the whole log; how many entries it has."""
+    chains = RebuildingChains(database, data_dir.record_dir)
+    chains.open()
+    writer, segments = BatchWriter(database, chains), LogSegments(data_dir.lake_dir)
+    shards, applied = Shards(data_dir.shards), 0
+    step = ShardStep(StepContext(shards, committed={}, snapshots=_NoSnapshots()))
+    for shard in range(shards.count):
+        entries = _entries(segments, reader, shard)
+        while page := list(islice(entries, PAGE_ENTRIES)):
+            results, _ = step.on_batch([ShardChunk(shard, page)])
+            for each in results:
+                _commit(writer, each, clock)
+            applied += len(page)
+            on_progress(shard, applied)
+        shards.restore(ShardState(shard))  # Its rows are committed; the state is not needed any more.
+    chains.close()
+    return applied
+
+
+def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[LogEntry]:
+    """A shard's whole log: what Redis has let go of, and then what it holds."""
+    yield from segments.read(shard, 0)
+    after, tail = segments.last_offset(shard), reader.tail(shard)
+    while page := reader.range(shard, after, tail, count=PAGE_ENTRIES):
+        yield from page
+        after = page[-1].offset
+
+
+def _commit(writer: BatchWriter, results: ShardResults, clock: Clock) -> None:
+    """As the committer does: a row that no table takes is set aside, and the others are committed."""
+    rows, offsets = results.rows, {results.shard: results.offset}
+    try:
+        writer.commit(rows, offsets, clock.now())
+    except (duckdb.Error, ArithmeticError, TypeError, ValueError):
+        kept, odd = writer.sifted(rows, clock.now())
+        if not odd:
+            raise
+        writer.commit(kept, offsets, clock.now())
+
+
+def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification: Verification) -> int:
+    """The record of every tenant against itself and the last checkpoints; how many links it has."""
+    links = 0
+    for (tenant_id,) in database.execute(_TENANTS).fetchall():
+        for chain in Chain:
+            check = verification.check_of_tenant(tenant_id, chain)
+            if check.broken_at is not None:
+                raise StartupError(
+                    f"The chain {chain} of tenant {tenant_id} that {data_dir.path} leads to breaks at seq "
+                    f"{check.broken_at.seq}, or is not what the last checkpoint over it says."
+                )
+            links += check.checked
+    return links
+
+
+def _swap_in(made: Path, place: Path) -> Path | None:
+    """Put the new file in its place; the old one, with its write-ahead log, gets a name that nothing has yet."""
+    aside = None
+    if place.exists():
+        number = 1 + len(list(place.parent.glob(f"{place.name}{_ASIDE}-*[0-9]")))
+        aside = place.with_name(f"{place.name}{_ASIDE}-{number}")
+        if _wal(place).exists():
+            _wal(place).rename(_wal(aside))
+        place.rename(aside)
+    made.rename(place)
+    fsync_folder(place.parent)
+    return aside
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    _wal(path).unlink(missing_ok=True)
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
