@@ -19,12 +19,16 @@ from api.logs import configure_logs
 from api.metrics import RequestMetrics, measure_process
 from api.metrics_port import metrics_served, metrics_socket
 from api.observe import Observed
+from api.preflight.service import PreflightLog
 from api.request_log import RequestLog
 from api.server import address_of, listening_socket, serve_until_signalled
 from api.settings import Settings
 from api.system.routes import READY, Readiness
 from api.wiring import Stores, wired_gate, wired_record, wired_services
 from features.state.shards import Shards
+from flows.backfill_collector import BackfillCollector
+from flows.backfill_log import BackfillLog
+from flows.backfills import Backfills
 from flows.engine import STATE_VERSION, Engine
 from flows.ticks import tick_every_minute
 from store.checkpoints import Checkpoints
@@ -68,7 +72,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         base_url = settings.base_url or address
         stores = _open_stores(data_dir, target, base_url, opened)
         engine = _started_engine(stores, data_dir, target, opened)
-        services, preflight_log = wired_services(stores, _readiness(stores, engine))
+        backfills = _backfills(stores, data_dir, target, opened)
+        services, preflight_log = wired_services(stores, _readiness(stores, engine), backfills)
         services.readiness.add("preflights", lambda: preflight_log.is_open)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
@@ -78,16 +83,20 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         observed = Observed(app, RequestMetrics(metrics), request_log)
         measure_process(metrics, stores.appender)
         metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
+        metrics.register(BackfillCollector(backfills.counts))
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
-        def is_ready() -> bool:
-            if not preflight_log.is_open and engine.caught_up():
-                preflight_log.open(idempotent_ids(stores.database))
-            return preflight_log.is_open and services.readiness.report().status == READY
+        is_ready = _ready_check(stores, engine, preflight_log, services.readiness)
 
         async def main() -> None:
-            async with _in_background(stores, engine):
-                await serve_until_signalled(observed, listening, is_ready=is_ready, on_ready=lambda: on_ready(address))
+            async with _in_background(stores, engine, backfills):
+                await serve_until_signalled(
+                    observed,
+                    listening,
+                    is_ready=is_ready,
+                    on_ready=lambda: on_ready(address),
+                    on_stop=backfills.cancel,
+                )
 
         uvloop.run(main())
         request_log.flush()
@@ -99,9 +108,10 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
 
 @asynccontextmanager
-async def _in_background(stores: Stores, engine: Engine) -> AsyncIterator[None]:
+async def _in_background(stores: Stores, engine: Engine, backfills: Backfills) -> AsyncIterator[None]:
     """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
     tasks = [
+        asyncio.create_task(_resume_when_caught_up(engine, backfills)),
         asyncio.create_task(tick_every_minute(stores.appender, shards=stores.shards.count, clock=stores.clock)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
         asyncio.create_task(_stop_when_ended(engine)),
@@ -112,6 +122,7 @@ async def _in_background(stores: Stores, engine: Engine) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await backfills.stop()
         await stores.key_usage.flush(stores.hot)
         await stores.hot.aclose()
 
@@ -121,6 +132,12 @@ async def _stop_when_ended(engine: Engine) -> None:
     while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
     signal.raise_signal(signal.SIGTERM)
+
+
+async def _resume_when_caught_up(engine: Engine, backfills: Backfills) -> None:
+    while not engine.caught_up():  # noqa: ASYNC110 - the engine's threads have no event of this loop
+        await asyncio.sleep(WATCH_S)
+    await backfills.resume()
 
 
 def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
@@ -189,6 +206,18 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
     return engine
 
 
+def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> Backfills:
+    reading = opened.enter_context(closing(connect_sync(target)))
+    backfill_log = BackfillLog(
+        stores.shards,
+        appender=stores.appender,
+        segments=stores.segments,
+        open_reader=lambda: LogReader(reading, range(data_dir.shards)),
+        clock=stores.clock,
+    )
+    return Backfills(backfill_log, database=stores.database, new_id=stores.new_id, folder=data_dir.path)
+
+
 def _readiness(stores: Stores, engine: Engine) -> Readiness:
     def database() -> bool:
         with stores.database.cursor() as cursor:
@@ -201,6 +230,19 @@ def _readiness(stores: Stores, engine: Engine) -> Readiness:
             "flow": lambda: engine.failure is None and engine.caught_up(),
         }
     )
+
+
+def _ready_check(
+    stores: Stores, engine: Engine, preflight_log: PreflightLog, readiness: Readiness
+) -> Callable[[], bool]:
+    """Whether work can be taken; the pre-flight log is opened once the flow has caught up."""
+
+    def is_ready() -> bool:
+        if not preflight_log.is_open and engine.caught_up():
+            preflight_log.open(idempotent_ids(stores.database))
+        return preflight_log.is_open and readiness.report().status == READY
+
+    return is_ready
 
 
 def _end_before_start(*_: Any) -> NoReturn:

@@ -40,6 +40,8 @@ from api.programs.routes import ROUTES as PROGRAM_ROUTES
 from api.programs.service import ProgramService
 from api.record.routes import ROUTES as RECORD_ROUTES
 from api.record.service import RecordService
+from api.skoor.routes import ROUTES as RESCORING_ROUTES
+from api.skoor.service import RescoringService
 from api.system.routes import ROUTES as SYSTEM_ROUTES
 from api.system.routes import Readiness
 from api.transfers.export import ROUTES as EXPORT_ROUTES
@@ -62,6 +64,7 @@ ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
     *PREFLIGHT_ROUTES,
     *PROGRAM_ROUTES,
     *RECORD_ROUTES,
+    *RESCORING_ROUTES,
     *SYSTEM_ROUTES,
     *TRANSFER_ROUTES,
     *EXPORT_ROUTES,
@@ -86,6 +89,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     readiness: Readiness
     record: RecordService
     signing_keys: SigningKeys
+    rescoring: RescoringService
     transfers: TransferService
     transfer_exports: TransferExports
 

@@ -73,14 +73,23 @@ def server_of(app: ASGIApp, *, protocol: type[Protocol] = Protocol) -> Server:
 
 
 async def serve_until_signalled(
-    app: ASGIApp, listening: socket.socket, *, is_ready: Callable[[], bool], on_ready: Callable[[], None]
+    app: ASGIApp,
+    listening: socket.socket,
+    *,
+    is_ready: Callable[[], bool],
+    on_ready: Callable[[], None],
+    on_stop: Callable[[], None],
 ) -> None:
-    """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given."""
+    """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given.
+
+    ``on_stop`` is called with the signal: what would take longer than the answers may take is ended then.
+    """
     server = server_of(app)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
         server.should_exit = True
+        on_stop()
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop)

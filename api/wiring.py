@@ -30,6 +30,7 @@ from api.preflight.service import PreflightDetails, PreflightLog, PreflightServi
 from api.programs.service import ProgramService
 from api.rate_limits import RateLimits
 from api.record.service import RecordService
+from api.skoor.service import Rescoring, RescoringService
 from api.system.routes import Readiness
 from api.transfers.export import TransferExports
 from api.transfers.service import TransferService
@@ -86,7 +87,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     record: RecordStores
 
 
-def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, PreflightLog]:
+def wired_services(stores: Stores, readiness: Readiness, rescoring: Rescoring) -> tuple[Services, PreflightLog]:
     """The services, and the pre-flight log, which is opened once the flow has caught up."""
     programs = ProgramService(stores.registry)
     events = RawEvents(stores.reader, stores.segments)
@@ -124,6 +125,7 @@ def wired_services(stores: Stores, readiness: Readiness) -> tuple[Services, Pref
         readiness=readiness,
         record=_record(stores, exports),
         signing_keys=stores.record.signing_keys,
+        rescoring=RescoringService(rescoring),
         transfers=transfer_service,
         transfer_exports=TransferExports(programs=programs, transfers=transfers, limit=exports),
     )

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Final
 
-from bench import detection, flat_cost, latency, memory, preflight, restart, throughput, webhooks
+from bench import detection, flat_cost, latency, memory, preflight, rescoring, restart, throughput, webhooks
 from bench.harness import Answered, Asked, Benchmark, Run
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "flat_cost": flat_cost.run,
     "memory": memory.run,
     "restart": restart.run,
+    "rescoring": rescoring.run,
     "detection": detection.run,
 }
 

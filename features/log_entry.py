@@ -17,6 +17,7 @@ class EntryKind(StrEnum):
     DECISION = "decision"  # body: JSON of a features.decisions.DecisionEntry
     APPEAL = "appeal"  # body: JSON of a features.decisions.AppealEntry
     LABEL = "label"  # body: JSON of a features.decisions.LabelEntry
+    BACKFILL = "backfill"  # body: JSON of a features.backfill.BackfillStep
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):

@@ -185,6 +185,32 @@ class PreflightMatchRow(msgspec.Struct, frozen=True, gc=False):
     matched_at: int
 
 
+class BackfillRow(msgspec.Struct, frozen=True, gc=False):
+    """How far a backfill had come with an entry of its own: its newest row says where it goes on.
+
+    What the fields mean stands with ``features.backfill.Progress``.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    subjects: str  # transfers or actors
+    stage: str  # started, running or done
+    feature_version: str
+    score_version: str
+    started_offset: int
+    replaying: bool
+    position: int
+    total: int
+    done: int
+    changed: int
+    actors: int
+    counterparties: int
+    updated_at: int
+
+
 class QuarantineRow(msgspec.Struct, frozen=True, gc=False):
     """An entry that could not be applied; its bytes stay in the log at this offset."""
 

@@ -41,9 +41,9 @@ class FlowCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts = self._counts
-        yield _histogram("clearhold_ingest_lag_seconds", "Append to commit, the oldest of a batch.", counts.lag_seconds)
-        yield _histogram("clearhold_flow_batch_entries", "Log entries in one commit.", counts.batch_entries)
-        yield _histogram("clearhold_flow_commit_duration_seconds", "Time one commit took.", counts.commit_seconds)
+        yield histogram("clearhold_ingest_lag_seconds", "Append to commit, the oldest of a batch.", counts.lag_seconds)
+        yield histogram("clearhold_flow_batch_entries", "Log entries in one commit.", counts.batch_entries)
+        yield histogram("clearhold_flow_commit_duration_seconds", "Time one commit took.", counts.commit_seconds)
         yield _counter("clearhold_flow_quarantined_entries", "Entries set aside as unreadable.", counts.quarantined)
         yield _counter("clearhold_flow_commit_failures", "Commits that failed.", counts.commit_failures)
         entries = GaugeMetricFamily(
@@ -88,7 +88,7 @@ class FlowCollector(Collector):
         return max(0, self._clock.now() - oldest[0].appended_at) if oldest else 0
 
 
-def _histogram(name: str, said: str, values: Distribution) -> Metric:
+def histogram(name: str, said: str, values: Distribution) -> Metric:
     counts, total = values.read()
     bounds = [*(str(float(bound)) for bound in values.bounds), "+Inf"]
     return HistogramMetricFamily(

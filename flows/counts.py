@@ -7,8 +7,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
+from features.backfill import Subjects
+
 BATCH_ENTRIES_BOUNDS: Final = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384)
 COMMIT_SECONDS_BOUNDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+BACKFILL_SECONDS_BOUNDS: Final = (0.1, 1, 5, 15, 60, 300, 900, 3_600)
 LAG_SECONDS_BOUNDS: Final = (0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600)
 
 
@@ -40,3 +43,19 @@ class FlowCounts:
         self.lag_seconds = Distribution(LAG_SECONDS_BOUNDS)
         self.quarantined = 0
         self.commit_failures = 0
+
+
+class BackfillCounts:
+    """Changed by the event loop that backfills run on."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, int] = {subjects.value: 0 for subjects in Subjects}
+        self.transfers = 0
+        self.changed = 0
+        self.actors = 0
+        self.failures = 0
+        self.seconds = Distribution(BACKFILL_SECONDS_BOUNDS)
+
+    def note_transfers(self, count: int, *, changed: int) -> None:
+        self.transfers += count
+        self.changed += changed

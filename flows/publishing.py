@@ -3,12 +3,13 @@
 Views are for looking at; what cannot be published is logged and left, because the next commit publishes newer state.
 """
 
+from collections.abc import Iterator
 from itertools import islice
 
 import structlog
 
 from features.instants import format_instant
-from features.outcomes import TransferRow
+from features.outcomes import BackfillRow, TransferRow
 from features.state.shards import Shards
 from flows.results import ShardResults
 from store.redis_log.hot_views import LIVE_AT_ONCE, HotViews, LiveScore, ProgramView
@@ -23,9 +24,7 @@ class Publisher:
         self._views, self._shards = views, shards
 
     def publish(self, committed: list[ShardResults]) -> None:
-        rows = [
-            row for results in committed for row in results.rows.get(TransferRow, ()) if isinstance(row, TransferRow)
-        ]
+        rows = [row for results in committed for row in _of_stream(results)]
         if not rows:
             return
         scored = [row for row in rows if row.scored_offset == row.offset]
@@ -40,6 +39,14 @@ class Publisher:
 
     def _transfers(self, row: TransferRow) -> int:
         return len(self._shards.state(row.shard).program(row.program_id).transfers)
+
+
+def _of_stream(results: ShardResults) -> Iterator[TransferRow]:
+    """What events led to: a backfill brings nothing new to look at, and would push out what is."""
+    backfilled = {row.offset for row in results.rows.get(BackfillRow, ()) if isinstance(row, BackfillRow)}
+    for row in results.rows.get(TransferRow, ()):
+        if isinstance(row, TransferRow) and row.offset not in backfilled:
+            yield row
 
 
 def _live(row: TransferRow) -> LiveScore:

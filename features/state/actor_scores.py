@@ -12,7 +12,7 @@ Errors  none; what is not known is None
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha1
 from typing import Final
 
@@ -20,7 +20,7 @@ import msgspec
 
 from features.instants import DAY_US
 from features.outcomes import ScoreRow
-from features.reason import Score
+from features.reason import Reason, Score
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from features.scorers.families import Family
 from features.scorers.trs_v1_rules import REASONS as TRANSFER_REASONS
@@ -91,16 +91,22 @@ def keep_transfer_score(program: ProgramState, actor: Actor, row: int, at: int, 
     place, is_strongest = transfers.keep(actor.index, row, at, score.value or 0)
     if place < 0:
         return False
+    identity, returns = shares_of(score.reasons)
+    if identity or returns:
+        transfers.share(place, identity=identity, returns=returns)
+    return is_strongest
+
+
+def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
+    """How many of a transfer's points come from its entity's identity, and how many from returns."""
     identity = returns = 0
-    for reason in score.reasons:
+    for reason in reasons:
         family = _SHARED.get(reason.id)
         if family is Family.IDENTITY:
             identity += reason.weight
         elif family is Family.RETURNS:
             returns += reason.weight
-    if identity or returns:
-        transfers.share(place, identity=identity, returns=returns)
-    return is_strongest
+    return identity, returns
 
 
 def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: bool = False) -> ScoreRow | None:

@@ -110,6 +110,11 @@ class StrongestTransfers:
         self._shares[place] = 0
         return place, entry > max(held)
 
+    def rows(self, index: int) -> list[int]:
+        """Which of the actor's transfers are kept."""
+        held = self._entries[index * STRONGEST : (index + 1) * STRONGEST]
+        return [_ROW_MASK - (entry & _ROW_MASK) for entry in held if entry]
+
     def drop(self, index: int, row: int) -> None:
         """Let go of a transfer that is scored again, or is the actor's no more."""
         for place in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):

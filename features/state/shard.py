@@ -14,6 +14,7 @@ import msgspec
 from features.alerts.clocks import run_clocks
 from features.alerts.deciding import appeal, decide, label
 from features.alerts.watching import watch
+from features.backfill import BackfillStep
 from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, BankObject, TransferSnapshot, decode_object
 from features.bank.transfers import EventKind, read_transfer
 from features.bank.words import KNOWN_FAMILIES, RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
@@ -26,6 +27,7 @@ from features.program import Program
 from features.state import rows
 from features.state.actor_scores import emit_after_transfer
 from features.state.ask import asked_about
+from features.state.backfilled import take_step
 from features.state.id_index import key_of
 from features.state.landing import land
 from features.state.open_preflights import OtherSide
@@ -39,11 +41,12 @@ _PROGRAM_DECODER: Final = msgspec.json.Decoder(Program)
 _TYPES_REMEMBERED: Final = 4_096
 _BANK, _PREFLIGHT = EntryKind.BANK.value, EntryKind.PREFLIGHT.value
 _PROGRAM, _TICK = EntryKind.PROGRAM.value, EntryKind.TICK.value
-# What people ask: the decoder of the entry's body, and what applies it to the program.
+# What people and backfills ask: the decoder of the entry's body, and what applies it to the program.
 _ASKED: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[ProgramState, Any, When, Emit], None]]]] = {
     EntryKind.DECISION.value: (msgspec.json.Decoder(DecisionEntry), decide),
     EntryKind.APPEAL.value: (msgspec.json.Decoder(AppealEntry), appeal),
     EntryKind.LABEL.value: (msgspec.json.Decoder(LabelEntry), label),
+    EntryKind.BACKFILL.value: (msgspec.json.Decoder(BackfillStep), take_step),
 }
 
 

@@ -91,6 +91,8 @@ def expected(operation: Operation, caller: str) -> int:
         return {"admin": operation.success, "nameless admin": 400}.get(caller, 401)
     if caller in NO_BEARER or caller.endswith("admin"):
         return 401
+    if operation.access is Access.OWNER:
+        return operation.success if caller in {"operator", "nameless operator"} else 401
     if operation.access is Access.OPERATOR and "key" in caller:
         return 403
     elsewhere = operation.ids and not operation.tenant_wide
@@ -194,7 +196,7 @@ FOREIGNERS: Final = [
 def test_given_another_tenants_id_when_named_then_the_answer_is_that_of_an_unknown_one(
     world: World, operation: Operation, name: str, place: Place, caller: str
 ) -> None:
-    status = 401 if operation.access is Access.SIGNATURE else 404
+    status = 401 if operation.access in {Access.SIGNATURE, Access.OWNER} else 404
     ids = ids_for(world, operation)
     wrong = {"theirs": theirs_of(world, name), "unknown": UNKNOWN_ID, "malformed": "not-a-uuid"}
     before = world.stored()

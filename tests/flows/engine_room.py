@@ -64,5 +64,10 @@ class EngineRoom:
         with closing(duckdb.connect(str(self.folder / "clearhold.duckdb"), read_only=True)) as connection:
             return connection.execute(query).fetchall()
 
+    def change(self, statement: str) -> None:
+        """Change the tables while no engine runs, as no engine ever would."""
+        with closing(duckdb.connect(str(self.folder / "clearhold.duckdb"))) as connection:
+            connection.execute(statement)
+
     def checkpoints(self) -> list[Path]:
         return sorted((self.folder / "checkpoints").glob("*.checkpoint"))

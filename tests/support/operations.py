@@ -20,6 +20,7 @@ class Access(StrEnum):
     SIGNATURE = "S"
     BEARER = "B"
     OPERATOR = "O"
+    OWNER = "W"
     ADMIN = "A"
 
 
@@ -265,6 +266,8 @@ OPERATIONS: Final = (
     _record("checkpoint", "chain=dispositions"),
     _record("checkpoints"),
     _record("proof", "chain=dispositions&seq=0"),
+    Operation(method="POST", path="/api/skoor/backfill/{}", access=Access.OWNER, fills=("program",)),
+    Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=_tenant),
     Operation(method="GET", path="/api/admin/tenants", access=Access.ADMIN),
     Operation(

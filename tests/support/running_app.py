@@ -18,6 +18,8 @@ from api.system.routes import Readiness
 from api.wiring import RecordStores, Stores, wired_gate, wired_record, wired_services
 from features.log_entry import EntryKind, LogEntry
 from features.state.shards import Shards
+from flows.backfill_log import BackfillLog
+from flows.backfills import Backfills
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
@@ -116,6 +118,7 @@ class RunningApp:
         self._writer = BatchWriter(self.database, chains)
         readiness = Readiness({name: lambda name=name: self.checks[name] for name in self.checks})  # type: ignore[misc]
         self._readiness = readiness
+        self._folder = folder
         self._opened = opened
         self._start()
 
@@ -126,7 +129,8 @@ class RunningApp:
         self._start()
 
     def _start(self) -> None:
-        self.services, self.preflight_log = wired_services(self.stores, self._readiness)
+        self.backfills = self._new_backfills()
+        self.services, self.preflight_log = wired_services(self.stores, self._readiness, self.backfills)
         self.preflight_log.open(idempotent_ids(self.stores.database))
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
         self.app = http_app(self.services, gate=gate, base_url=BASE_URL)
@@ -148,6 +152,22 @@ class RunningApp:
             registry=self.registry,
             base_url=BASE_URL,
         )
+
+    def _new_backfills(self) -> Backfills:
+        """Over the same log; what waits for the flow lets it catch up."""
+
+        async def settle(_shard: int, _offset: int) -> None:
+            self.catch_up()
+
+        backfill_log = BackfillLog(
+            self.shards,
+            appender=self.appender,
+            segments=self.stores.segments,
+            open_reader=lambda: LogReader(self.sync_redis, range(SHARDS)),
+            clock=self.clock,
+            settle=settle,
+        )
+        return Backfills(backfill_log, database=self.stores.database, new_id=self.new_id, folder=self._folder)
 
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)

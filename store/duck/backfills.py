@@ -1,0 +1,41 @@
+"""Reading how far backfills have come, from the rows that their log entries led to.
+
+Errors  none of its own; a backfill that is not there is None
+"""
+
+from typing import Final
+
+import duckdb
+
+from features.outcomes import BackfillRow
+from store.duck.columns import row_builder, select_list
+
+_ROW: Final = row_builder(BackfillRow)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_FIND: Final = f"""
+    SELECT {select_list(BackfillRow)} FROM backfills
+    WHERE tenant_id = ? AND program_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
+_UNFINISHED: Final = f"""
+    SELECT {select_list(BackfillRow)} FROM (
+        SELECT * FROM backfills
+        QUALIFY row_number() OVER (PARTITION BY program_id, subjects ORDER BY "offset" DESC) = 1
+    ) WHERE stage <> 'done' ORDER BY started_offset"""
+
+
+class BackfillRows:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def find(self, tenant_id: str, program_id: str, backfill_id: str) -> BackfillRow | None:
+        """How far the backfill had come."""
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(_FIND, [tenant_id, program_id, backfill_id]).fetchone()
+        return None if found is None else _ROW(found)
+
+    def unfinished(self) -> list[BackfillRow]:
+        """Of each program's newest backfills those that did not come to their end, the oldest first."""
+        with self._connection.cursor() as cursor:
+            return [_ROW(found) for found in cursor.execute(_UNFINISHED).fetchall()]

@@ -1,0 +1,100 @@
+"""A program's stored scorings in the order of the log, of each transfer the newest: what a backfill scores again.
+
+How     Which scoring is the newest of its transfer is found once, for all of them, into a temporary table. Pages are
+        ranges of log offsets, which DuckDB finds without reading the row groups outside of them. Within a page there
+        is no order: sorting such wide rows would cost more than reading them.
+Unit    a page has at least as many transfers as asked for while there are so many, and all of its last offset
+Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``
+"""
+
+from collections.abc import Iterator
+from typing import Final, Self
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from features.vector import TransferFeaturesRow
+from store.duck.columns import rows_in, select_list
+
+_IDS_AT_ONCE: Final = 20_000
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST: Final = """
+    CREATE TEMP TABLE newest AS
+    SELECT transfer_id, max("offset") AS "offset", arg_max(feature_version, "offset") = ? AS is_current
+    FROM transfer_features WHERE tenant_id = ? AND program_id = ? AND "offset" <= ? GROUP BY transfer_id"""
+_OFFSETS: Final = 'SELECT "offset" FROM newest WHERE is_current ORDER BY "offset"'
+_PAGE: Final = f"""
+    SELECT {select_list(TransferFeaturesRow)} FROM (
+        SELECT * FROM transfer_features WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ?
+    ) SEMI JOIN (
+        SELECT transfer_id, "offset" FROM newest WHERE is_current AND "offset" BETWEEN ? AND ?
+    ) USING (transfer_id, "offset")"""
+_TOTAL: Final = "SELECT count(*) FROM newest"
+_OTHERS: Final = "SELECT transfer_id FROM newest WHERE NOT is_current"
+
+
+class Page:
+    """The scorings up to an offset."""
+
+    def __init__(self, table: pa.Table, *, upto: int) -> None:
+        self.upto = upto
+        self.count = table.num_rows
+        self.rows: Iterator[TransferFeaturesRow] = rows_in(TransferFeaturesRow, table)
+
+
+class NewestScorings:
+    """The newest scoring of each transfer of a program, as of a log offset. Used by one thread, and closed."""
+
+    def __init__(
+        self,
+        database: duckdb.DuckDBPyConnection,
+        *,
+        tenant_id: str,
+        program_id: str,
+        upto: int,
+        feature_version: str,
+    ) -> None:
+        self._cursor = database.cursor()
+        self._place = [tenant_id, program_id]
+        self._offsets: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._asked = [feature_version, tenant_id, program_id, upto]
+        self.total = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.close()
+
+    def find(self) -> None:
+        """Look which scorings they are; comes first."""
+        self._cursor.execute(_NEWEST, self._asked)
+        self._offsets = self._cursor.execute(_OFFSETS).fetchnumpy()["offset"]
+        ((self.total,),) = self._cursor.execute(_TOTAL).fetchall()
+
+    @property
+    def current(self) -> int:
+        """How many of them have the feature version asked for."""
+        return len(self._offsets)
+
+    def page(self, after: int, count: int) -> Page | None:
+        """The next scorings of that version behind an offset."""
+        first = int(np.searchsorted(self._offsets, after, side="right"))
+        if first >= len(self._offsets):
+            return None
+        ends = (int(self._offsets[first]), int(self._offsets[min(first + count, len(self._offsets)) - 1]))
+        table = self._cursor.execute(_PAGE, [*self._place, *ends, *ends]).to_arrow_table()
+        return Page(table, upto=ends[1])
+
+    def others(self) -> Iterator[list[str]]:
+        """The transfers whose newest scoring has another version."""
+        found = self._cursor.execute(_OTHERS)
+        while ids := [transfer_id for (transfer_id,) in found.fetchmany(_IDS_AT_ONCE)]:
+            yield ids
+
+    def interrupt(self) -> None:
+        """End what the reading thread waits for."""
+        self._cursor.interrupt()

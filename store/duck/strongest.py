@@ -1,0 +1,70 @@
+"""Of each entity the stored transfer scores that fade last, as of a log offset: what its own score is made from.
+
+Unit    at most ``STRONGEST`` an entity, found once for all of them, into a temporary table
+Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``
+"""
+
+from collections.abc import Sequence
+from typing import Final, Self
+
+import duckdb
+import msgspec
+
+from features.backfill import Strongest
+from features.reason import Reason
+from features.scorers.actor_decay import fades_at
+from features.state.actor_scores import shares_of
+from features.state.score_memory import STRONGEST
+
+_LIVES: Final = [fades_at(points, 0) for points in range(1, 101)]
+_A_DAY: Final = fades_at(1, 1) - fades_at(1, 0)
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+
+_FIND: Final = f"""
+    CREATE TEMP TABLE strongest AS
+    WITH newest AS (
+        SELECT id, entity_id, score, scored_offset, bank_created_at, min("offset") OVER (PARTITION BY id) AS landed_at
+        FROM transfers WHERE tenant_id = ? AND program_id = ? AND "offset" <= ?
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1
+    ), strongest AS (
+        SELECT entity_id, id AS transfer_id, scored_offset FROM newest WHERE entity_id IS NOT NULL AND score > 0
+        QUALIFY row_number() OVER (
+            PARTITION BY entity_id ORDER BY
+            epoch_us(bank_created_at) // 86400000000 * {_A_DAY} + list_extract(?::BIGINT[], score) DESC,
+            score DESC, landed_at
+        ) <= {STRONGEST}
+    )
+    SELECT entity_id, transfer_id, score, reasons FROM strongest JOIN transfer_features AS made
+    USING (transfer_id) WHERE made."offset" = scored_offset AND tenant_id = ? AND program_id = ?"""  # noqa: S608 - numbers
+_OF_ENTITIES: Final = """
+    SELECT transfer_id, score, reasons FROM strongest WHERE entity_id IN (SELECT unnest(?::VARCHAR[]))
+    ORDER BY transfer_id"""
+
+
+class StrongestScorings:
+    """One program's. Used by one thread, and closed."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, *, tenant_id: str, program_id: str, upto: int) -> None:
+        self._cursor = database.cursor()
+        self._asked = [tenant_id, program_id, upto, _LIVES, tenant_id, program_id]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.close()
+
+    def find(self) -> None:
+        """Look which they are; comes first."""
+        self._cursor.execute(_FIND, self._asked)
+
+    def of(self, entity_ids: Sequence[str]) -> tuple[Strongest, ...]:
+        """Those of these entities."""
+        found = self._cursor.execute(_OF_ENTITIES, [list(entity_ids)]).fetchall()
+        return tuple(
+            Strongest(transfer_id, score, *shares_of(_REASONS.decode(reasons))) for transfer_id, score, reasons in found
+        )
+
+    def interrupt(self) -> None:
+        """End what the reading thread waits for."""
+        self._cursor.interrupt()

@@ -1,0 +1,182 @@
+"""A backfill's steps applied to a program: what they change, what they leave, and what coming twice does."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from features.backfill import BackfillStep, Progress, Rescored, Stage, Subjects, rescored, vector_of
+from features.log_entry import EntryKind, LogEntry
+from features.outcomes import BackfillRow, TransferRow
+from features.reason import Reason, Score
+from features.state.shard import ShardState
+from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from tests.support.applied import Applied, changed
+from tests.support.bank_events import an_ach_transfer
+from tests.support.builders import a_vector
+from tests.support.clock import T0
+
+TRANSFER = "acht_1"
+REASON = Reason(id="TRS-X-01", signal="x", weight=77, hard=True, sentence="X.")
+SCORE = Score(version="trs-v9", value=77, n=12, confidence=0.375, reasons=(REASON,))
+
+
+def a_step(*results: Rescored, **over: Any) -> BackfillStep:
+    usual: dict[str, Any] = {
+        "id": "backfill_1",
+        "subjects": Subjects.TRANSFERS,
+        "stage": Stage.RUNNING,
+        "score_version": "trs-v9",
+        "total": 1,
+        "done": 1,
+    }
+    return BackfillStep(progress=Progress(**usual | over), rescored=results)
+
+
+def a_result(transfer_id: str = TRANSFER, **over: Any) -> Rescored:
+    usual: dict[str, Any] = {
+        "taken_at": T0,
+        "degraded": True,
+        "score": SCORE,
+        "paths": None,
+        "vector": msgspec.structs.astuple(a_vector()),
+    }
+    return Rescored(transfer_id, **usual | over)
+
+
+def stepped(applied: Applied, step: BackfillStep) -> Applied:
+    body = msgspec.json.encode(step)
+    offset = (len(applied.entries) + 1) << 20
+    return applied.apply(LogEntry(0, offset, EntryKind.BACKFILL, applied.program_id, T0 + 5, body))
+
+
+@pytest.fixture
+def landed() -> Applied:
+    return Applied().deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER))
+
+
+def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and_inputs(landed: Applied) -> None:
+    before = landed.one(TransferRow)
+
+    stepped(landed, a_step(a_result(paths='{"x":1}'), started_offset=landed.entries[-1].offset))
+
+    row, made_from = landed.one(TransferRow), landed.one(TransferFeaturesRow)
+    offset = landed.entries[-1].offset
+    assert (row.score, row.score_band, row.score_version, row.score_n, row.score_confidence) == (
+        77,
+        "hold",
+        "trs-v9",
+        12,
+        0.375,
+    )
+    assert (row.scored_offset, row.scored_at, row.raw_offset) == (offset, T0 + 5, before.raw_offset)
+    assert (made_from.offset, made_from.score, made_from.band, made_from.hard, made_from.degraded) == (
+        offset,
+        77,
+        "hold",
+        True,
+        True,
+    )
+    assert made_from.vector == a_vector()
+    assert (made_from.feature_version, made_from.taken_at, made_from.paths) == (FEATURE_VERSION, T0, '{"x":1}')
+    assert msgspec.json.decode(made_from.reasons, type=tuple[Reason, ...]) == (REASON,)
+
+
+def test_given_a_step_that_comes_twice_then_the_second_changes_no_transfer(landed: Applied) -> None:
+    step = a_step(a_result(), started_offset=landed.entries[-1].offset)
+
+    stepped(landed, step)
+    stepped(landed, step)
+
+    assert [type(row) for row in landed.rows] == [BackfillRow]
+
+
+def test_given_a_transfer_scored_by_the_stream_behind_the_start_then_it_keeps_that_score(landed: Applied) -> None:
+    stepped(landed, a_step(stage=Stage.STARTED, done=0))
+    started_offset = landed.one(BackfillRow).started_offset
+    later = changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", amount=777_00)
+    landed.deliver("ach.outgoing_transfer.updated", later)
+    assert landed.scoring.offset > started_offset
+
+    stepped(landed, a_step(a_result(), started_offset=started_offset))
+
+    assert landed.all(TransferRow) == []
+    assert landed.one(BackfillRow).started_offset == started_offset
+
+
+def test_given_a_status_behind_the_start_that_scores_nothing_then_the_result_is_taken_and_the_status_kept(
+    landed: Applied,
+) -> None:
+    stepped(landed, a_step(stage=Stage.STARTED, done=0))
+    started_offset = landed.one(BackfillRow).started_offset
+    landed.deliver(
+        "ach.outgoing_transfer.settled",
+        changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", status="SETTLED"),
+    )
+    assert landed.all(TransferFeaturesRow) == []
+
+    stepped(landed, a_step(a_result(), started_offset=started_offset))
+
+    row = landed.one(TransferRow)
+    assert (row.score, row.status) == (77, "SETTLED")
+
+
+def test_given_a_start_then_its_row_holds_its_own_offset(landed: Applied) -> None:
+    stepped(landed, a_step(stage=Stage.STARTED, total=5, done=0))
+
+    row = landed.one(BackfillRow)
+    assert (row.stage, row.started_offset, row.total) == ("started", landed.entries[-1].offset, 5)
+
+
+def test_given_a_result_for_a_transfer_nobody_knows_then_nothing_comes_of_it(landed: Applied) -> None:
+    stepped(landed, a_step(a_result("acht_unknown"), started_offset=1))
+
+    assert [type(row) for row in landed.rows] == [BackfillRow]
+
+
+def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_has_it(landed: Applied) -> None:
+    stepped(landed, a_step(a_result(), started_offset=landed.entries[-1].offset))
+
+    landed.state = ShardState.loaded(iter(list(landed.state.dump())))
+    landed.deliver(
+        "ach.outgoing_transfer.settled",
+        changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", status="SETTLED"),
+    )
+
+    assert (landed.one(TransferRow).score, landed.one(TransferRow).score_n) == (77, 12)
+
+
+def test_given_what_the_stream_has_stored_when_scored_again_then_it_is_the_same(landed: Applied) -> None:
+    stored = landed.scoring
+
+    assert rescored(stored) is None
+    for over in ({"score": 99}, {"n": 99}, {"confidence": 0.99}, {"score_version": "trs-v0"}, {"reasons": "[1]"}):
+        other: Any = over
+        result = rescored(msgspec.structs.replace(stored, **other))
+        assert result is not None
+        assert result.score.value == stored.score
+        assert vector_of(result.vector) == stored.vector
+
+
+def test_given_values_of_an_older_or_newer_vector_then_it_is_filled_up_or_cut() -> None:
+    values = msgspec.structs.astuple(a_vector())
+
+    shorter, longer = vector_of(values[:40]), vector_of((*values, "more", 7))
+
+    assert msgspec.structs.astuple(shorter)[:40] == values[:40]
+    assert not any(msgspec.structs.astuple(shorter)[40:])
+    assert longer == a_vector()
+    nullable = {field.name for field in msgspec.structs.fields(FeatureVector) if "None" in str(field.type)}
+    assert {name for name in FeatureVector.__struct_fields__[40:] if getattr(shorter, name) is None} == {
+        name for name in FeatureVector.__struct_fields__[40:] if name in nullable
+    }
+
+
+def test_given_a_vector_with_whole_and_broken_numbers_when_it_goes_through_the_log_then_it_is_the_same() -> None:
+    vector = a_vector(program_unauthorized_return_rate_60d=1.0, counterparty_country=None, entity_is_high_risk=None)
+    step = a_step(a_result(vector=msgspec.structs.astuple(vector)))
+
+    read = msgspec.json.decode(msgspec.json.encode(step), type=BackfillStep)
+
+    assert vector_of(read.rescored[0].vector) == vector
+    assert repr(vector_of(read.rescored[0].vector)) == repr(vector)

@@ -1,0 +1,68 @@
+"""Backfills over the engine of an engine room, on an event loop of their own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from itertools import count
+from typing import Any, Final, TypeVar
+
+from flows.backfill_log import BackfillLog
+from flows.backfills import Backfills
+from flows.engine import Engine
+from store.clock import SystemClock
+from store.redis_log.appender import LogAppender
+from store.redis_log.connect import connect_async
+from store.redis_log.reader import LogReader
+from tests.flows.engine_room import SHARDS, EngineRoom
+
+T = TypeVar("T")
+
+PROGRAM: Final = "3f0c8a52-0000-4000-8000-000000000001"
+TENANT: Final = "t1"
+WITHIN_S: Final = 20.0
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Return when it holds."""
+    async with asyncio.timeout(WITHIN_S):
+        while not holds():  # noqa: ASYNC110 - what is looked at belongs to other threads
+            await asyncio.sleep(0.001)
+
+
+class BackfillRoom:
+    """Where backfills can be asked for again and again beside one engine after the other."""
+
+    def __init__(self, room: EngineRoom, socket: Any) -> None:
+        self.room, self._socket = room, socket
+        self._numbers = count(1)
+
+    def run(self, engine: Engine, work: Callable[[Backfills], Awaitable[T]]) -> T:
+        """What the work comes to, with backfills that end with it as with a process."""
+
+        async def main() -> T:
+            client = connect_async(self._socket)
+            reading = self.room.open_redis()
+            backfills = Backfills(
+                BackfillLog(
+                    engine.shards,
+                    appender=LogAppender(client, shards=SHARDS),
+                    segments=engine._segments,
+                    open_reader=lambda: LogReader(reading, range(SHARDS)),
+                    clock=SystemClock(),
+                ),
+                database=engine._database,
+                new_id=lambda: f"backfill_{next(self._numbers)}",
+                folder=self.room.folder,
+            )
+            with closing(reading):
+                try:
+                    return await work(backfills)
+                finally:
+                    await backfills.stop()
+                    await client.aclose()
+
+        return asyncio.run(main())
+
+    def transfers(self, engine: Engine, program_id: str) -> int:
+        """Rescore a program's transfers; how many that were."""
+        return self.run(engine, lambda backfills: backfills.rescore_transfers(TENANT, program_id, None))
