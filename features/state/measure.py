@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from features.instants import DAY_US
 from features.state.baseline import BaselineValues
-from features.state.measure_flow import follow, new_counterparties, shapes, shared_entities
+from features.state.measure_flow import follow, new_counterparties, novelty_of, shapes, shared_entities
 from features.state.measure_lanes import ach_lanes, card_attempts, own_amounts, telling_returns
 from features.state.parties import UNKNOWN_PROFILE, Actor
 from features.state.series import ALWAYS, AmountSeries, EventTimes
@@ -21,6 +21,10 @@ _SANCTIONED: Final = frozenset({"sanctions_match", "ofac_match"})
 _CLASSES: Final = {(rail.value, way.value): 2 * i + j for i, rail in enumerate(Rail) for j, way in enumerate(Direction)}
 _CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
+
+
+Fields = tuple[Any, ...]
+"""Values of the vector's next fields; the oracle holds every one of them against its own."""
 
 
 class Measured(NamedTuple):
@@ -40,20 +44,65 @@ def measure(
     subject: Subject, program: ProgramSeries, declared: Declared, baseline: BaselineValues, at: int
 ) -> Measured:
     """All features of the subject at ``at``, in the order of the vector's fields."""
-    own = subject.own
-    amounts = subject.actor.amounts if subject.actor is not None else _NO_AMOUNTS
-    own_count = 1 if own.moved and subject.actor is not None and own.actor is subject.actor else 0
-    own_party = 1 if own.moved and subject.counterparty is not None and own.counterparty is subject.counterparty else 0
-    own_return = 1 if own.returned_at is not None and own.returned_at <= at else 0
-    own_cents = own.cents if own_count else 0
-    count_30d, cents_30d = amounts.measure(at - DAYS_30, at)
-    count_90d, cents_90d = amounts.measure(at - DAYS_90, at)
-    previous_at = amounts.previous(at, skip=own_count)
     longest, back = follow(subject, program, at)
-    age_days, median_cents, equal_24h, round_30d, in_48h, out_48h = own_amounts(subject, at, previous_at is not None)
-    fan_in, fan_out, gathered, middlemen, novelty = shapes(subject, program, at)
-    in_7d, in_24h = _structuring(subject, at, own_actor=own_count, own_party=own_party)
-    vector = FeatureVector(
+    hops = (None, None) if longest is None else (bool(back), longest.hops)
+    least_cents = longest.least_cents if longest is not None and longest.hops else None
+    counted = _counted_before(subject, at)
+    in_7d, in_24h = _structuring(subject, at, own_actor=counted.own, own_party=counted.own_party)
+    values: Fields = (
+        *_of_the_interface(subject, program, declared, baseline, at, counted, in_7d),
+        *hops,
+        None if counted.previous_at is None else (at - counted.previous_at) // DAY_US,
+        is_just_below(subject.cents),
+        declared.rails,
+        *_own_history(subject, at, counted, in_24h),
+        *_flow(subject, program, at, least_cents),
+        *telling_returns(subject, at, counted.own_return),
+        *ach_lanes(subject, program, at, counted.own),
+        *card_attempts(subject, program, at),
+        is_sanctions_hit(subject.actor, at),
+        *novelty_of(subject, program, at),
+        program.met.rare_in_90d(at, but=subject.own.row),
+        program.amounts.count(at - DAYS_90, at) - (1 if subject.own.moved else 0),
+    )
+    return Measured(FeatureVector(*values), longest.rows if longest is not None else (), back)
+
+
+class _Before(NamedTuple):
+    """The actor's amounts, and what the subject itself has put into the windows, as counts to take away."""
+
+    amounts: AmountSeries
+    own: int
+    own_party: int
+    own_return: int
+    previous_at: int | None
+
+
+def _counted_before(subject: Subject, at: int) -> _Before:
+    own, actor, counterparty = subject.own, subject.actor, subject.counterparty
+    amounts = actor.amounts if actor is not None else _NO_AMOUNTS
+    own_count = 1 if own.moved and actor is not None and own.actor is actor else 0
+    return _Before(
+        amounts,
+        own_count,
+        1 if own.moved and counterparty is not None and own.counterparty is counterparty else 0,
+        1 if own.returned_at is not None and own.returned_at <= at else 0,
+        amounts.previous(at, skip=own_count),
+    )
+
+
+def _of_the_interface(
+    subject: Subject,
+    program: ProgramSeries,
+    declared: Declared,
+    baseline: BaselineValues,
+    at: int,
+    counted: _Before,
+    structuring_7d: int,
+) -> Fields:
+    """The rule fields of the interface up to the declared countries."""
+    own = subject.own
+    return (
         subject.cents,
         subject.rail,
         subject.direction,
@@ -62,34 +111,37 @@ def measure(
         subject.country,
         subject.card_reason,
         *identity_at(subject.actor, at),
-        count_30d - own_count,
-        *_activity(subject, amounts, at, own_count, own_return),
-        in_7d,
-        *_relationship(subject, at, own_party, own_return),
-        baseline.n,
-        baseline.median_cents,
-        baseline.p95_cents,
+        counted.amounts.count(at - DAYS_30, at) - counted.own,
+        *_activity(subject, counted.amounts, at, counted.own, counted.own_return),
+        structuring_7d,
+        *_relationship(subject, at, counted.own_party, counted.own_return),
+        *baseline,
         _daily_average(program.amounts, at, own_cents=own.cents if own.moved else 0),
         declared.monthly_volume_cents,
-        _unauthorized_rate(program, at, own, own_return),
+        _unauthorized_rate(program, at, own, counted.own_return),
         declared.countries,
-        None if longest is None else bool(back),
-        None if longest is None else longest.hops,
-        (at - previous_at) // DAY_US if previous_at is not None else None,
-        is_just_below(subject.cents),
-        declared.rails,
-        cents_30d - own_cents,
-        count_90d - own_count,
+    )
+
+
+def _own_history(subject: Subject, at: int, counted: _Before, structuring_24h: int) -> Fields:
+    """Sums and counts of the actor, from the sum of 30 days to the cents sent in 48 h."""
+    own_cents = subject.own.cents if counted.own else 0
+    count_90d, cents_90d = counted.amounts.measure(at - DAYS_90, at)
+    return (
+        counted.amounts.measure(at - DAYS_30, at)[1] - own_cents,
+        count_90d - counted.own,
         cents_90d - own_cents,
-        in_24h,
+        structuring_24h,
         subject.account_changed,
-        *_returns_30d(subject, at, own_count, own_return),
-        age_days,
-        median_cents,
-        equal_24h,
-        round_30d,
-        in_48h,
-        out_48h,
+        *_returns_30d(subject, at, counted.own, counted.own_return),
+        *own_amounts(subject, at, counted.previous_at is not None),
+    )
+
+
+def _flow(subject: Subject, program: ProgramSeries, at: int, least_cents: int | None) -> Fields:
+    """Fans, middlemen and shared or new counterparties."""
+    fan_in, fan_out, gathered, middlemen = shapes(subject, program, at)
+    return (
         *fan_in.counts,
         fan_in.usual_week,
         *fan_out.counts,
@@ -97,20 +149,10 @@ def measure(
         *gathered.counts,
         gathered.usual_week,
         middlemen,
-        longest.least_cents if longest is not None and longest.hops else None,
+        least_cents,
         new_counterparties(subject, program, at),
         shared_entities(subject, program, at),
-        *telling_returns(subject, at, own_return),
-        *ach_lanes(subject, program, at, own_count),
-        *card_attempts(subject, program, at),
-        is_sanctions_hit(subject.actor, at),
-        novelty.is_new_pair,
-        novelty.of_payer,
-        novelty.of_payee,
-        program.met.rare_in_90d(at, but=own.row),
-        program.amounts.count(at - DAYS_90, at) - (1 if own.moved else 0),
     )
-    return Measured(vector, longest.rows if longest is not None else (), back)
 
 
 def identity_at(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:

@@ -48,10 +48,9 @@ class Shapes(NamedTuple):
     fan_out: Fan[tuple[int, int, int]]
     gathered: Fan[tuple[int, int]]
     middles: int
-    novelty: Novelty
 
 
-NOT_IN_THE_GRAPH: Final = Shapes(Fan((0, 0), None), Fan((0, 0, 0), None), Fan((0, 0), None), 0, UNKNOWN)
+NOT_IN_THE_GRAPH: Final = Shapes(Fan((0, 0), None), Fan((0, 0, 0), None), Fan((0, 0), None), 0)
 
 
 def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
@@ -59,9 +58,7 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
     if subject.actor is None:
         return NOT_IN_THE_GRAPH
     graph, but = program.graph, subject.own.row
-    is_incoming = subject.direction == _INCOMING
-    payer = _side(subject, subject.source, is_counterparty=is_incoming)
-    payee = _side(subject, subject.target, is_counterparty=not is_incoming)
+    payer, payee = _sides(subject)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
     into_source = graph.into.get(subject.source)
     day, week = at - DAY_US, at - DAYS_7
@@ -77,14 +74,15 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
         Fan(payees, _usual_week(out_of_source, at)),
         Fan((_with(gathered, day, None), _with(gathered, week, None)), _usual_week(into_source, at)),
         middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
-        _novelty(payer, payee, program, at, but),
     )
 
 
-def _novelty(payer: int | None, payee: int | None, program: ProgramSeries, at: int, but: int) -> Novelty:
-    if payer is None or payee is None:
+def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
+    """Whether payer and payee are new to each other, and how often either meets somebody new."""
+    payer, payee = _sides(subject)
+    if subject.actor is None or payer is None or payee is None:
         return UNKNOWN
-    return program.met.novelty(payer, payee, at, but=but, known_since=program.amounts.first(at))
+    return program.met.novelty(payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at))
 
 
 def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:
@@ -123,6 +121,13 @@ def dealing_with(program: ProgramSeries, account: tuple[str | None, str | None],
                 sides = (program.sides_of(row, at) for row in near.rows)
                 actors.update(actor for actor, counterparty in sides if counterparty == party.index)
     return actors
+
+
+def _sides(subject: Subject) -> tuple[int | None, int | None]:
+    """Payer and payee."""
+    is_incoming = subject.direction == _INCOMING
+    payer = _side(subject, subject.source, is_counterparty=is_incoming)
+    return payer, _side(subject, subject.target, is_counterparty=not is_incoming)
 
 
 def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:
