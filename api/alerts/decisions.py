@@ -32,7 +32,7 @@ from store.duck.alerts import Alerts
 from store.duck.dispositions import Dispositions, StoredDisposition
 from store.ids import IdFactory
 
-NEEDS_PERSON: Final = "This alert waits for a person: an API key decides on it only with an X-Operator."
+NEEDS_PERSON: Final = "This alert waits for a person: an API key decides on it only in the name of one."
 
 _REFUSALS: Final[Mapping[str, tuple[type[RiskError], str]]] = {
     DecisionResult.UNKNOWN: (NotFoundError, UNKNOWN_ALERT),

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from tests.support.alerting import ALERTING
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.running_service import RunningService, wait_until_committed
 
@@ -32,7 +33,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
 [[operations]]
-include-operation-id = "listTransfers"
+include-operation-id = ["listTransfers", "listAlerts", "listDispositions", "listLabels"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 """
 
@@ -51,7 +52,7 @@ class Findings(NamedTuple):
 
 
 class Target:
-    """A service with something to find in it: two programs with transfers and a pre-flight each."""
+    """A service with something to find in it: two programs with transfers, alerts and a pre-flight each."""
 
     def __init__(self, service: RunningService) -> None:
         self._service = service
@@ -74,7 +75,9 @@ class Target:
         names = [f"acht_{source}_{number}" for number in range(TRANSFERS)]
         for name in names:
             event = an_event(
-                "ach.outgoing_transfer.initiated", an_ach_transfer(id=name), event_id=f"evnt_{source}_{name}"
+                "ach.outgoing_transfer.initiated",
+                an_ach_transfer(id=name, **ALERTING),
+                event_id=f"evnt_{source}_{name}",
             )
             signature = hmac.new(program["ingestSecret"].encode(), event, hashlib.sha256).hexdigest()
             headers = {"Bank-Signature": signature, "Content-Type": "application/json"}
