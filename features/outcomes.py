@@ -84,7 +84,7 @@ class ScoreRow(msgspec.Struct, frozen=True, gc=False):
     degraded: bool
     reasons: str  # JSON of Reason[]
     inputs: str  # JSON of what the scorer looked at
-    scored_at: int  # the time of the entry that led to it, which its windows end at
+    scored_at: int  # what its windows end at: the entry's own time, never before the subject's last evaluation
 
 
 class EntityRow(msgspec.Struct, frozen=True, gc=False):

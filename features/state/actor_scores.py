@@ -58,9 +58,8 @@ def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit:
     shared = False
     if assessment is not None:
         if actor is not None and not actor.is_account:
-            if not landed.is_new:
-                scores.transfers.drop(actor.index, landed.place)
-            is_strongest = keep_transfer_score(program, actor, landed.place, landed.taken_at, assessment.score)
+            place, again = (landed.place, landed.taken_at), not landed.is_new
+            is_strongest = keep_transfer_score(program, actor, place, assessment.score, again=again)
             if (
                 is_strongest
                 or not landed.is_new
@@ -82,12 +81,16 @@ def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit:
         _emit(counterparty_score_row(program, party, when), emit)
 
 
-def keep_transfer_score(program: ProgramState, actor: Actor, row: int, at: int, score: Score) -> bool:
-    """Let a transfer's score count for its entity; True when it is the strongest.
+def keep_transfer_score(
+    program: ProgramState, actor: Actor, transfer: tuple[int, int], score: Score, *, again: bool
+) -> bool:
+    """Let a transfer's score, or its new one, count for its entity; True when it is the strongest.
 
-    ``row`` and ``at`` are the transfer's place in the table and its own time. One that had a score is dropped first.
+    ``transfer`` is its row in the table and its own time.
     """
-    transfers = program.scores.transfers
+    transfers, (row, at) = program.scores.transfers, transfer
+    if again:
+        transfers.drop(actor.index, row)
     place, is_strongest = transfers.keep(actor.index, row, at, score.value or 0)
     if place < 0:
         return False
