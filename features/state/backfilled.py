@@ -43,8 +43,7 @@ def _take_over(
     record = scored(held, assessment, when)
     program.transfers.write(row, record)
     if held.actor >= 0 and not (actor := program.actors[held.actor]).is_account:
-        program.scores.transfers.drop(actor.index, row)
-        keep_transfer_score(program, actor, row, held.at, result.score)
+        keep_transfer_score(program, actor, (row, held.at), result.score, again=True)
     version = version_row(program, row, record, result.transfer_id, when)
     made_from = features_row(program, result.transfer_id, assessment, result.taken_at, when)
     # A log is also read back by later versions, which have other numbers of their own.
