@@ -64,13 +64,18 @@ def rebuild(
     """Make the database again; ``on_progress`` is told the shard and how many entries have been applied."""
     path = data_dir.duckdb_path.with_name(data_dir.duckdb_path.name + _UNFINISHED)
     _remove(path)
-    with closing(open_database(path)) as database:
-        entries = _replay(data_dir, reader, database, clock, on_progress)
-        checkpoints = CheckpointLog(database, data_dir.record_dir)
-        checkpoints.open()
-        links = _check(data_dir, database, Verification(database, checkpoints, keys.public_keys(KeyPurpose.CHECKPOINT)))
-        ChainWriter(database, data_dir.record_dir).open()
-        database.execute("CHECKPOINT")
+    try:
+        with closing(open_database(path)) as database:
+            entries = _replay(data_dir, reader, database, clock, on_progress)
+            checkpoints = CheckpointLog(database, data_dir.record_dir)
+            checkpoints.open()
+            public_keys = keys.public_keys(KeyPurpose.CHECKPOINT)
+            links = _check(data_dir, database, Verification(database, checkpoints, public_keys))
+            ChainWriter(database, data_dir.record_dir).open()
+            database.execute("CHECKPOINT")
+    except BaseException:
+        _remove(path)
+        raise
     return Rebuilt(entries=entries, links=links, aside=_swap_in(path, data_dir.duckdb_path))
 
 

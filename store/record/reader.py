@@ -32,9 +32,13 @@ _CITED_POLICIES: Final = f"""
     SELECT DISTINCT json_extract_string(body, '$.policySha256') FROM record_chain WHERE {_IN_SPANS}
 """
 _CITED_ALERTS: Final = f"""
-    SELECT body FROM alert_bodies WHERE tenant_id = ? AND sha256 IN (
+    SELECT "offset", sha256 FROM alert_bodies WHERE tenant_id = ? AND sha256 IN (
         SELECT json_extract_string(body, '$.alertSha256') FROM record_chain WHERE {_IN_SPANS}
-    )
+    ) ORDER BY "offset", sha256
+"""
+_BODIES: Final = """
+    SELECT sha256, body FROM alert_bodies
+    WHERE tenant_id = ? AND "offset" BETWEEN ? AND ? AND sha256 IN (SELECT unnest(?))
 """
 
 _Span = tuple[int, int]
@@ -67,9 +71,7 @@ class RecordReader:
             if wanted.wants(LineKind.POLICY):
                 yield self._cited_policies(cursor, tenant_id, where)
             if wanted.wants(LineKind.ALERT):
-                cursor.execute(_CITED_ALERTS, [tenant_id, *where])
-                while found := cursor.fetchmany(batch):
-                    yield [record_line(LineKind.ALERT, body) for (body,) in found]
+                yield from self._cited_alerts(cursor, tenant_id, where, batch)
             for chain, (first, end) in spans.items():
                 kind = KIND_OF_CHAIN[chain]
                 if wanted.wants(kind):
@@ -82,6 +84,17 @@ class RecordReader:
         cited = {digest for (digest,) in cursor.execute(_CITED_POLICIES, where).fetchall()}
         bodies = sorted(body for body in self._policies(tenant_id) if digest_of(body) in cited)
         return [record_line(LineKind.POLICY, body.decode()) for body in bodies]
+
+    def _cited_alerts(
+        self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, where: list[object], batch: int
+    ) -> Iterator[list[bytes]]:
+        """Only keys are sorted; their bodies, which never change, are read batch by batch."""
+        with self._connection.cursor() as keys:
+            keys.execute(_CITED_ALERTS, [tenant_id, *where])
+            while found := keys.fetchmany(batch):
+                digests = [digest for _, digest in found]
+                bodies = dict(cursor.execute(_BODIES, [tenant_id, found[0][0], found[-1][0], digests]).fetchall())
+                yield [record_line(LineKind.ALERT, bodies[digest]) for digest in digests]
 
 
 def _span(cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wanted: RecordFilter) -> _Span:

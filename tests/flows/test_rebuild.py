@@ -1,0 +1,251 @@
+"""DuckDB made again from the log and the chains' files is the DuckDB that was lost."""
+
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pytest
+
+from store.duck.schema import TABLES
+from store.lake.log_segments import LogSegments
+from store.lake.segmenter import Segmenter
+from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
+from store.redis_log.server import EmbeddedRedis
+from tests.support.alerting import ALERTING, DETECTOR, outgoing
+from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+
+PROGRAMS: Final = ("payroll", "lending", "remittance")
+ALERTS: Final = 4  # a program
+SHARDS: Final = 16
+PAGE: Final = 5
+
+
+class Bank:
+    """A tenant with programs in several shards, alerts on them, and decisions about the alerts."""
+
+    def __init__(self, service: RunningService) -> None:
+        self.service = service
+        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        self.token = tenant["operatorToken"]
+        self.programs = [
+            service.admin("/api/admin/programs", {"tenantId": tenant["id"], "slug": slug, "name": slug})
+            for slug in PROGRAMS
+        ]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}", "X-Operator": "ann", "Content-Type": "application/json"}
+
+    def run(self) -> None:
+        for number in range(ALERTS):
+            for program in self.programs:
+                ids = [f"acht_{program['slug']}_{number}_{each}" for each in range(3)]
+                bodies = [outgoing(ids[0], **ALERTING), outgoing(ids[1]), outgoing(ids[2])]
+                post_until_taken(self.service, program, bodies, within_s=30.0)
+                wait_until_committed(self.service, self.token, ids[-1])
+                self.decide(ids[0], ("close", "hold", "escalate")[number % 3])
+        self.get("/api/record/checkpoint?chain=dispositions", raw=True)
+
+    def decide(self, transfer_id: str, decision: str) -> None:
+        (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]
+        body = msgspec.json.encode({"decision": decision, "narrative": f"Because “{decision}”."})
+        self.service.ask("POST", f"/api/alerts/{alert['id']}/decide", self.headers, body, expect=201)
+
+    def get(self, path: str, *, raw: bool = False) -> Any:
+        with closing(self.service.connect()) as connection:
+            connection.request("GET", path, headers=self.headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        assert answer.status == 200, content
+        return content if raw else msgspec.json.decode(content)
+
+
+class Stopped:
+    """What a service left, and what it said last."""
+
+    def __init__(self, data: Path, token: str, export: bytes, report: dict[str, Any]) -> None:
+        self.data, self.token, self.export, self.report = data, token, export, report
+
+    def copied(self, folder: Path) -> Path:
+        return Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock", "*.pid")))
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    folder = tmp_path_factory.mktemp("rebuild")
+    with RunningService(folder / "data") as service:
+        bank = Bank(service)
+        bank.run()
+        export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")
+        service.stop()
+    move_into_segments(folder / "data")
+    return Stopped(folder / "data", bank.token, export, report)
+
+
+@pytest.fixture
+def data(stopped: Stopped, tmp_path: Path) -> Path:
+    return stopped.copied(tmp_path)
+
+
+def move_into_segments(data: Path) -> None:
+    """Let Redis forget a part of the log, as it would after a day."""
+    server, segments = EmbeddedRedis(data), LogSegments(data / "lake")
+    server.start()
+    try:
+        with closing(connect_sync(server.socket_path)) as client:
+            reader = LogReader(client, range(SHARDS))
+            for shard in range(SHARDS):
+                held = reader.range(shard, 0, reader.tail(shard), count=1_000)
+                upto = held[len(held) * 2 // 3].offset if held else 0
+                Segmenter(reader, segments, page_entries=PAGE).run_once(shard, upto, upto)
+            assert any(segments.last_offset(shard) for shard in range(SHARDS))
+            assert any(reader.range(shard, 0, reader.tail(shard), count=1) for shard in range(SHARDS))
+    finally:
+        server.stop()
+
+
+def rebuilt(data: Path) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-c", COMMAND, "rebuild", "--data", str(data)]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+
+def tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything, but for when it was committed."""
+    with closing(duckdb.connect(str(path), read_only=True)) as connection:
+        found = {
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall()  # noqa: S608 - our own tables
+            for name, _ in TABLES
+            if name != "log_offsets"
+        }
+        newest = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
+        return found | {"log_offsets": connection.execute(newest).fetchall()}
+
+
+def chain_file(data: Path) -> Path:
+    (path,) = (data / "record").glob("*/dispositions.ndjson")
+    return path
+
+
+def lose_database(data: Path) -> None:
+    for path in data.glob("clearhold.duckdb*"):
+        path.unlink()
+
+
+def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answers_are_what_they_were(
+    stopped: Stopped, data: Path
+) -> None:
+    before = tables(data / "clearhold.duckdb")
+    lose_database(data)
+
+    run = rebuilt(data)
+
+    assert run.returncode == 0, run.stderr
+    assert f"{stopped.report['checked']} links placed" in run.stdout
+    after = tables(data / "clearhold.duckdb")
+    for table, rows in before.items():
+        assert after[table] == rows, table
+    assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
+    assert len(before["record_checkpoints"]) >= 1
+    with RunningService(data) as service:
+        bank = Bank.__new__(Bank)
+        bank.service, bank.token = service, stopped.token
+        assert bank.get("/api/record/verify") == stopped.report
+        assert stopped.report["ok"]
+        assert bank.get("/api/record/export", raw=True) == stopped.export
+
+
+def test_given_a_database_that_is_there_when_rebuilt_then_it_is_set_aside(data: Path) -> None:
+    before = tables(data / "clearhold.duckdb")
+
+    first, second = rebuilt(data), rebuilt(data)
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    aside = data / "clearhold.duckdb.before-rebuild-1"
+    assert str(aside) in first.stdout
+    assert "clearhold.duckdb.before-rebuild-2" in second.stdout
+    assert tables(aside) == before
+    assert tables(data / "clearhold.duckdb") == before
+
+
+def test_given_a_file_whose_last_line_is_torn_when_rebuilt_then_its_fact_is_linked_again_at_its_place(
+    data: Path,
+) -> None:
+    before = tables(data / "clearhold.duckdb")
+    whole = chain_file(data).read_bytes()
+    chain_file(data).write_bytes(whole[:-20])
+    lose_database(data)
+
+    run = rebuilt(data)
+
+    assert run.returncode == 0, run.stderr
+    assert chain_file(data).read_bytes() == whole
+    assert tables(data / "clearhold.duckdb") == before
+
+
+def test_given_a_database_that_is_lost_when_the_service_starts_then_it_stops_and_says_what_to_do(data: Path) -> None:
+    lose_database(data)
+    service = RunningService(data)
+
+    with pytest.raises(AssertionError, match=r"dispositions\.ndjson is ahead of the database: .* clearhold rebuild"):
+        service.start()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ((b"Because", b"BECAUSE"), "is damaged: it breaks at seq 0."),
+        ((b'"hash":"', b'"hash":"0'), "is damaged: it breaks at seq 0."),
+        ((b'"seq":1,', b'"seq":2,'), "is damaged: it breaks at seq 1."),
+        ((b'"offset":', b'"offset":1'), "holds seq 0, to which no entry of the log leads."),
+    ],
+)
+def test_given_a_file_that_was_changed_when_rebuilt_then_it_stops_with_file_and_seq_and_changes_nothing(
+    data: Path, change: tuple[bytes, bytes], sentence: str
+) -> None:
+    before = tables(data / "clearhold.duckdb")
+    chain_file(data).write_bytes(chain_file(data).read_bytes().replace(*change, 1))
+    changed = chain_file(data).read_bytes()
+
+    run = rebuilt(data)
+
+    assert run.returncode == 2
+    assert f"{chain_file(data)} {sentence}" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not list(data.glob("*.rebuilding*"))
+    assert tables(data / "clearhold.duckdb") == before
+    assert chain_file(data).read_bytes() == changed
+
+
+def test_given_a_file_cut_below_a_checkpoint_and_history_written_anew_when_rebuilt_then_the_checkpoint_stops_it(
+    data: Path,
+) -> None:
+    lines = chain_file(data).read_bytes().splitlines(keepends=True)
+    assert len({msgspec.json.decode(line)["shard"] for line in lines}) > 1
+    chain_file(data).unlink()  # The order in which the shards came is lost with it.
+
+    run = rebuilt(data)
+
+    assert run.returncode == 2
+    assert "is not what the last checkpoint over it says" in run.stderr
+
+
+def test_given_a_service_that_runs_when_rebuilt_then_it_is_refused(data: Path) -> None:
+    with RunningService(data):
+        run = rebuilt(data)
+
+    assert run.returncode == 2
+    assert "is in use by another clearhold serve" in run.stderr
+
+
+def test_given_a_folder_that_is_no_data_directory_when_rebuilt_then_nothing_is_made_there(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "elsewhere")
+
+    assert run.returncode == 2
+    assert "is no data directory" in run.stderr
+    assert not (tmp_path / "elsewhere").exists()
