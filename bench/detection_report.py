@@ -176,27 +176,32 @@ def _signals(found: Findings) -> str:
     for case in found.cases:
         for signal in case.answer.signals or ():
             fired.setdefault(signal, []).append(case)
-    count = len(found.cases)
-    lines = []
-    for signal, cases in sorted(fired.items(), key=lambda item: (-len(item[1]), item[0])):
-        alerts = sum(map(in_review_or_hold, cases))
-        bad = Share(sum(case.label.bad for case in cases), len(cases))
-        lines.append((signal, _per(len(cases), count), _per(alerts, count), str(bad), _lift(bad, found.cases)))
     if all(case.answer.signals is None for case in found.cases):
         return "### Signals\n\nNot measured: the export has no reasons."
+    count, lines = len(found.cases), []
+    for signal, cases in sorted(fired.items(), key=lambda item: (-len(item[1]), item[0])):
+        alerts = [case for case in cases if in_review_or_hold(case)]
+        bad, innocent = _bad(cases), sum(bool(case.label.scenario) and not case.label.bad for case in cases)
+        volumes = (_per(len(cases), count), _per(len(alerts), count))
+        lines.append((signal, *volumes, str(bad), f"{innocent:,}", _lift(bad, _bad(found.cases)), str(_bad(alerts))))
     headings = (
         "signal",
         "fires per 1,000",
-        "of them in review or hold",
+        "in review or hold per 1,000",
         "bad among those it fires on",
+        "look-alikes among them",
         "times the base",
+        "bad among alerts with it",
     )
     return _table("Signals", headings, lines)
 
 
-def _lift(bad: Share, cases: Sequence[Case]) -> str:
-    base = Share(sum(case.label.bad for case in cases), len(cases)).value
-    return f"{bad.value / base:.1f}" if base and bad.value is not None else "not measured"
+def _bad(cases: Sequence[Case]) -> Share:
+    return Share(sum(case.label.bad for case in cases), len(cases))
+
+
+def _lift(bad: Share, base: Share) -> str:
+    return f"{bad.value / base.value:.1f}" if base.value and bad.value is not None else "not measured"
 
 
 def _by_age(found: Findings) -> str:

@@ -232,7 +232,9 @@ def test_given_cases_when_reported_then_every_share_has_its_n_and_signals_have_t
     assert "| in review or hold | 1 | 333.33 |" in text
     assert "| unscored | 1 | 333.33 |" in text
     assert "| 0-29 days | 3 | 333.33 | 333.33 | 100.0 % (1 of 1; 20.7-100.0) |" in text
-    assert "| fan_in | 333.33 | 333.33 | 100.0 % (1 of 1; 20.7-100.0) | 3.0 |" in text
+    assert (
+        "| fan_in | 333.33 | 333.33 | 100.0 % (1 of 1; 20.7-100.0) | 0 | 3.0 | 100.0 % (1 of 1; 20.7-100.0) |" in text
+    )
 
 
 def test_given_no_reasons_when_reported_then_signals_are_not_measured() -> None:
