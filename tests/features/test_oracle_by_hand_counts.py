@@ -171,11 +171,13 @@ def test_given_one_account_under_three_names_when_entities_pay_it_then_all_of_th
         told.wire(f"enti_{n}", f"cpty_{n}", 1, n)
 
     shared = told.wire("enti_5", "cpty_1", 1, HOUR_US)
+    unknown = told.wire("enti_5", "cpty_1", 1, HOUR_US, entity_id=None)
     alone = told.wire("enti_4", "cpty_4", 1, HOUR_US)
     month = told.wire("enti_1", "cpty_2", 1, 30 * DAY_US + 2)
     bare = told.wire("enti_1", "cpty_9", 1, 30 * DAY_US + 2)
 
     assert (shared.counterparty_shared_entities_30d, alone.counterparty_shared_entities_30d) == (4, 1)
+    assert unknown.counterparty_shared_entities_30d == 4
     assert (month.counterparty_shared_entities_30d, bare.counterparty_shared_entities_30d) == (3, 0)
 
 

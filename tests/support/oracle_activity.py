@@ -121,7 +121,7 @@ def _sharing_actors(program: Program, subject: Known, others: list[Other], at: i
         return (None, None) if party is None else (program.parties[party].routing, program.parties[party].last4)
 
     mine = details(subject.party.last)
-    if None in mine or subject.actor.last is None:
+    if None in mine:
         return 0
     sharing = {other.actor for other in others if other.own > at - 30 * DAY_US and details(other.party) == mine}
     return len((sharing | {subject.actor.last}) - {None})
