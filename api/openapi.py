@@ -201,10 +201,12 @@ def _parameters(path: str, method: str, operation: Operation, schemas: _Schemas)
     if operation.access in PROVEN:
         yield {"name": TENANT, "in": "query", "required": False, "schema": _TEXT_PARAMETER}
     if operation.query is not None:
-        for name, schema in schemas.components[_name_of(operation.query, schemas)]["properties"].items():
+        query = schemas.components[_name_of(operation.query, schemas)]
+        for name, schema in query["properties"].items():
             inline = {key: value for key, value in schema.items() if key != "default"}
             inline = _MOMENT if MOMENT in _patterns_of(schema) else inline
-            yield {"name": name, "in": "query", "required": False, "schema": inline}
+            required = name in query.get("required", ())
+            yield {"name": name, "in": "query", "required": required, "schema": inline}
 
 
 def _patterns_of(schema: dict[str, Any]) -> set[str]:
@@ -236,11 +238,15 @@ def _response(status: int, answer: Any, method: str, operation: Operation, schem
 def _content(status: int, answer: Any, operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     schema = schemas.of_type[ErrorEnvelope if answer is None else answer]
     media = operation.media if status < HTTPStatus.MULTIPLE_CHOICES else (JSON,)
-    content: dict[str, Any] = {kind: {"schema": schema if kind == JSON else {"type": "string"}} for kind in media}
+    content: dict[str, Any] = {kind: {"schema": schema if _is_json(kind) else {"type": "string"}} for kind in media}
     example = _example(status, answer, operation)
-    if example is not None and JSON in content:
-        content[JSON]["example"] = example
+    for kind in filter(_is_json, content if example is not None else ()):
+        content[kind]["example"] = example
     return content
+
+
+def _is_json(media_type: str) -> bool:
+    return media_type == JSON or media_type.endswith("+json")
 
 
 def _example(status: int, answer: Any, operation: Operation) -> Any:

@@ -33,7 +33,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
 [[operations]]
-include-operation-id = ["listTransfers", "listAlerts", "listDispositions", "listLabels"]
+include-operation-id = ["listTransfers", "listAlerts", "listDispositions", "listLabels", "listCheckpoints"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 """
 
