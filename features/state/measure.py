@@ -194,7 +194,8 @@ def _activity(
 def _returns_30d(subject: Subject, at: int, own_count: int, own_return: int) -> tuple[int, int]:
     """The actor's returns and ACH debits of 30 days, without the subject."""
     own, actor = subject.own, subject.actor
-    returns = _count(actor, "returns", at - DAYS_30, at) - (own_return if own.actor is actor else 0)
+    own_actor_return = own_return if actor is not None and own.actor is actor else 0
+    returns = _count(actor, "returns", at - DAYS_30, at) - own_actor_return
     return returns, _count(actor, "ach_debits", at - DAYS_30, at) - (own_count if own.ach_debit else 0)
 
 

@@ -205,3 +205,23 @@ def test_given_a_profile_when_its_entity_acts_then_its_age_and_its_hits_are_thos
     assert (hit_then.entity_age_days, hit_then.entity_sanctions_hit) == (13, True)
     assert (late.entity_age_days, late.entity_sanctions_hit) == (12, False)
     assert (nobody.entity_age_days, nobody.entity_sanctions_hit) == (None, None)
+
+
+def test_given_a_returned_debit_of_nobody_when_its_return_is_said_again_then_nobody_has_returns() -> None:
+    told = told_of()
+    facts: bank.Data = {
+        "id": "trf_1",
+        "bank_account_id": None,
+        "entity_id": None,
+        "type": "DEBIT",
+        "status": "RETURNED",
+    }
+
+    for number, code in enumerate(("R02", "R10")):
+        details = [{"return_code": code, "created_at": bank.rfc3339(T0)}]
+        updated = bank.rfc3339(T0 + number * DAY_US)
+        said = bank.an_ach_transfer(**facts, return_details=details, updated_at=updated)
+        vector = told.say("ach.outgoing_transfer.returned", said, number * DAY_US)
+
+        assert vector is not None
+        assert vector.entity_returns_30d == 0
