@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from api.app import serve as run_service
-from api.cli import rebuild, replay, verify
+from api.cli import explain, rebuild, replay, verify
 from api.http import public_document
 from api.settings import Settings
 from store.startup import StartupError
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # their frames can show what was in a variable
     help="Clearhold scores money movement while it happens.",
 )
+explain.register(app)
 rebuild.register(app)
 replay.register(app)
 verify.register(app)

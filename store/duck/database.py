@@ -9,7 +9,8 @@ from typing import Final
 
 import duckdb
 
-from store.duck.schema import ddl
+from store.duck.columns import columns_of
+from store.duck.schema import TABLES, ddl
 from store.startup import StartupError
 
 # A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for
@@ -31,6 +32,9 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+_HELD_COLUMNS: Final = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
+# What a row that is older than its column has in it, where it cannot be null.
+_NOTHING: Final = {"BIGINT": "0", "DOUBLE": "0", "VARCHAR": "''", "BOOLEAN": "false", "TIMESTAMP": "make_timestamp(0)"}
 _PATH: Final = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
 
 
@@ -42,9 +46,34 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
         raise StartupError(f"{path} cannot be opened: {error}") from error
     for statement in ddl():
         connection.execute(statement)
+    if _add_columns(connection):
+        for statement in ddl():  # views name their columns when they are made
+            connection.execute(statement)
     connection.execute(_KEEP_NEWEST_OFFSETS)
     connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # a stop is quick; the next start reads the log back
     return connection
+
+
+def open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
+    """Open the file of a service that is stopped, and change nothing. Whoever wires it closes the connection."""
+    if not path.is_file():
+        raise StartupError(f"There is no database at {path}.")
+    try:
+        return duckdb.connect(path, read_only=True)
+    except duckdb.Error as error:
+        raise StartupError(f"{path} cannot be opened: {error}") from error
+
+
+def _add_columns(connection: duckdb.DuckDBPyConnection) -> int:
+    """Give tables that an earlier version made the columns that have come since; how many that were."""
+    held = set(connection.execute(_HELD_COLUMNS).fetchall())
+    missing = [
+        (name, column) for name, kind in TABLES for column in columns_of(kind) if (name, column.name) not in held
+    ]
+    for name, column in missing:
+        nothing = "NULL" if column.nullable else _NOTHING[column.sql_type]
+        connection.execute(f'ALTER TABLE {name} ADD COLUMN "{column.name}" {column.sql_type} DEFAULT {nothing}')
+    return len(missing)
 
 
 def fold_wal(connection: duckdb.DuckDBPyConnection, *, over_bytes: int = FOLD_WAL_OVER_BYTES) -> bool:

@@ -33,7 +33,16 @@ _PAGE: Final = f"""
         SELECT transfer_id, "offset" FROM newest WHERE is_current AND "offset" BETWEEN ? AND ?
     ) USING (transfer_id, "offset")"""
 _TOTAL: Final = "SELECT count(*) FROM newest"
+_OF_TRANSFER: Final = f"""
+    SELECT {select_list(TransferFeaturesRow)} FROM transfer_features WHERE transfer_id = ?
+    QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1 ORDER BY program_id"""
 _OTHERS: Final = "SELECT transfer_id FROM newest WHERE NOT is_current"
+
+
+def newest_of(connection: duckdb.DuckDBPyConnection, transfer_id: str) -> list[TransferFeaturesRow]:
+    """The newest scoring of a transfer, of each program that has one of that id."""
+    table = connection.execute(_OF_TRANSFER, [transfer_id]).to_arrow_table()
+    return list(rows_in(TransferFeaturesRow, table))
 
 
 class Page:

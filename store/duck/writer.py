@@ -21,7 +21,7 @@ from store.record.rows import RecordChainRow
 _ROW_TYPES: Final[tuple[type[msgspec.Struct], ...]] = (ChainFactRow, *(row_type for _, row_type in TABLES))
 _COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {kind: columns_of(kind) for kind in _ROW_TYPES}
 _INSERTS: Final[Mapping[type[msgspec.Struct], str]] = {
-    row_type: f"INSERT INTO {name} SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
+    row_type: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
     for name, row_type in TABLES
 }
 _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'

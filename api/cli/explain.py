@@ -1,0 +1,192 @@
+"""``clearhold explain``: what a transfer's score was made from, the score made again from it, and what would change it.
+
+The inputs come from the data directory of a service that is stopped, or over HTTP from one that runs: its database
+belongs to it alone. Either way they are the ones of the newest scoring, and the score is made again here.
+
+Exit codes  0 the stored score was made again; 1 another one was; 2 there is nothing to explain
+"""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn
+
+import duckdb
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from api.client import ClearholdClient, RefusedError, UnreachableError
+from features.backfill import rescored
+from features.catalogue import FEATURES
+from features.explain import AmountChange, smallest_change
+from features.reason import Reason, Score
+from features.scorers import trs_v1
+from features.scorers.sentences import money
+from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.vocabulary import band_word
+from store.duck.database import open_to_read
+from store.duck.scorings import newest_of
+from store.startup import StartupError
+
+EXIT_DIFFERS: Final = 1
+EXIT_NOTHING: Final = 2
+PLAIN_WIDTH: Final = 400
+_DATABASE: Final = "clearhold.duckdb"
+_RUNNING: Final = "Where the service runs, name it with --url and --token instead of --data."
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``explain`` to the command line."""
+    app.command("explain")(explain)
+
+
+def explain(
+    transfer_id: Annotated[str, typer.Argument(help="The bank's id of the transfer.")],
+    data: Annotated[Path | None, typer.Option(help="The data directory of a stopped service.", file_okay=False)] = None,
+    url: Annotated[str | None, typer.Option(help="Root of a running service, as in http://127.0.0.1:8080.")] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="CLEARHOLD_TOKEN", help="An API key, or the operator token.", show_envvar=True),
+    ] = None,
+    operator: Annotated[str, typer.Option(help="Who asks, with an operator token.")] = "clearhold explain",
+    program: Annotated[str | None, typer.Option(help="Id of the program, where several have such a transfer.")] = None,
+) -> None:
+    """Print inputs, reasons and score of a transfer, the score made again, and the least other amount for its band."""
+    if (data is None) == (url is None) or (url is not None and token is None):
+        _fail("Name either --data, or --url with --token.")
+    try:
+        if data is not None:
+            stored = _in_directory(data, transfer_id, program)
+        else:
+            with ClearholdClient(url or "", token=token, operator=operator) as client:
+                stored = _told(client.transfer(transfer_id, program_id=program))
+    except (StartupError, RefusedError, UnreachableError) as error:
+        _fail(str(error))
+    if not _shown(stored):
+        raise typer.Exit(EXIT_DIFFERS)
+
+
+def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> TransferFeaturesRow:
+    try:
+        with closing(open_to_read(data / _DATABASE)) as connection:
+            found = newest_of(connection, transfer_id)
+    except StartupError as error:
+        raise StartupError(f"{error} {_RUNNING}") from error
+    except duckdb.Error as error:
+        raise StartupError(
+            f"{data / _DATABASE} is of another version, which a start brings up to date: {error}"
+        ) from error
+    rows = [row for row in found if program_id in (None, row.program_id)]
+    if not rows:
+        raise StartupError(f"There is no transfer {transfer_id} in {data}.")
+    if len(rows) > 1:
+        programs = ", ".join(row.program_id for row in rows)
+        raise StartupError(f"Several programs have a transfer {transfer_id}; name one with --program: {programs}.")
+    return rows[0]
+
+
+def _told(transfer: dict[str, Any]) -> TransferFeaturesRow:
+    """What the service answered, as it stores it."""
+    inputs = transfer["scoreInputs"]
+    if inputs is None or inputs["featureVersion"] != FEATURE_VERSION:
+        told = "none" if inputs is None else inputs["featureVersion"]
+        raise StartupError(f"The service has features of version {told}; this command knows {FEATURE_VERSION}.")
+    features, reasons = inputs["features"], msgspec.convert(inputs["reasons"], tuple[Reason, ...])
+    return TransferFeaturesRow(
+        transfer["tenantId"],
+        transfer["programId"],
+        transfer["id"],
+        0,
+        0,
+        0,
+        0,
+        inputs["featureVersion"],
+        transfer["scoreVersion"],
+        transfer["score"],
+        transfer["scoreBand"],
+        transfer["scoreN"],
+        transfer["scoreConfidence"],
+        any(reason.hard for reason in reasons),
+        inputs["degraded"],
+        _ENCODE(reasons).decode(),
+        None,
+        FeatureVector(**{feature.column: features[feature.name] for feature in FEATURES}),
+    )
+
+
+def _shown(stored: TransferFeaturesRow) -> bool:
+    """Print everything; whether the score that was made again is the one that is stored."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    score = trs_v1.score(stored.vector, degraded=stored.degraded)
+    same = stored.feature_version == FEATURE_VERSION and rescored(stored) is None
+    console.print(f"Transfer {stored.transfer_id} of program {stored.program_id}, {stored.feature_version}")
+    console.print(_inputs(console, stored))
+    console.print(_reasons(console, score))
+    console.print(_scores(console, stored, score))
+    if not same:
+        console.print(_difference(stored))
+    console.print(_change(smallest_change(stored.vector, degraded=stored.degraded), score))
+    return same
+
+
+def _table(console: Console, *headings: str) -> Table:
+    """With lines for people at a terminal, without for whatever reads the rest."""
+    table = Table(title_justify="left") if console.is_terminal else Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def _inputs(console: Console, stored: TransferFeaturesRow) -> Table:
+    table = _table(console, "input", "value", "unit")
+    for feature in FEATURES:
+        value = getattr(stored.vector, feature.column)
+        table.add_row(feature.name, "not measured" if value is None else str(value), feature.unit)
+    table.add_row("degraded", str(stored.degraded), "")
+    return table
+
+
+def _reasons(console: Console, score: Score) -> Table:
+    table = _table(console, "reason", "weight", "hard", "sentence")
+    for reason in score.reasons:
+        table.add_row(reason.id, f"{reason.weight:+d}", "hard" if reason.hard else "", reason.sentence)
+    return table
+
+
+def _scores(console: Console, stored: TransferFeaturesRow, score: Score) -> Table:
+    table = _table(console, "", "score", "band", "n", "confidence", "version")
+    for name, row in (
+        ("stored", (stored.score, stored.band, stored.n, stored.confidence, stored.score_version)),
+        ("recomputed", (score.value, band_word(score.value), score.n, score.confidence, score.version)),
+    ):
+        table.add_row(name, *("-" if cell is None else str(cell) for cell in row))
+    return table
+
+
+def _difference(stored: TransferFeaturesRow) -> str:
+    if stored.feature_version != FEATURE_VERSION:
+        return f"DIFFERENT: the inputs are {stored.feature_version}, this is {FEATURE_VERSION}. Rescore the program."
+    was = ", ".join(f"{reason.id} {reason.weight:+d}" for reason in _REASONS.decode(stored.reasons)) or "no reasons"
+    return f"DIFFERENT: the stored score is not what these inputs give now. It was stored with {was}."
+
+
+def _change(change: AmountChange | None, score: Score) -> str:
+    if score.value is None:
+        return "Unscored: there is too little history, whatever the amount."
+    if change is None:
+        return "No other amount would have changed the band."
+    more = "more" if change.change_cents > 0 else "less"
+    return (
+        f"With {money(abs(change.change_cents))} {more}, at {money(change.amount_cents)}, "
+        f"it would have been {change.band} with {change.score} points."
+    )
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(EXIT_NOTHING)
