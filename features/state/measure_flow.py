@@ -8,17 +8,16 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from features.instants import DAY_US
 from features.state.acquaintances import UNKNOWN, Novelty
-from features.state.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near
+from features.state.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near, node_of_actor
 from features.state.parties import Counterparty
-from features.state.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, way_back
-from features.state.subject import DAYS_7, DAYS_30, DAYS_90, ProgramSeries, Subject
+from features.state.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, usual_week, way_back
+from features.state.subject import DAYS_7, DAYS_30, ProgramSeries, Subject
 from features.vocabulary import Direction
 
 C = TypeVar("C")
 
 _HOURS_8: Final = DAY_US // 3
 _STRANGER: Final = -2  # a side that was named and has not been met: different from every node
-_USUAL_FROM_DAYS: Final = 7
 _INCOMING: Final = Direction.INCOMING.value
 
 
@@ -70,9 +69,9 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
         payees = (_with(fan_out, at - _HOURS_8, payee), _with(fan_out, day, payee), _with(fan_out, week, payee))
     ends = Ends(subject.source, subject.target, at, subject.cents, but)
     return Shapes(
-        Fan(payers, _usual_week(into_target, at)),
-        Fan(payees, _usual_week(out_of_source, at)),
-        Fan((_with(gathered, day, None), _with(gathered, week, None)), _usual_week(into_source, at)),
+        Fan(payers, usual_week(into_target, at)),
+        Fan(payees, usual_week(out_of_source, at)),
+        Fan((_with(gathered, day, None), _with(gathered, week, None)), usual_week(into_source, at)),
         middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
     )
 
@@ -105,22 +104,27 @@ def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
     """Actors that dealt with the counterparty's account in 30 days, whatever it is called, with the subject's."""
     if subject.account is None or not all(subject.account):
         return 0
-    actors = dealing_with(program, subject.account, at, but=subject.own.row)
-    return len(actors if subject.actor is None else actors | {subject.actor.index})
+    nodes = dealing_with(program, subject.account, at, but=subject.own.row)
+    if subject.actor is not None:
+        nodes.add(node_of_actor(subject.actor.index))
+    return len(nodes)
 
 
 def dealing_with(program: ProgramSeries, account: tuple[str | None, str | None], at: int, *, but: int) -> set[int]:
-    """Actors with a transfer of 30 days, other than ``but``, with any counterparty of that account."""
-    actors: set[int] = set()
+    """Nodes of the actors with a transfer of 30 days, other than ``but``, with any counterparty of that account."""
+    nodes: set[int] = set()
     for party in program.counterparties.sharing(*account):
         for side in (program.graph.into, program.graph.out):
-            near = _near(side.get(party.node), at - DAYS_30, at, but)
+            edges = side.get(party.node)
+            if edges is None:
+                continue
+            near = edges.near(at - DAYS_30, at, but=but, as_of=at)
             if party.node % 2:
-                actors.update(node // 2 for node in set(near.others))
+                nodes.update(near.others)
             else:
                 sides = (program.sides_of(row, at) for row in near.rows)
-                actors.update(actor for actor, counterparty in sides if counterparty == party.index)
-    return actors
+                nodes.update(node_of_actor(actor) for actor, counterparty in sides if counterparty == party.index)
+    return nodes
 
 
 def _sides(subject: Subject) -> tuple[int | None, int | None]:
@@ -143,18 +147,6 @@ def _near(edges: Edges | None, after: int, upto: int, but: int) -> Near:
 
 def _with(near: Near, after: int, also: int | None) -> int:
     return near.distinct(after, also) if near.times else int(also is not None)
-
-
-def _usual_week(edges: Edges | None, at: int) -> int | None:
-    """Edges a week in the 83 days before the last 7, rounded up; None when there were none a week before those."""
-    until = at - DAYS_7
-    first = None if edges is None else edges.first(at)
-    if edges is None or first is None:
-        return None
-    days = (until - max(first, at - DAYS_90)) // DAY_US
-    if days < _USUAL_FROM_DAYS:
-        return None
-    return -(-(edges.count(at - DAYS_90, at) - edges.count(until, at)) * 7 // days)
 
 
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:

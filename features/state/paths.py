@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from features.instants import DAY_US
-from features.state.edges import NOBODY, Graph
+from features.state.edges import NOBODY, Edges, Graph
 
 LOOKS: Final = 256
 MOST_HOPS: Final = 6
@@ -17,6 +17,9 @@ ROUND_TRIP_HOPS: Final = 5
 HOP_WITHIN_US: Final = 3 * DAY_US
 WITHIN_US: Final = 7 * DAY_US
 LEAST_MIDDLES: Final = 3
+USUAL_OVER_US: Final = 90 * DAY_US
+USUAL_FROM_DAYS: Final = 7
+USUAL_FACTOR: Final = 3
 _FROM_PERCENT: Final = 80
 _TO_PERCENT: Final = 105
 
@@ -146,4 +149,25 @@ def middles(graph: Graph, ends: Ends) -> int:
         else:
             for third in thirds.intersection(of_third):
                 of_third[third] += 1
-    return max(of_third.values(), default=0)
+    return max((count for third, count in of_third.items() if not _pays_as_usual(graph, third, ends)), default=0)
+
+
+def usual_week(edges: Edges | None, at: int) -> int | None:
+    """Edges a week in the 83 days before the last 7, rounded up; None when there were none a week before those."""
+    until = at - WITHIN_US
+    first = None if edges is None else edges.first(at)
+    if edges is None or first is None:
+        return None
+    days = (until - max(first, at - USUAL_OVER_US)) // DAY_US
+    if days < USUAL_FROM_DAYS:
+        return None
+    return -(-(edges.count(at - USUAL_OVER_US, at) - edges.count(until, at)) * 7 // days)
+
+
+def _pays_as_usual(graph: Graph, node: int, ends: Ends) -> bool:
+    """A busy payer, such as a payroll or cash, is no scatterer while its week is less than three usual ones."""
+    edges = graph.out.get(node)
+    usual = usual_week(edges, ends.at)
+    if edges is None or usual is None:
+        return False
+    return edges.count(ends.at - WITHIN_US, ends.at) < USUAL_FACTOR * usual

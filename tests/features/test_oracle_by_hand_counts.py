@@ -217,11 +217,11 @@ def test_given_a_returned_debit_of_nobody_when_its_return_is_said_again_then_nob
         "status": "RETURNED",
     }
 
-    for number, code in enumerate(("R02", "R10")):
+    for day, code in enumerate(("R02", "R10")):
         details = [{"return_code": code, "created_at": bank.rfc3339(T0)}]
-        updated = bank.rfc3339(T0 + number * DAY_US)
+        updated = bank.rfc3339(T0 + day * DAY_US)
         said = bank.an_ach_transfer(**facts, return_details=details, updated_at=updated)
-        vector = told.say("ach.outgoing_transfer.returned", said, number * DAY_US)
+        vector = told.say("ach.outgoing_transfer.returned", said, day * DAY_US)
 
         assert vector is not None
         assert vector.entity_returns_30d == 0

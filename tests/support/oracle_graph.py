@@ -128,7 +128,14 @@ def _middles(edge: Edge, edges: list[Edge]) -> int:
         looked_at = _after(_into(edges, middle), edge.own, WEEK_US)[:left]
         left -= len(looked_at)
         payers[middle] = {each.source for each in looked_at if each.own <= paid_on} - {edge.source, edge.target, middle}
-    return max((sum(1 for some in payers.values() if third in some) for third in payers[edge.source]), default=0)
+    thirds = [third for third in payers[edge.source] if not _pays_as_usual(_out_of(edges, third), edge.own)]
+    return max((sum(1 for some in payers.values() if third in some) for third in thirds), default=0)
+
+
+def _pays_as_usual(edges: list[Edge], at: int) -> bool:
+    """Less than three of its usual weeks in the last one."""
+    usual = _usual_week(at, edges)
+    return usual is not None and sum(1 for edge in edges if edge.own > at - WEEK_US) < 3 * usual
 
 
 def _chain_fields(subject: Known, edge: Edge, edges: list[Edge]) -> Fields:

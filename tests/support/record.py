@@ -16,6 +16,7 @@ from tests.support.clock import T0
 TENANT: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"
 PROGRAM: Final = "0b9f6f0e-3f0a-4a43-8f2f-5a4f3d0c7a10"
 SECOND_US: Final = 1_000_000
+POLICY: Final = canonical({"version": "policy-v1", "autoCloseBands": ["clear"]})
 
 
 def an_alert_body(number: int, **over: Any) -> AlertBodyRow:
@@ -30,7 +31,9 @@ def an_alert_body(number: int, **over: Any) -> AlertBodyRow:
 
 def a_fact(number: int, **over: Any) -> ChainFactRow:
     """A disposition of the alert of the same number, a second after the one before."""
-    cited = {"alertSha256": an_alert_body(number).sha256} if over.get("chain", "") != Chain.ACTIONS else {}
+    cited: dict[str, str | None] = {"alertSha256": an_alert_body(number).sha256, "policySha256": digest_of(POLICY)}
+    if over.get("chain") == Chain.ACTIONS:
+        cited = {"alertSha256": None, "policySha256": digest_of(POLICY)}
     said: dict[str, Any] = {
         "tenant_id": TENANT,
         "program_id": PROGRAM,
