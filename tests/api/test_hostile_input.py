@@ -149,9 +149,10 @@ def test_given_a_hostile_body_when_written_then_400_and_nothing_is_stored_or_ech
 def test_given_a_number_of_a_million_digits_when_written_then_it_is_refused_without_being_read(
     world: World, operation: Operation
 ) -> None:
+    ids = ids_for(world, operation)
     before = world.stored()
 
-    answer = call(world, operation, caller_of(world, operation), content=b'{"name":' + b"9" * 1_000_000 + b"}")
+    answer = call(world, operation, caller_of(world, operation), ids, content=b'{"name":' + b"9" * 1_000_000 + b"}")
 
     assert_refused(answer, 413)
     assert world.stored() == before

@@ -49,26 +49,39 @@ def test_given_a_list_when_read_then_it_holds_what_the_caller_reaches_and_nothin
     world: World, caller: str
 ) -> None:
     programs = get(world, caller, "/api/programs")
-    transfers = get(world, caller, "/api/transfers?limit=100")
+    transfers, alerts = (
+        get(world, caller, f"/api/{name}?limit=100").json()["data"] for name in ("transfers", "alerts")
+    )
+    dispositions = get(world, caller, "/api/dispositions?limit=100").json()["data"]
 
     reached = {id_of(world, program) for program in REACH[caller]}
     assert {program["id"] for program in programs.json()} == reached
-    assert {transfer["programId"] for transfer in transfers.json()["data"]} == reached
+    assert {transfer["programId"] for transfer in transfers} == reached
+    assert {alert["programId"] for alert in alerts} == reached
+    assert {each["id"] for each in dispositions} == {world.dispositions[program_id] for program_id in reached}
 
 
 @pytest.mark.parametrize("caller", REACH)
+@pytest.mark.parametrize("name", ["transfers", "alerts", "dispositions"])
 def test_given_an_export_when_read_then_it_holds_what_the_caller_reaches_and_nothing_else(
-    world: World, caller: str
+    world: World, name: str, caller: str
 ) -> None:
-    exported = get(world, caller, "/api/transfers/export")
+    exported = get(world, caller, f"/api/{name}/export")
 
     lines = exported.content.split(b"\n")
     assert exported.status_code == 200
     assert exported.headers["content-type"].startswith("application/x-ndjson")
     assert exported.headers["content-disposition"].startswith("attachment")
     assert lines.pop() == b""
-    assert {json.decode(line)["programId"] for line in lines} == {id_of(world, program) for program in REACH[caller]}
-    assert {json.decode(line)["id"] for line in lines} - {SHARED} == {transfer_of(name) for name in REACH[caller]}
+    known = {
+        "transfers": {transfer_of(program): program for program in PROGRAMS},
+        "alerts": {world.alerts[id_of(world, program)]: program for program in PROGRAMS},
+        "dispositions": {world.dispositions[id_of(world, program)]: program for program in PROGRAMS},
+    }[name]
+    exports = [json.decode(line) for line in lines]
+    assert {known[each["id"]] for each in exports if each["id"] in known} == REACH[caller]
+    if name != "dispositions":
+        assert {each["programId"] for each in exports} == {id_of(world, program) for program in REACH[caller]}
 
 
 def status_for(caller: str, program: str) -> int:
@@ -105,30 +118,38 @@ def test_given_a_program_and_what_is_in_it_when_named_then_reach_decides(
             f"/api/transfers/{transfer_of(program)}",
             f"/api/transfers/{transfer_of(program)}?programId={program_id}",
             f"/api/preflight/{world.preflights[program_id]}",
+            f"/api/alerts?programId={program_id}",
+            f"/api/alerts/{world.alerts[program_id]}",
+            f"/api/alerts/{world.alerts[program_id]}/dispositions",
+            f"/api/dispositions/{world.dispositions[program_id]}",
+            f"/api/labels?programId={program_id}",
         )
     }
     asked = [
         world.send("POST", "/api/preflight", world.callers[caller].headers, json=body | named)
         for named in ({"programId": program_id}, {"programSlug": getattr(world, program)["slug"]})
     ]
+    label = {"transferId": transfer_of(program), "label": "ok", "reason": "It stayed."}
+    asked.append(world.send("POST", "/api/labels", world.callers[caller].headers, json=label))
 
     assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, status)
-    assert [answer.status_code for answer in asked] == [created, created]
+    assert [answer.status_code for answer in asked] == [created] * 3
     for answer in (*answers.values(), *asked):
         if answer.status_code >= 400:
             assert_refused(answer, status)
 
 
 @pytest.mark.parametrize("caller", [name for name in REACH if name != "operator"])
-def test_given_a_cursor_of_a_wider_caller_when_used_then_it_opens_nothing(world: World, caller: str) -> None:
-    cursor = get(world, "operator", "/api/transfers?limit=1").json()["nextCursor"]
+@pytest.mark.parametrize("name", ["transfers", "alerts"])
+def test_given_a_cursor_of_a_wider_caller_when_used_then_it_opens_nothing(world: World, name: str, caller: str) -> None:
+    cursor = get(world, "operator", f"/api/{name}?limit=1").json()["nextCursor"]
 
-    answer = get(world, caller, f"/api/transfers?limit=100&cursor={cursor}")
+    answer = get(world, caller, f"/api/{name}?limit=100&cursor={cursor}")
 
     if answer.status_code == 400:
         assert_refused(answer, 400, "cursor")
     else:
-        seen = {transfer["programId"] for transfer in answer.json()["data"]}
+        seen = {each["programId"] for each in answer.json()["data"]}
         assert answer.status_code == 200
         assert seen <= {id_of(world, program) for program in REACH[caller]}
 
