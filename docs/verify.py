@@ -4,10 +4,8 @@ from base64 import b64decode, urlsafe_b64decode
 from hashlib import sha256
 from json import dumps, loads
 from pathlib import Path
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-def fail(why):
-    sys.exit(f"FAIL: {why}")
 
 def canonical(value):  # RFC 8785, for bodies such as these
     return dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -27,24 +25,26 @@ def checkpoint(path, keys):  # a C2SP signed note: whose chain it is of, how lon
             if name == origin and b64decode(text)[:4] == sha256(name.encode() + b"\n\x01" + key).digest()[:4]:
                 Ed25519PublicKey.from_public_bytes(key).verify(b64decode(text)[4:], f"{head}\n".encode())
                 return origin, int(size), b64decode(root)
-    fail(f"{path}: not signed by a published key")
+    raise InvalidSignature
 
 keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes())["keys"]]
-kept, chains, there, cited = [checkpoint(path, keys) for path in sys.argv[3:]], {}, set(), set()
+try: kept = [checkpoint(path, keys) for path in sys.argv[3:]]
+except InvalidSignature: sys.exit("FAIL: a checkpoint is not signed by a published key")
+chains, there, cited = {}, set(), {None}
 for number, raw in enumerate(open(sys.argv[1], "rb"), 1):
     line = loads(raw)
-    body, name, chain = canonical(line["body"]), line["chain"], chains.setdefault(line["chain"], [])
-    if raw != canonical(line) + b"\n": fail(f"line {number} is not in canonical form")
+    name, body, chain = line["chain"], canonical(line["body"]), chains.setdefault(line["chain"], [])
+    if len(line) != 6 or canonical(line) + b"\n" != raw: sys.exit(f"FAIL: line {number} is not in canonical form")
     if name is None: there.add(sha256(body).hexdigest()); continue  # a policy or an alert
     before = chain[-1] if chain else None
     chain.append(sha256((before or "").encode() + body).hexdigest())
-    claimed = (line["kind"] + "s", line["seq"], line["prevHash"], line["hash"])
-    if claimed != (name, len(chain) - 1, before, chain[-1]): fail(f"line {number}: {name} breaks at seq {line['seq']}")
-    cited |= {line["body"].get("alertSha256"), line["body"].get("policySha256")} - {None}
-if there != cited: fail(f"{len(there ^ cited)} policies or alerts are missing, altered or cited by nobody")
-if open_ended := chains.keys() - {None} - {origin.split("/")[-1] for origin, _, _ in kept}:
-    fail(f"no checkpoint of {open_ended}, so that a cut end cannot be ruled out")
+    if (line["kind"] + "s", line["seq"], line["prevHash"], line["hash"]) != (name, len(chain) - 1, before, chain[-1]):
+        sys.exit(f"FAIL: line {number}: {name} breaks at seq {line['seq']}")
+    cited |= {line["body"].get("alertSha256"), line["body"].get("policySha256")}
+if there != cited - {None}: sys.exit("FAIL: policies or alerts are missing, altered or cited by no link")
+if unsigned := chains.keys() - {None} - {origin.split("/")[-1] for origin, _, _ in kept}:
+    sys.exit(f"FAIL: no checkpoint of {', '.join(unsigned)}, so that a cut end cannot be ruled out")
 for origin, size, root in kept:
     links = chains.get(origin.split("/")[-1], [])
-    if len(links) < size or merkle_root(links[:size]) != root: fail(f"{origin}: not what the checkpoint says")
+    if len(links) < size or merkle_root(links[:size]) != root: sys.exit(f"FAIL: {origin}: not what the checkpoint says")
     print(f"ok {origin}: {len(links)} links, the checkpoint is over {size}")
