@@ -9,6 +9,7 @@ from api.fields import BankId, CursorText, Moment, PageLimit, Text
 from api.lists import DEFAULT_LIMIT, instant_shown
 from api.transfers.schemas import Transfer
 from features.instants import format_instant
+from features.narrative import Draft
 from features.outcomes import AlertRow
 from features.reason import Reason
 from features.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
@@ -69,15 +70,6 @@ class AlertPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     data: tuple[Alert, ...]
     has_more: bool
     next_cursor: str | None
-
-
-class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was drafted for whoever decides. A template has neither a model nor a confidence."""
-
-    narrative: str
-    recommendation: AlertDecision
-    confidence: float | None
-    narrative_model: str | None
 
 
 class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
-from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, Draft, shown
+from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, shown
 from api.cursors import Place, place_of
 from api.dispositions.schemas import Disposition
 from api.dispositions.schemas import shown as disposition_shown
@@ -20,6 +20,7 @@ from api.programs.service import ProgramService
 from api.transfers.schemas import Transfer
 from api.transfers.service import TransferService
 from features.errors import NotFoundError
+from features.narrative import Draft
 from features.outcomes import AlertRow
 from features.principal import Principal
 from features.reason import Reason
