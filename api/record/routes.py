@@ -27,7 +27,7 @@ from api.shapes import Shape
 from features.principal import KeyScope
 
 _TAG: Final = "record"
-_NOTE_MEDIA: Final = "text/plain; charset=utf-8"
+_NOTE_MEDIA: Final = "text/plain"
 
 _VERIFY: Final = Operation(
     id="verifyRecord",

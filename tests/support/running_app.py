@@ -86,6 +86,7 @@ class RunningApp:
     """One application with its stores, and the calls that tests make of it."""
 
     def __init__(self, folder: Path, socket: str | Path, opened: ExitStack) -> None:
+        self._folder = folder
         self.clock = FrozenClock()
         self.new_id = SequentialIds()
         self.shards = Shards(SHARDS)
@@ -125,7 +126,8 @@ class RunningApp:
     def restart(self) -> None:
         """New services over the same stores, as the next process would have them."""
         self.on_loop(self._appending.aclose)  # A connection belongs to one event loop.
-        self.stores = msgspec.structs.replace(self.stores, process=f"after {self.stores.process}")
+        process, record = f"after {self.stores.process}", self._record(self._folder)
+        self.stores = msgspec.structs.replace(self.stores, process=process, record=record)
         self._start()
 
     def _start(self) -> None:
