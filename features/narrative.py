@@ -135,8 +135,8 @@ def _what_and_when(e: Evidence) -> str:
 def _where(e: Evidence) -> str:
     country = e.features["counterpartyCountry"]
     rails, countries = e.features["declared.rails"], e.features["declared.countries"]
-    declared = f"The program declared {rails or 'no rails'} and {countries or 'no countries'}."
-    return f"Where: {'country not delivered' if country is None else f'country {country}'}. {declared}"
+    declared = f"declared rails {rails or 'none'}, declared countries {countries or 'none'}."
+    return f"Where: {'country not delivered' if country is None else f'country {country}'}; {declared}"
 
 
 def _why_alerted(e: Evidence) -> str:

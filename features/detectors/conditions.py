@@ -1,13 +1,31 @@
 """What detectors ask beyond a reason: whose structuring it is, sums and counts that only the state has."""
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from features.detectors.detector import DAYS_7, DAYS_30, HARD, HIGH, HOURS_24, MEDIUM, Gravity, Scene, Subject
+from features.detectors.detector import (
+    DAYS_7,
+    DAYS_30,
+    HARD,
+    HIGH,
+    HOURS_24,
+    HOURS_48,
+    MEDIUM,
+    Gravity,
+    Scene,
+    Subject,
+)
 from features.detectors.subjects import named_actor, named_counterparty, the_actor, the_counterparty, the_payee
 from features.reason import Reason
 from features.scorers.trs_v1_amount import MICRO_COUNT, STRUCTURING_7D_COUNT, STRUCTURING_24H_COUNT
+from features.scorers.trs_v1_flow import PASSED_ON_FROM_CENTS, USUAL_FACTOR
+from features.scorers.trs_v1_timing import VELOCITY_COUNT_FLOOR
+from features.state.edges import NOBODY
+from features.state.lanes import Lane
 from features.state.parties import Actor, Counterparty
+from features.state.series import AmountSeries, EventTimes
 from features.thresholds import structuring_zones
 from features.vocabulary import Direction, SubjectType
 
@@ -15,18 +33,23 @@ UNVERIFIED_7D_CENTS: Final = 100_000
 UNAUTHORIZED_RETURNS: Final = 2
 DORMANT_HIGH_DAYS: Final = 365
 ROUND_TRIPS_HARD: Final = 3
+LEFT_PERCENT: Final = 20
+PERIODS_OF_28D: Final = 14
+STRUCTURING_ENTITIES: Final = 3
+DAYS_OF_30: Final = 30
+BUSIEST_PERCENT: Final = 150
 STRUCTURING: Final = "structuring_pattern"
 UNAUTHORIZED_RETURN: Final = "unauthorized_return"
 ROUND_TRIP: Final = "round_trip"
 _OUTGOING: Final = Direction.OUTGOING.value
 
 
-def the_structurer(scene: Scene, reason: Reason) -> Subject:
-    """The entity when its own transfers are the pattern, else the counterparty that many of them pay."""
+def the_structurer(scene: Scene, reason: Reason) -> Subject | None:
+    """The entity when its own transfers are the pattern, else the counterparty when those of several entities are."""
     actor, party = scene.actor, scene.counterparty
     if actor is not None and _structures(scene, actor):
         return named_actor(actor)
-    return the_counterparty(scene, reason) if party is not None else the_actor(scene, reason)
+    return the_counterparty(scene, reason) if party is not None and many_pay(scene, party) else None
 
 
 def _structures(scene: Scene, party: Actor | Counterparty) -> bool:
@@ -45,6 +68,88 @@ def _structures(scene: Scene, party: Actor | Counterparty) -> bool:
 def weigh_structuring(scene: Scene, subject: Subject) -> Gravity:
     """Hard when somebody decided on it before: it goes on all the same."""
     return HARD if scene.program.alerts.was_decided(STRUCTURING, subject.type, subject.id) else HIGH
+
+
+def weigh_velocity(scene: Scene, _subject: Subject) -> Gravity | None:
+    """Many transfers, or cents that are much also for the entity's busiest day of 30 and for the program.
+
+    The line of cents alone, three times the mean of all days, is crossed by any ordinary transfer of an entity that
+    moves money on few days.
+    """
+    v = scene.vector
+    if v.velocity_24h_count >= VELOCITY_COUNT_FLOOR:
+        return MEDIUM
+    much = max(busiest_day_cents(scene), v.program_p95_cents or 0)
+    return MEDIUM if v.velocity_24h_sum_cents * 100 >= BUSIEST_PERCENT * much else None
+
+
+def busiest_day_cents(scene: Scene) -> int:
+    """The most that the actor moved on one of the 29 days before the last 24 h, each ending at the same time of day."""
+    if scene.actor is None:
+        return 0
+    measure, at = scene.actor.amounts.measure, scene.at
+    return max(measure(at - (day + 1) * HOURS_24, at - day * HOURS_24)[1] for day in range(1, DAYS_OF_30))
+
+
+def weigh_rapid(scene: Scene, _subject: Subject) -> Gravity | None:
+    """What came in was there before it went, a fifth of it at most is left, and it is far more than usually comes in.
+
+    Whoever regularly receives and pays is a hub, and its usual is known: it is held against that, as fans are.
+    """
+    peak, end = balance_48h(scene)
+    if peak < PASSED_ON_FROM_CENTS or end * 100 > LEFT_PERCENT * peak:
+        return None
+    usual_28d = received_28d_cents(scene)
+    return HIGH if scene.vector.entity_in_48h_cents * PERIODS_OF_28D >= USUAL_FACTOR * usual_28d else None
+
+
+def received_28d_cents(scene: Scene) -> int:
+    """What came in, cards apart, in the 28 days before the last 48 hours."""
+    series = (scene.actor.lanes or {}).get(Lane.RECEIVED) if scene.actor is not None else None
+    if not isinstance(series, AmountSeries):
+        return 0
+    return series.measure(scene.at - DAYS_30, scene.at - HOURS_48)[1]
+
+
+def balance_48h(scene: Scene) -> tuple[int, int]:
+    """The highest balance and the last one of what the actor moved in 48 h, cards apart, counted from nothing on."""
+    if scene.actor is None:
+        return 0, 0
+    lanes, after = scene.actor.lanes or {}, scene.at - HOURS_48
+    moved, received, cards = (
+        Counter(_amounts(series, after, scene.at))
+        for series in (scene.actor.amounts, lanes.get(Lane.RECEIVED), lanes.get(Lane.CARD))
+    )
+    moved.subtract(received + cards)
+    flows = [(at, cents) for at, cents in received.elements()] + [(at, -cents) for at, cents in moved.elements()]
+    balance = peak = 0
+    for _, cents in sorted(flows, key=lambda flow: (flow[0], -flow[1])):  # at one instant, what comes in is first
+        balance += cents
+        peak = max(peak, balance)
+    return peak, balance
+
+
+def _amounts(series: EventTimes | None, after: int, upto: int) -> Iterator[tuple[int, int]]:
+    """Instants and cents of (after, upto]."""
+    if isinstance(series, AmountSeries):
+        times = series.times
+        for index in range(bisect_right(times, after), bisect_right(times, upto)):
+            yield times[index], series.amount(index)
+
+
+def many_pay(scene: Scene, party: Counterparty) -> bool:
+    """Whether several actors share the pattern of transfers just under a line with one counterparty."""
+    zones = frozenset(structuring_zones(scene.vector.amount_cents))
+    program, actors = scene.program, set[int]()
+    for side in (program.graph.into, program.graph.out):
+        edges = side.get(program.node_of(party))
+        if edges is None:
+            continue
+        near = edges.near(scene.at - DAYS_7, scene.at, but=NOBODY, as_of=scene.at)
+        for row, other in zip(near.rows, near.others, strict=True):
+            if zones.intersection(structuring_zones(program.series.cents_of(row, scene.at))):
+                actors.add(other)
+    return len(actors) >= STRUCTURING_ENTITIES
 
 
 def weigh_dormant(scene: Scene, _subject: Subject) -> Gravity:
@@ -98,9 +203,23 @@ def micro_program(scene: Scene, _reason: Reason) -> Subject | None:
     return Subject(SubjectType.PROGRAM, scene.program.id)
 
 
-def _unverified_figures(scene: Scene) -> dict[str, int | str]:
+def _of_unverified(scene: Scene) -> dict[str, int | str]:
     return {"entity.sum7dCents": seven_day_cents(scene)}
 
 
-FIGURES_OF: Final[dict[str, Callable[[Scene], dict[str, int | str]]]] = {"kyc_unverified_moving": _unverified_figures}
+def _of_velocity(scene: Scene) -> dict[str, int | str]:
+    return {"entity.busiestDay30dCents": busiest_day_cents(scene)}
+
+
+def _of_rapid(scene: Scene) -> dict[str, int | str]:
+    peak, end = balance_48h(scene)
+    received = received_28d_cents(scene)
+    return {"entity.peak48hCents": peak, "entity.left48hCents": end, "entity.in28dBeforeCents": received}
+
+
+FIGURES_OF: Final[dict[str, Callable[[Scene], dict[str, int | str]]]] = {
+    "kyc_unverified_moving": _of_unverified,
+    "rapid_in_out": _of_rapid,
+    "velocity_spike": _of_velocity,
+}
 """Evidence that is no feature of the vector, by detector."""

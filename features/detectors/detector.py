@@ -103,14 +103,20 @@ class Line(NamedTuple):
 
 
 class Detector(NamedTuple):
-    """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows."""
+    """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
+
+    The last three say for the page what the lines do not: further severities, when it is hard, and the window of a
+    detector that has no lines because it measures the program.
+    """
 
     id: str
     opens_when: str
     lines: tuple[Line, ...]
     features: tuple[str, ...]
     thresholds: Thresholds
-    also: str = ""  # what the page says of severity or hardness beyond the lines
+    severities: tuple[Severity, ...] = ()
+    hard_when: str = ""
+    window: str = ""
 
 
 LOW: Final = Gravity(Severity.LOW, hard=False)

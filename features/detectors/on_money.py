@@ -6,17 +6,22 @@ Source  the reasons' own (``docs/reasons.md``); windows and what conditions add 
 from typing import Final
 
 from features.detectors.conditions import (
+    BUSIEST_PERCENT,
     DORMANT_HIGH_DAYS,
+    LEFT_PERCENT,
     ROUND_TRIP,
     ROUND_TRIPS_HARD,
     STRUCTURING,
+    STRUCTURING_ENTITIES,
     micro_program,
     micro_sender,
     the_chain_end,
     the_structurer,
     weigh_dormant,
+    weigh_rapid,
     weigh_round_trip,
     weigh_structuring,
+    weigh_velocity,
 )
 from features.detectors.detector import (
     DAYS_7,
@@ -24,7 +29,6 @@ from features.detectors.detector import (
     HARD,
     HIGH,
     HOURS_24,
-    HOURS_48,
     LOW,
     MEDIUM,
     ONCE,
@@ -34,21 +38,24 @@ from features.detectors.detector import (
 from features.detectors.subjects import the_actor, the_payee, the_payer, the_transfer
 from features.scorers import trs_v1_amount, trs_v1_flow, trs_v1_timing
 from features.thresholds import STRUCTURING_THRESHOLDS_CENTS, STRUCTURING_ZONE_FROM_PERCENT
+from features.vocabulary import Severity
 
 _AMOUNT: Final = (
     Detector(
         STRUCTURING,
-        "Several transfers just under one reporting threshold; hard when the subject was decided on before.",
-        (Line(trs_v1_amount.STRUCTURING.id, the_structurer, HIGH, DAYS_7, weigh_structuring),),
+        "Several transfers just under one reporting threshold, of one entity or of 3 with one counterparty; hard when the "
+        "subject was decided on before.",
+        (Line(trs_v1_amount.STRUCTURING.id, the_structurer, HIGH, DAYS_30, weigh_structuring),),
         ("structuring_24h_count", "structuring_window_count"),
         {
             "count24h": trs_v1_amount.STRUCTURING_24H_COUNT,
             "count7d": trs_v1_amount.STRUCTURING_7D_COUNT,
+            "entities": STRUCTURING_ENTITIES,
             "zoneFromPercent": STRUCTURING_ZONE_FROM_PERCENT,
             "lowerThresholdCents": min(STRUCTURING_THRESHOLDS_CENTS),
             "upperThresholdCents": max(STRUCTURING_THRESHOLDS_CENTS),
         },
-        also="hard on repeat",
+        hard_when="on repeat",
     ),
     Detector(
         "amount_spike",
@@ -89,8 +96,9 @@ _AMOUNT: Final = (
 _TIMING: Final = (
     Detector(
         "velocity_spike",
-        "Far more transfers, or cents, in a day than usual.",
-        (Line(trs_v1_timing.VELOCITY.id, the_actor, MEDIUM, HOURS_24),),
+        "Far more transfers in a day than usual; or cents, when half as much again as the entity's busiest day of 30 and "
+        "as the program's 95th percentile.",
+        (Line(trs_v1_timing.VELOCITY.id, the_actor, MEDIUM, HOURS_24, weigh_velocity),),
         (
             "velocity_24h_count",
             "velocity_24h_sum_cents",
@@ -102,6 +110,7 @@ _TIMING: Final = (
             "countFloor": trs_v1_timing.VELOCITY_COUNT_FLOOR,
             "sumFloorCents": trs_v1_timing.VELOCITY_SUM_FLOOR_CENTS,
             "factor": trs_v1_timing.VELOCITY_FACTOR,
+            "busiestDayPercent": BUSIEST_PERCENT,
         },
     ),
     Detector(
@@ -114,7 +123,7 @@ _TIMING: Final = (
             "highFromDays": DORMANT_HIGH_DAYS,
             "sumFloorCents": trs_v1_timing.DORMANT_SUM_CENTS,
         },
-        also="high after a year",
+        severities=(Severity.HIGH,),
     ),
 )
 _FAN_THRESHOLDS: Final = {
@@ -153,10 +162,15 @@ _FLOW: Final = (
     ),
     Detector(
         "rapid_in_out",
-        "What came in goes out again within two days.",
-        (Line(trs_v1_flow.RAPID.id, the_actor, HIGH, HOURS_48),),
+        "What came in goes out again within two days: it was there before, at most a fifth is left, and it is 3 times what "
+        "usually comes in.",
+        (Line(trs_v1_flow.RAPID.id, the_actor, HIGH, DAYS_7, weigh_rapid),),
         ("entity_in_48h_cents", "entity_out_48h_cents"),
-        {"fromCents": trs_v1_flow.PASSED_ON_FROM_CENTS},
+        {
+            "fromCents": trs_v1_flow.PASSED_ON_FROM_CENTS,
+            "leftPercent": LEFT_PERCENT,
+            "usualFactor": trs_v1_flow.USUAL_FACTOR,
+        },
     ),
     Detector(
         "funnel_mule",
@@ -179,7 +193,7 @@ _FLOW: Final = (
         (Line(trs_v1_flow.ROUND_TRIP.id, the_payee, HIGH, DAYS_7, weigh_round_trip),),
         ("typology_round_trip", "typology_layering_hops"),
         {"hardCount30d": ROUND_TRIPS_HARD},
-        also=f"hard at {ROUND_TRIPS_HARD} in 30 days",
+        hard_when=f"at {ROUND_TRIPS_HARD} in 30 days",
     ),
     Detector(
         "layering_hops",

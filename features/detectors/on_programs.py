@@ -14,6 +14,7 @@ from features.instants import DAY_US, datetime_of, instant_of
 from features.scorers.sentences import money, tenths
 from features.state.program import ProgramState
 from features.vector import FeatureVector
+from features.vocabulary import Severity
 
 UNAUTHORIZED_RATE: Final = 0.005
 VOLUME_PERCENT: Final = 100
@@ -108,10 +109,13 @@ def _month_of_day(day: int) -> tuple[int, int]:
 ON_PROGRAMS: Final = (
     Detector(
         _RATE,
-        "Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha), hard.",
+        "Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha).",
         (),
         ("program_unauthorized_return_rate_60d",),
         {"rate": str(UNAUTHORIZED_RATE), "fewDebits": FEW_DEBITS},
+        severities=(Severity.HIGH,),
+        hard_when="hard",
+        window="30 d",
     ),
     Detector(
         _VELOCITY,
@@ -119,6 +123,8 @@ ON_PROGRAMS: Final = (
         (),
         ("program_daily_avg_cents_30d",),
         {"factor": VELOCITY_FACTOR},
+        severities=(Severity.MEDIUM,),
+        window="24 h",
     ),
     Detector(
         _VOLUME,
@@ -126,6 +132,7 @@ ON_PROGRAMS: Final = (
         (),
         ("program_declared_monthly_volume_cents",),
         {"percent": VOLUME_PERCENT, "highPercent": VOLUME_HIGH_PERCENT, "runRateFromDays": RUN_RATE_FROM_DAYS},
-        also="high at 150 %",
+        severities=(Severity.MEDIUM, Severity.HIGH),
+        window="the month",
     ),
 )
