@@ -43,8 +43,8 @@ from features.vocabulary import Severity
 _AMOUNT: Final = (
     Detector(
         STRUCTURING,
-        "Several transfers just under one reporting threshold, of one entity or of 3 with one counterparty; hard when the "
-        "subject was decided on before.",
+        "Several transfers just under one reporting threshold, of one entity or of 3 with one counterparty; hard when "
+        "the subject was decided on before.",
         (Line(trs_v1_amount.STRUCTURING.id, the_structurer, HIGH, DAYS_30, weigh_structuring),),
         ("structuring_24h_count", "structuring_window_count"),
         {
@@ -96,8 +96,8 @@ _AMOUNT: Final = (
 _TIMING: Final = (
     Detector(
         "velocity_spike",
-        "Far more transfers in a day than usual; or cents, when half as much again as the entity's busiest day of 30 and "
-        "as the program's 95th percentile.",
+        "Far more transfers in a day than usual; or cents, when half as much again as the entity's busiest day of 30 "
+        "and as the program's 95th percentile.",
         (Line(trs_v1_timing.VELOCITY.id, the_actor, MEDIUM, HOURS_24, weigh_velocity),),
         (
             "velocity_24h_count",
@@ -162,8 +162,8 @@ _FLOW: Final = (
     ),
     Detector(
         "rapid_in_out",
-        "What came in goes out again within two days: it was there before, at most a fifth is left, and it is 3 times what "
-        "usually comes in.",
+        "What came in goes out again within two days: it was there before, at most a fifth is left, and it is 3 times "
+        "what usually comes in.",
         (Line(trs_v1_flow.RAPID.id, the_actor, HIGH, DAYS_7, weigh_rapid),),
         ("entity_in_48h_cents", "entity_out_48h_cents"),
         {
