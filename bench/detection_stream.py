@@ -77,10 +77,10 @@ class Heard:
             yield Answer(transfer_id, program, rail, cents, score, signals, hard)
 
 
-def from_states(files: list[Path], done: Done) -> Iterator[Answer]:
+def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = Heard) -> Iterator[Answer]:
     """One file a program, named after it; each in a state of its own, since programs do not see each other."""
     for path in files:
-        shard, heard = shard_of(path.stem, DEFAULT_SHARDS), Heard()
+        shard, heard = shard_of(path.stem, DEFAULT_SHARDS), heard_by()
         state = ShardState(shard)
         with path.open("rb") as lines:
             for offset, line in enumerate(lines, start=1):
