@@ -12,16 +12,17 @@ import msgspec
 from features.outcomes import DecisionResultRow, DispositionRow
 from features.principal import Principal
 from features.record import Chain
-from store.duck.predicate import Predicate
+from store.duck.predicate import TEXTS, Predicate, listed
 from store.duck.timeline import Place, Timeline
 
 MOST_OF_ONE_ALERT: Final = 1_000
 
 _TABLE: Final = Timeline("dispositions", DispositionRow, at="created_at")
 _RESULTS: Final = Timeline("decision_results", DecisionResultRow, at="created_at")
-_LINKS: Final = """
-    SELECT id, prev_hash, hash FROM record_chain WHERE tenant_id = ? AND chain = ? AND "offset" BETWEEN ? AND ?
-    AND id IN (SELECT unnest(?::VARCHAR[]))"""
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_LINKS: Final = f"""
+    SELECT id, prev_hash, hash FROM record_chain
+    WHERE tenant_id = ? AND chain = ? AND "offset" BETWEEN ? AND ? AND id IN {TEXTS}"""
 
 
 class DispositionFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +99,6 @@ def _linked(
     if not rows:
         return []
     offsets = [row.offset for row in rows]
-    values = [principal.tenant_id, Chain.DISPOSITIONS, min(offsets), max(offsets), [row.id for row in rows]]
+    values = [principal.tenant_id, Chain.DISPOSITIONS, min(offsets), max(offsets), listed([row.id for row in rows])]
     links = {link[0]: link[1:] for link in cursor.execute(_LINKS, values).fetchall()}
     return [StoredDisposition(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]

@@ -1,8 +1,16 @@
 """What a query is narrowed to: the principal's tenant and reach first, then whatever was asked for."""
 
 from collections.abc import Sequence
+from typing import Final
+
+import msgspec
 
 from features.principal import Principal
+
+# A list as one text: DuckDB takes 0.1 ms for each element of a Python list, and next to nothing for its JSON.
+TEXTS: Final = """(SELECT unnest(from_json(?, '["VARCHAR"]')))"""
+NUMBERS: Final = """(SELECT unnest(from_json(?, '["BIGINT"]')))"""
+"""What ``listed`` values are among: IN takes either."""
 
 
 class Predicate:
@@ -33,6 +41,11 @@ class Predicate:
     @property
     def sql(self) -> str:
         return " AND ".join(self._conditions)
+
+
+def listed(values: Sequence[object]) -> str:
+    """The value of the one parameter in ``TEXTS`` or ``NUMBERS``."""
+    return msgspec.json.encode(values).decode()
 
 
 def placeholders(values: Sequence[object]) -> str:

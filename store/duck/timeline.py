@@ -14,9 +14,10 @@ import msgspec
 
 from features.principal import Principal
 from store.duck.columns import row_builder, select_list
-from store.duck.predicate import Predicate
+from store.duck.predicate import NUMBERS, TEXTS, Predicate, listed
 
-LEAST_CANDIDATES: Final = 200
+LEAST# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_CANDIDATES: Final = 200
 _GROWTH: Final = 4  # What waits may lie behind many that were decided: the whole table is looked at in a few steps.
 
 Row = TypeVar("Row", bound=msgspec.Struct)
@@ -28,16 +29,15 @@ _Key = tuple[str, int]
 
 _CANDIDATES: Final = """
     SELECT epoch_us({at}), id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
-_NEWEST: Final = """
-    SELECT id, max("offset") FROM {table}
-    WHERE tenant_id = ? AND "offset" >= ? AND id IN (SELECT unnest(?::VARCHAR[])) GROUP BY id"""
+_NEWEST: Final = f"""
+    SELECT id, max("offset") FROM {{table}} WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS} GROUP BY id"""
 _KEYS: Final = """
     SELECT id, "offset" FROM {table} SEMI JOIN (
         SELECT id, max("offset") AS "offset" FROM {table} WHERE {within} GROUP BY id
     ) AS newest USING (id, "offset") WHERE {matching} ORDER BY {at} DESC, id"""
-_OF_KEYS: Final = """
-    SELECT {columns} FROM {table} WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
-    AND "offset" IN (SELECT unnest(?::BIGINT[])) AND id IN (SELECT unnest(?::VARCHAR[]))"""
+_OF_KEYS: Final = f"""
+    SELECT {{columns}} FROM {{table}} WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
+    AND "offset" IN {NUMBERS} AND id IN {TEXTS}"""
 _FIND: Final = """
     SELECT {columns} FROM {table} WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
 _AFTER: Final = "{at} <= make_timestamp(?) AND ({at} < make_timestamp(?) OR id > ?)"
@@ -99,7 +99,7 @@ class Timeline(Generic[Row]):
         if not keys:
             return []
         ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
-        values = [principal.tenant_id, offsets[0], offsets[-1], offsets, ids]
+        values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]
         found = map(self._row, cursor.execute(_OF_KEYS.format(**self._words), values).fetchall())
         of_key = {(row.id, row.offset): row for row in found}  # type: ignore[attr-defined]
         return [of_key[key] for key in keys]
@@ -111,6 +111,6 @@ class Timeline(Generic[Row]):
         if not candidates:
             return []
         ids = sorted({row_id for row_id, _ in candidates})
-        values = [principal.tenant_id, min(offset for _, offset in candidates), ids]
+        values = [principal.tenant_id, min(offset for _, offset in candidates), listed(ids)]
         newest = dict(cursor.execute(_NEWEST.format(**self._words), values).fetchall())
         return [(row_id, offset) for row_id, offset in candidates if newest[row_id] == offset]

@@ -16,7 +16,7 @@ from features.outcomes import TransferRow
 from features.principal import Principal
 from features.vector import TransferFeaturesRow
 from store.duck.columns import row_builder, select_list
-from store.duck.predicate import Predicate, placeholders
+from store.duck.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
 LEAST_CANDIDATES: Final = 100
 MOST_CANDIDATES: Final = 4_000
@@ -34,13 +34,13 @@ _FIND: Final = f"""
     WHERE tenant_id = ? AND id = ? {{programs}} ORDER BY {{first}} "offset" DESC LIMIT 1"""
 _FIND_FEATURES: Final = f"""
     SELECT {select_list(TransferFeaturesRow)} FROM transfer_features
-    WHERE tenant_id = ? AND "offset" IN {{offsets}} AND transfer_id IN (SELECT unnest(?::VARCHAR[]))"""
+    WHERE tenant_id = ? AND "offset" IN {{offsets}} AND transfer_id IN {TEXTS}"""
 _CANDIDATES: Final = """
     SELECT epoch_us(bank_created_at), id, program_id, "offset" FROM transfers
     WHERE {matching} ORDER BY bank_created_at DESC, id, program_id LIMIT ?"""
 _NEWEST: Final = f"""
     SELECT {select_list(TransferRow)} FROM (
-        SELECT * FROM transfers WHERE tenant_id = ? AND "offset" >= ? AND id IN (SELECT unnest(?::VARCHAR[]))
+        SELECT * FROM transfers WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS}
         QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
     ) WHERE {{matching}}"""
 _KEYS: Final = """
@@ -51,10 +51,10 @@ _KEYS: Final = """
     ) USING (program_id, id, "offset") ORDER BY bank_created_at DESC, id, program_id"""
 _OF_KEYS: Final = f"""
     SELECT {select_list(TransferRow)} FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
-    AND "offset" IN (SELECT unnest(?::BIGINT[])) AND id IN (SELECT unnest(?::VARCHAR[]))"""
-_IDS_AT: Final = """
+    AND "offset" IN {NUMBERS} AND id IN {TEXTS}"""
+_IDS_AT: Final = f"""
     SELECT "offset", id FROM transfers
-    WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ? AND "offset" IN (SELECT unnest(?::BIGINT[]))"""
+    WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ? AND "offset" IN {NUMBERS}"""
 _AFTER: Final = """bank_created_at <= make_timestamp(?)
     AND (bank_created_at < make_timestamp(?) OR (id, program_id) > (?, ?))"""
 
@@ -106,7 +106,7 @@ class Transfers:
         """The transfers that a scoring's paths rest on, by the path's name."""
         offsets: dict[str, list[int]] = msgspec.json.decode(features.paths or "{}")
         every = [offset for path in offsets.values() for offset in path]
-        values = [principal.tenant_id, features.program_id, min(every, default=0), max(every, default=0), every]
+        values = [principal.tenant_id, features.program_id, min(every, default=0), max(every, default=0), listed(every)]
         with self._connection.cursor() as cursor:
             ids = dict(cursor.execute(_IDS_AT, values).fetchall())
         return {name: [ids[offset] for offset in path] for name, path in offsets.items()}
@@ -187,7 +187,7 @@ def _still_newest(
     lowest_offset = min(candidate[3] for candidate in candidates)
     ids = sorted({transfer_id for _, transfer_id, _ in places})
     found = cursor.execute(
-        _NEWEST.format(matching=predicate.sql), [tenant_id, lowest_offset, ids, *predicate.values]
+        _NEWEST.format(matching=predicate.sql), [tenant_id, lowest_offset, listed(ids), *predicate.values]
     ).fetchall()
     rows = [row for row in map(_TRANSFER, found) if (row.bank_created_at, row.id, row.program_id) in places]
     return sorted(rows, key=lambda row: (-row.bank_created_at, row.id, row.program_id))
@@ -199,7 +199,7 @@ def _rows_of(
     """The versions that these keys name, in the order of the keys."""
     offsets = sorted({offset for _, _, offset in keys})
     ids = sorted({transfer_id for _, transfer_id, _ in keys})
-    found = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], offsets, ids]).fetchall()
+    found = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]).fetchall()
     of_key = {(row.program_id, row.id, row.offset): row for row in map(_TRANSFER, found)}
     return [of_key[key] for key in keys]
 
@@ -212,7 +212,7 @@ def _with_features(
         return [StoredTransfer(row=row, features=None) for row in rows]
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
-    found = cursor.execute(sql, [tenant_id, *offsets, ids]).fetchall()
+    found = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
     of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, found)}
     return [
         StoredTransfer(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0))) for row in rows
