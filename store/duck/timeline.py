@@ -16,8 +16,7 @@ from features.principal import Principal
 from store.duck.columns import row_builder, select_list
 from store.duck.predicate import NUMBERS, TEXTS, Predicate, listed
 
-LEAST# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
-_CANDIDATES: Final = 200
+LEAST_CANDIDATES: Final = 200
 _GROWTH: Final = 4  # What waits may lie behind many that were decided: the whole table is looked at in a few steps.
 
 Row = TypeVar("Row", bound=msgspec.Struct)
@@ -27,6 +26,7 @@ Place = tuple[int, str]
 
 _Key = tuple[str, int]
 
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _CANDIDATES: Final = """
     SELECT epoch_us({at}), id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
 _NEWEST: Final = f"""
