@@ -16,8 +16,10 @@ from features.log_entry import EntryKind, LogEntry
 from features.state.program import ProgramState
 from features.state.shard import ShardState
 from features.vector import TransferFeaturesRow
+from flows.giving_way import GivingWay
 
 _FRAME: Final = struct.Struct("<qI")
+_SLICE_ENTRIES: Final = 20
 _BACKFILL: Final = EntryKind.BACKFILL.value
 
 
@@ -28,7 +30,6 @@ class Replay:
         self._state = ShardState(shard)
         self._program_id, self._kept = program_id, kept
         self._wanted = bytearray()
-        self.entries = 0
 
     @property
     def _program(self) -> ProgramState:
@@ -36,12 +37,14 @@ class Replay:
 
     def read(self, history: Iterable[LogEntry], *, stopping: Event) -> None:
         """Apply the log, without what earlier backfills put into it."""
-        for entry in history:
+        giving_way = GivingWay()
+        for number, entry in enumerate(history):
             if stopping.is_set():
                 return
             if entry.kind != _BACKFILL:
                 self._state.apply(entry, self._keep)
-            self.entries += 1
+            if number % _SLICE_ENTRIES == 0:
+                giving_way.rest()
 
     def want(self, transfer_ids: Iterable[list[str]]) -> int:
         """Say which transfers are asked for; how many of them the log does not know."""

@@ -76,6 +76,7 @@ class Backfills:
         if self._stopped:
             return
         self._stopped = True
+        self._workers.stopping.set()
         for task in self._under_way.values():
             task.cancel()
 

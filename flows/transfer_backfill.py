@@ -3,11 +3,11 @@
 start ─▶ committed ─▶ newest stored scorings ─▶ of this feature version: scored page by page ─▶ what differs ─▶ log
                                              └▶ of another one: the log replayed ─▶ the last scorings ─────────▶ log
 
-Reading and scoring are done by threads, which give way after every few transfers; the stream goes on beside them.
+The stream goes on beside it: threads read and replay and give way, processes of their own score.
 """
 
 import asyncio
-import time
+from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import Final
 import duckdb
 import structlog
 
-from features.backfill import Rescored, rescored
+from features.backfill import Rescored
 from features.vector import FEATURE_VERSION
 from flows.backfill_log import BackfillLog, Steps
 from flows.backfill_replay import Replay
 from flows.counts import BackfillCounts
+from flows.page_scoring import PageScoring
 from flows.workers import Workers
 from store.duck.scorings import NewestScorings, Page
 
@@ -29,8 +30,9 @@ PAGE_TRANSFERS: Final = 16_384
 STEP_TRANSFERS: Final = 200
 """Results in one log entry: a reader of the shard waits for as many at most."""
 
-_SLICE_TRANSFERS: Final = 200
-_PAUSE_S: Final = 0.0
+PROCESSES: Final = 2
+PROCESSES_FROM_TRANSFERS: Final = 50_000
+"""Fewer are scored by a thread before a process would have started."""
 
 log = structlog.get_logger()
 
@@ -68,24 +70,21 @@ class TransferBackfill:
                 await self._replay(newest)
 
     async def _score_stored(self, newest: NewestScorings) -> None:
-        """The next page is read while one is scored."""
-        run = self._workers.run
-        page = await run(newest.page, self._steps.progress.position, PAGE_TRANSFERS)
-        while page is not None:
-            following = asyncio.create_task(run(newest.page, page.upto, PAGE_TRANSFERS))
-            try:
-                await self._add(await run(self._scored, page), count=page.count, position=page.upto)
-            finally:
-                await asyncio.wait([following])
-            page = following.result()
+        """The next page is read while others are scored; results are taken in the order of the pages."""
+        processes = PROCESSES if newest.current >= PROCESSES_FROM_TRANSFERS else 0
+        async with PageScoring(self._workers, processes=processes) as scoring:
+            under_way: deque[tuple[Page, asyncio.Task[list[Rescored]]]] = deque()
+            after = self._steps.progress.position
+            while (page := await self._workers.run(newest.page, after, PAGE_TRANSFERS)) is not None:
+                after = page.upto
+                under_way.append((page, scoring.begin(page.table)))
+                if len(under_way) > scoring.width:
+                    await self._take(*under_way.popleft())
+            while under_way:
+                await self._take(*under_way.popleft())
 
-    def _scored(self, page: Page) -> list[Rescored]:
-        """The results that differ from what is stored."""
-        found: list[Rescored] = []
-        while (some := list(islice(page.rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
-            found += [result for row in some if (result := rescored(row)) is not None]
-            time.sleep(_PAUSE_S)
-        return found
+    async def _take(self, page: Page, scored: asyncio.Task[list[Rescored]]) -> None:
+        await self._add(await scored, count=page.count, position=page.upto)
 
     async def _add(self, results: Sequence[Rescored], *, count: int, position: int) -> None:
         """Results go out in several steps; only the last of them moves on, so a crash in between repeats them."""

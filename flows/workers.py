@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, Final, TypeVar
 
-THREADS: Final = 2  # one reads while the other scores
+THREADS: Final = 4  # one reads while others score, or wait for the processes that do
 
 T = TypeVar("T")
 
@@ -19,12 +19,11 @@ class Workers:
         self.stopping = Event()
 
     async def run(self, work: Callable[..., T], *given: Any, interrupt: Callable[[], None] | None = None) -> T:
-        """What the work returns. Cancelled, it is told to stop, by ``interrupt`` too, and waited for."""
+        """What the work returns. When this is cancelled, the work is interrupted if it can be, and waited for."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            self.stopping.set()
             if interrupt is not None:
                 interrupt()
             await asyncio.wait([future])

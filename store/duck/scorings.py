@@ -49,9 +49,15 @@ class Page:
     """The scorings up to an offset."""
 
     def __init__(self, table: pa.Table, *, upto: int) -> None:
-        self.upto = upto
-        self.count = table.num_rows
-        self.rows: Iterator[TransferFeaturesRow] = rows_in(TransferFeaturesRow, table)
+        self.table, self.upto = table, upto
+
+    @property
+    def count(self) -> int:
+        return self.table.num_rows
+
+    @property
+    def rows(self) -> Iterator[TransferFeaturesRow]:
+        return rows_in(TransferFeaturesRow, self.table)
 
 
 class NewestScorings:

@@ -5,9 +5,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.backfill import BackfillStep, Progress, Rescored, Stage, Subjects, rescored, vector_of
+from features.backfill import (
+    ActorRange,
+    BackfillStep,
+    Progress,
+    Rescored,
+    Stage,
+    Strongest,
+    Subjects,
+    rescored,
+    vector_of,
+)
 from features.log_entry import EntryKind, LogEntry
-from features.outcomes import BackfillRow, TransferRow
+from features.outcomes import BackfillRow, ScoreRow, TransferRow
 from features.reason import Reason, Score
 from features.state.shard import ShardState
 from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
@@ -180,3 +190,58 @@ def test_given_a_vector_with_whole_and_broken_numbers_when_it_goes_through_the_l
 
     assert vector_of(read.rescored[0].vector) == vector
     assert repr(vector_of(read.rescored[0].vector)) == repr(vector)
+
+
+def stored_as(transfer_id: str, points: int) -> Rescored:
+    return a_result(transfer_id, score=msgspec.structs.replace(SCORE, value=points))
+
+
+def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_evaluated_then_a_fifth_is_found() -> (
+    None
+):
+    shard = Applied()
+    for number in range(6):
+        shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
+    strongest, (actor,) = shard.program.scores.transfers, [each for each in shard.program.actors if not each.is_account]
+    first = shard.entries[-1].offset
+    stepped(shard, a_step(*(stored_as(f"acht_{n}", 90 - 10 * n) for n in range(6)), started_offset=first))
+    second = shard.entries[-1].offset
+    stepped(shard, a_step(*(stored_as(f"acht_{n}", 1 + n) for n in range(4)), started_offset=second))
+    third = shard.entries[-1].offset
+    assert strongest.best(actor.index)[0] == 4
+    held = (Strongest("acht_4", 50, 20, 10), Strongest("acht_5", 40, 0, 0), Strongest("acht_unknown", 99, 0, 0))
+    evaluate = ActorRange(actors=(0, len(shard.program.actors)), counterparties=(0, 1), strongest=held)
+
+    for _ in range(2):  # a step that comes twice says the same
+        stepped(shard, BackfillStep(progress=a_step(started_offset=third).progress, evaluate=evaluate))
+
+        assert strongest.best(actor.index)[0::2] == (50, 20)
+        assert strongest.best(actor.index)[3] == 10
+        assert [(row.subject_type, row.subject_id) for row in shard.all(ScoreRow)] == [
+            ("entity", "enti_1"),
+            ("counterparty", shard.program.counterparties.all[0].id),
+        ]
+
+
+def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_then_memory_keeps_it() -> None:
+    shard = Applied()
+    shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
+    stepped(shard, a_step(stored_as(TRANSFER, 60), started_offset=shard.entries[-1].offset))
+    (actor,) = [each for each in shard.program.actors if not each.is_account]
+    evaluate = ActorRange(actors=(0, len(shard.program.actors)), strongest=(Strongest(TRANSFER, 10, 0, 0),))
+    earlier = shard.entries[-1].offset - 1
+
+    stepped(shard, BackfillStep(progress=a_step(started_offset=earlier).progress, evaluate=evaluate))
+
+    assert shard.program.scores.transfers.best(actor.index)[0] == 60
+
+
+def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -> None:
+    shard = Applied()
+    shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
+    newest_at = shard.scoring.taken_at
+    evaluate = ActorRange(actors=(0, len(shard.program.actors)))
+
+    stepped(shard, BackfillStep(progress=a_step(started_offset=1).progress, evaluate=evaluate))
+
+    assert shard.one(ScoreRow).scored_at == newest_at < shard.entries[-1].appended_at

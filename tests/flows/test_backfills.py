@@ -71,9 +71,11 @@ def test_given_scores_of_the_present_scorer_when_given_again_then_all_are_counte
     assert backfills_of(room)[-1] == ("backfill_2", "done", scored[0], scored[0], 0)
 
 
+@pytest.mark.parametrize("processes_from", [0, 1_000_000])
 def test_given_stored_scores_of_another_scorer_when_given_again_then_record_and_memory_have_the_present_ones(
-    room: BackfillRoom,
+    room: BackfillRoom, monkeypatch: pytest.MonkeyPatch, processes_from: int
 ) -> None:
+    monkeypatch.setattr("flows.transfer_backfill.PROCESSES_FROM_TRANSFERS", processes_from)
     right = [room.room.rows(query) for query in (NEWEST, TRANSFERS)]
     with room.room.running() as engine:
         in_memory = scores_in_memory(engine)
