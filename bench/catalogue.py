@@ -5,7 +5,19 @@ import sys
 import time
 from typing import Final
 
-from bench import detection, flat_cost, latency, memory, preflight, rescoring, restart, throughput, webhooks
+from bench import (
+    alerts,
+    detection,
+    flat_cost,
+    latency,
+    memory,
+    preflight,
+    record,
+    rescoring,
+    restart,
+    throughput,
+    webhooks,
+)
 from bench.harness import Answered, Asked, Benchmark, Run
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
@@ -17,7 +29,9 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "memory": memory.run,
     "restart": restart.run,
     "rescoring": rescoring.run,
+    "record": record.run,
     "detection": detection.run,
+    "alerts": alerts.run,
 }
 
 

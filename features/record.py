@@ -79,15 +79,15 @@ def _number(value: float) -> int | float:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-def record_line(kind: LineKind, body: str, link: tuple[str, int, str | None, str] | None = None) -> bytes:
+def record_line(kind: LineKind, body: bytes, link: tuple[str, int, str | None, str] | None = None) -> bytes:
     """A line of an export, itself canonical. ``link`` is chain, seq, prevHash and hash of a link."""
-    chain, seq, prev_hash, hash_ = link or (None, None, None, None)
-    return (
-        f'{{"body":{body},"chain":{_quoted(chain)},"hash":{_quoted(hash_)},"kind":"{kind}",'
-        f'"prevHash":{_quoted(prev_hash)},"seq":{"null" if seq is None else seq}}}'
-    ).encode()
+    if link is None:
+        return b'{"body":%b,"chain":null,"hash":null,"kind":"%b","prevHash":null,"seq":null}' % (body, kind.encode())
+    chain, seq, prev_hash, hash_ = link
+    said = f'"chain":"{chain}","hash":"{hash_}","kind":"{kind}","prevHash":{_quoted(prev_hash)},"seq":{seq}'
+    return b'{"body":%b,%b}' % (body, said.encode())
 
 
 def _quoted(text: str | None) -> str:
-    """For names of chains and hashes, which have nothing to be escaped."""
+    """For a hash, which has nothing to be escaped."""
     return "null" if text is None else f'"{text}"'

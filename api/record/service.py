@@ -34,7 +34,7 @@ from store.record.reader import RecordFilter, RecordReader
 from store.record.rows import RecordCheckpointRow
 from store.record.verification import Verification
 
-LINES_A_BATCH: Final = 500
+LINES_A_BATCH: Final = 1_000
 
 
 class RecordService:

@@ -25,9 +25,12 @@ from store.startup import StartupError
 
 COMPARED_AT_START_BYTES: Final = 64 << 20
 PAGE_LINKS: Final = 5_000
+BARE_PAGE_LINKS: Final = 20_000
 
 ChainKey = tuple[str, str]
 """Tenant id and chain."""
+BareLink = tuple[int, str, str | None, str]
+"""Seq, body, prev_hash and hash."""
 
 _LINK: Final = row_builder(RecordChainRow)
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
@@ -36,6 +39,10 @@ _HEADS: Final = """
 """
 _LINKS: Final = f"""
     SELECT {select_list(RecordChainRow)} FROM record_chain
+    WHERE tenant_id = ? AND chain = ? AND seq >= ? AND seq < ? ORDER BY seq
+"""
+_BARE_LINKS: Final = """
+    SELECT seq, body, prev_hash, hash FROM record_chain
     WHERE tenant_id = ? AND chain = ? AND seq >= ? AND seq < ? ORDER BY seq
 """
 
@@ -59,6 +66,22 @@ def links_of(
     for at in range(first, end, page):
         found = cursor.execute(_LINKS, [*key, at, min(at + page, end)]).fetchall()
         yield list(map(_LINK, found))
+
+
+def bare_links_of(
+    cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int, *, at_once: int
+) -> Iterator[list[BareLink]]:
+    """As ``links_of``, of each link only what its hash covers, and ``at_once`` of them because making Python's objects
+    of rows holds up all other threads. A stretch of ``BARE_PAGE_LINKS`` seqs without a link is an empty list.
+    """
+    for at in range(first, end, BARE_PAGE_LINKS):
+        found = cursor.execute(_BARE_LINKS, [*key, at, min(at + BARE_PAGE_LINKS, end)])
+        links = found.fetchmany(at_once)
+        yield links
+        while links:
+            links = found.fetchmany(at_once)
+            if links:
+                yield links
 
 
 class ChainWriter:

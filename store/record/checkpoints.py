@@ -30,7 +30,7 @@ from store.signing_keys import SigningKey
 EVERY_US: Final = HOUR_US
 TOO_SHORT: Final = "The chain has fewer links than that."
 INCONSISTENT: Final = "The chain does not match an earlier checkpoint over it; nothing is signed."
-_PAGE_HASHES: Final = 50_000
+_PAGE_HASHES: Final = 10_000
 
 _HASHES: Final = """
     SELECT hash FROM record_chain WHERE tenant_id = ? AND chain = ? AND seq >= ? AND seq < ? ORDER BY seq

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from features.record import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
-from store.record.merkle import MerkleTree
+from store.record.merkle import TILE_LEAVES, MerkleTree
 from store.record.notes import Checkpoint
 
 CITING: Final = ("alertSha256", "policySha256")
@@ -72,6 +72,7 @@ class _ChainOfExport:
         self.head: str | None = None
         self.tree = MerkleTree()
         self._wanted = sorted(set(sizes))
+        self._waiting: list[bytes] = []
         self.roots: dict[int, bytes] = {}
         self._note_root()
 
@@ -79,8 +80,11 @@ class _ChainOfExport:
         self.head = hash_
         self.size += 1
         if self._wanted:
-            self.tree.extend((bytes.fromhex(hash_),))
-            self._note_root()
+            self._waiting.append(bytes.fromhex(hash_))
+            if self.size == self._wanted[0] or len(self._waiting) == TILE_LEAVES:
+                self.tree.extend(self._waiting)
+                self._waiting.clear()
+                self._note_root()
 
     def _note_root(self) -> None:
         if self._wanted and self.tree.size == self._wanted[0]:
@@ -130,7 +134,6 @@ class ExportCheck:
     def _read(self, raw: bytes) -> _Line:
         try:
             line = _LINE.decode(raw)
-            body = bytes(line.body).decode()
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self._broken("is no line of a record") from error
         link = None
@@ -138,7 +141,7 @@ class ExportCheck:
             if line.seq is None or line.hash is None:
                 raise self._broken("has no seq or hash")
             link = (line.chain.value, line.seq, line.prev_hash, line.hash)
-        if record_line(line.kind, body, link) + b"\n" != raw:
+        if record_line(line.kind, bytes(line.body), link) + b"\n" != raw:
             raise self._broken("is not in canonical form")
         return line
 

@@ -13,7 +13,7 @@ import msgspec
 
 from features.principal import Principal
 from features.record import KIND_OF_CHAIN, Chain, LineKind, digest_of, record_line
-from store.record.chain import links_of
+from store.record.chain import bare_links_of
 
 Policies = Callable[[str], Iterable[bytes]]
 """The canonical bodies of all policies that a tenant ever had, by its id."""
@@ -75,15 +75,16 @@ class RecordReader:
             for chain, (first, end) in spans.items():
                 kind = KIND_OF_CHAIN[chain]
                 if wanted.wants(kind):
-                    for page in links_of(cursor, (tenant_id, chain.value), first, end, page=batch):
+                    for links in bare_links_of(cursor, (tenant_id, chain.value), first, end, at_once=batch):
                         yield [
-                            record_line(kind, row.body, (row.chain, row.seq, row.prev_hash, row.hash)) for row in page
+                            record_line(kind, body.encode(), (chain.value, seq, prev_hash, hash_))
+                            for seq, body, prev_hash, hash_ in links
                         ]
 
     def _cited_policies(self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, where: list[object]) -> list[bytes]:
         cited = {digest for (digest,) in cursor.execute(_CITED_POLICIES, where).fetchall()}
         bodies = sorted(body for body in self._policies(tenant_id) if digest_of(body) in cited)
-        return [record_line(LineKind.POLICY, body.decode()) for body in bodies]
+        return [record_line(LineKind.POLICY, body) for body in bodies]
 
     def _cited_alerts(
         self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, where: list[object], batch: int
@@ -94,7 +95,7 @@ class RecordReader:
             while found := keys.fetchmany(batch):
                 digests = [digest for _, digest in found]
                 bodies = dict(cursor.execute(_BODIES, [tenant_id, found[0][0], found[-1][0], digests]).fetchall())
-                yield [record_line(LineKind.ALERT, bodies[digest]) for digest in digests]
+                yield [record_line(LineKind.ALERT, bodies[digest].encode()) for digest in digests]
 
 
 def _span(cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wanted: RecordFilter) -> _Span:

@@ -13,12 +13,16 @@ import msgspec
 
 from features.principal import Principal
 from features.record import Chain, link_hash
-from store.record.chain import links_of
+from store.record.chain import BareLink, ChainKey, bare_links_of
 from store.record.checkpoint_log import CheckpointLog
 from store.record.merkle import MerkleTree
 from store.record.notes import Checkpoint, NoteError, opened_note
-from store.record.rows import RecordChainRow
 
+AT_ONCE: Final = 1_000
+
+_LINK: Final = """
+    SELECT id, epoch_us(created_at) FROM record_chain WHERE tenant_id = ? AND chain = ? AND seq = ? AND hash = ?
+"""
 _SIZE: Final = "SELECT max(seq) + 1 FROM record_chain WHERE tenant_id = ? AND chain = ?"
 
 
@@ -65,9 +69,10 @@ class Verification:
         walk = _Walk(chain.value, None if latest is None else latest.size)
         with self._connection.cursor() as cursor:
             (size,) = cursor.execute(_SIZE, key).fetchall()[0]
-            for page in links_of(cursor, key, 0, size or 0):
-                broken_at = walk.broken_in(page)
+            for links in bare_links_of(cursor, key, 0, size or 0, at_once=AT_ONCE):
+                broken_at = walk.broken_in(links)
                 if broken_at is not None:
+                    broken_at = _with_its_link(cursor, key, broken_at)
                     return ChainCheck(chain=chain.value, checked=walk.size, broken_at=broken_at)
         broken_at = None if latest is None else self._against(walk, latest.note, latest.size)
         return ChainCheck(chain=chain.value, checked=walk.size, broken_at=broken_at)
@@ -102,18 +107,18 @@ class _Walk:
         self._tree = MerkleTree()
         self._note_root()
 
-    def broken_in(self, page: list[RecordChainRow]) -> Break | None:
+    def broken_in(self, links: list[BareLink]) -> Break | None:
         """Go on over the next links, of which there are some; where they break, if they do."""
-        head, hashes = self._head, []
-        for seq, row in enumerate(page, self.size):
-            hash_ = link_hash(head, row.body.encode())
-            if row.hash != hash_ or row.prev_hash != head or row.seq != seq:
-                self.size, self._head = seq, head
-                return self._break(row, hash_)
-            head = hash_
-            hashes.append(bytes.fromhex(hash_))
-        if not page:
+        if not links:
             return self._hole(None)
+        head, hashes = self._head, []
+        for at, (seq, body, prev_hash, hash_) in enumerate(links, self.size):
+            expected = link_hash(head, body.encode())
+            if hash_ != expected or prev_hash != head or seq != at:
+                self.size, self._head = at, head
+                return self._break((seq, body, prev_hash, hash_), expected)
+            head = expected
+            hashes.append(bytes.fromhex(expected))
         self._grow(hashes)
         self._head = head
         return None
@@ -128,24 +133,29 @@ class _Walk:
         if self._root_size is not None and self.root is None and self.size >= self._root_size:
             self.root = self._tree.root()
 
-    def _break(self, row: RecordChainRow, hash_: str) -> Break:
-        if row.seq > self.size:
-            return self._hole(row)
-        if row.seq < self.size:
-            return self._broken(row, self._head, row.hash)
-        if row.hash != hash_:
-            return self._broken(row, hash_, row.hash)
-        return self._broken(row, self._head, row.prev_hash)
+    def _break(self, link: BareLink, expected: str) -> Break:
+        seq, _, prev_hash, hash_ = link
+        if seq > self.size:
+            return self._hole(link)
+        if seq < self.size:
+            return self._broken(link, self._head, hash_)
+        return self._broken(link, expected, hash_) if hash_ != expected else self._broken(link, self._head, prev_hash)
 
-    def _hole(self, row: RecordChainRow | None) -> Break:
+    def _hole(self, link: BareLink | None) -> Break:
         """The link that should be here is gone; its follower, if that was found, says what its hash was."""
-        expected = row.prev_hash if row is not None and row.seq == self.size + 1 else None
+        expected = link[2] if link is not None and link[0] == self.size + 1 else None
         return Break(chain=self.chain, seq=self.size, id=None, expected=expected, found=None, created_at=None)
 
-    def _broken(self, row: RecordChainRow, expected: str | None, found: str | None) -> Break:
-        return Break(
-            chain=self.chain, seq=row.seq, id=row.id, expected=expected, found=found, created_at=row.created_at
-        )
+    def _broken(self, link: BareLink, expected: str | None, found: str | None) -> Break:
+        """``id`` is the link's hash here, by which ``_with_its_link`` finds it."""
+        return Break(chain=self.chain, seq=link[0], id=link[3], expected=expected, found=found, created_at=None)
+
+
+def _with_its_link(cursor: duckdb.DuckDBPyConnection, key: ChainKey, broken_at: Break) -> Break:
+    if broken_at.id is None:
+        return broken_at
+    id_, created_at = cursor.execute(_LINK, [*key, broken_at.seq, broken_at.id]).fetchall()[0]
+    return msgspec.structs.replace(broken_at, id=id_, created_at=created_at)
 
 
 def _base64(raw: bytes | None) -> str | None:

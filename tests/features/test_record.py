@@ -92,7 +92,7 @@ def test_given_links_when_hashed_then_a_hash_covers_the_one_before() -> None:
 def test_given_a_line_when_composed_then_it_is_canonical_itself(
     body: dict[str, Any], seq: int, prev_hash: str | None
 ) -> None:
-    text = canonical(body).decode()
+    text = canonical(body)
 
     link = record_line(LineKind.ACTION, text, ("actions", seq, prev_hash, "b" * 64))
     cited = record_line(LineKind.POLICY, text)

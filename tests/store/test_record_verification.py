@@ -10,7 +10,7 @@ import pytest
 from features.errors import ForbiddenError
 from features.record import Chain, link_hash
 from store.duck.database import open_database
-from store.record.chain import ChainWriter, links_of
+from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog
 from store.record.rows import RecordCheckpointRow
 from store.record.verification import ChainCheck, Verification
@@ -39,7 +39,8 @@ def office(database: duckdb.DuckDBPyConnection, tmp_path: Path, clock: FrozenClo
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.record.verification.links_of", lambda *asked: links_of(*asked, page=5))
+    monkeypatch.setattr("store.record.chain.BARE_PAGE_LINKS", 5)
+    monkeypatch.setattr("store.record.verification.AT_ONCE", 2)
 
 
 def check(office: Office, chain: Chain = Chain.DISPOSITIONS) -> ChainCheck:
