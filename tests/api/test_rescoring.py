@@ -30,8 +30,8 @@ def bearer(token: str, **more: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} | more
 
 
-def path_of(program: dict[str, Any] | str) -> str:
-    return f"/api/skoor/backfill/{program if isinstance(program, str) else program['id']}"
+def path_of(program: dict[str, Any] | str, subjects: str = "") -> str:
+    return f"/api/skoor/{subjects}backfill/{program if isinstance(program, str) else program['id']}"
 
 
 def steps(api: RunningApp) -> list[BackfillStep]:
@@ -47,6 +47,43 @@ def test_given_the_owners_token_alone_when_asked_then_every_transfer_is_counted_
     assert (answer.status_code, answer.json()) == (200, {"scored": TRANSFERS})
     stages = [step.progress.stage for step in steps(api)]
     assert (stages[0], stages[-1]) == (Stage.STARTED, Stage.DONE)
+
+
+def test_given_the_owners_token_alone_when_actors_are_asked_for_then_each_is_counted_and_has_a_record(
+    api: RunningApp, tenant: dict[str, Any], filled: dict[str, Any]
+) -> None:
+    for number in range(2):
+        data = an_ach_transfer(id=f"acht_of_{number}", entity_id=f"enti_{number}", counterparty_id=f"cpty_of_{number}")
+        event = an_event("ach.outgoing_transfer.created", data, event_id=f"evnt_of_{number}")
+        assert api.deliver(filled, event).status_code == 200
+    api.catch_up()
+
+    answers = [
+        api.client.post(path_of(filled, "actors/"), headers=bearer(tenant["operatorToken"], **more))
+        for more in ({}, {"Idempotency-Key": "k"}, {"Idempotency-Key": "k"})
+    ]
+
+    for answer in answers:
+        assert (answer.status_code, answer.json()) == (200, {"entities": 2, "counterparties": 3, "agents": 0})
+    assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, None, "true"]
+    records = "SELECT subject_type, count(DISTINCT subject_id), count(*) FROM scores GROUP BY ALL ORDER BY ALL"
+    assert [row[:2] for row in api.stores.database.execute(records).fetchall()] == [("counterparty", 3), ("entity", 2)]
+    assert [step.progress.stage for step in steps(api)].count(Stage.DONE) == 2
+
+
+def test_given_an_actors_backfill_whose_answer_was_lost_when_repeated_then_it_is_found(
+    api: RunningApp, tenant: dict[str, Any], filled: dict[str, Any]
+) -> None:
+    headers = bearer(tenant["operatorToken"], **{"Idempotency-Key": "once"})
+    first = api.client.post(path_of(filled, "actors/"), headers=headers)
+    before = len(api.entries())
+    for key in api.sync_redis.keys("idem:*"):
+        api.sync_redis.delete(key)
+
+    again = api.client.post(path_of(filled, "actors/"), headers=headers)
+
+    assert first.json() == again.json() == {"entities": 0, "counterparties": 1, "agents": 0}
+    assert len(api.entries()) == before
 
 
 def test_given_a_program_without_transfers_when_asked_then_none_are_counted(
@@ -66,6 +103,9 @@ def test_given_anyone_else_or_another_program_when_asked_then_one_and_the_same_4
     before = len(api.entries())
 
     refused = [
+        api.client.post(path_of(filled, "actors/")),
+        api.client.post(path_of(filled, "actors/"), headers=bearer(other["operatorToken"])),
+        api.client.post(path_of(UNKNOWN, "actors/"), headers=bearer(token)),
         api.client.post(path_of(filled)),
         api.client.post(path_of(filled), headers=bearer(other["operatorToken"])),
         api.client.post(path_of(filled), headers=bearer(made.json()["secret"])),
