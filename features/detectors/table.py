@@ -26,6 +26,7 @@ SIGNALS_ONLY: Final = (
     trs_v1_amount.JUST_BELOW.id,
     trs_v1_relationship.FIRST_TIME.id,
     trs_v1_relationship.ACCOUNT_CHANGED.id,
+    trs_v1_relationship.RARE_PAIR.id,
 )
 """Reasons that add points and open no alert; the history reason and the caps do not either."""
 

@@ -20,6 +20,7 @@ from features.vocabulary import AlertStatus
 
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
+MOST_CENTS: Final = 2**63 - 1  # what a column holds
 WAITING: Final = frozenset({AlertStatus.OPEN.value, AlertStatus.HELD.value, AlertStatus.ESCALATED.value})
 _CLOSED: Final = AlertStatus.CLOSED.value
 _LEVEL: Final = 6
@@ -52,7 +53,7 @@ class Alert(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     recommendation: str | None
     ends_at: int  # of its window
     hits: int
-    cents: int  # of all hits
+    cents: int  # of all hits, ``MOST_CENTS`` at most
     first_at: int
     last_at: int
     newest: tuple[str, ...]  # transfers of the newest hits, the newest last
@@ -77,7 +78,7 @@ class Alert(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     def count(self, transfer_id: str, at: int, cents: int) -> None:
         """Take in one more hit."""
         self.hits += 1
-        self.cents += cents
+        self.cents = min(self.cents + cents, MOST_CENTS)
         self.first_at, self.last_at = min(self.first_at, at), max(self.last_at, at)
         self.newest = (*self.newest, transfer_id)[-NEWEST_TRANSFERS:]
 
