@@ -5,6 +5,7 @@ runs over all of them, the record is exported, the export is checked as ``clearh
 signed again after it has grown. Beside the checks stands the hashing alone: the same bodies, sha256 and nothing else.
 """
 
+import gc
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,6 +22,7 @@ from bench.workbench import PREFIX
 from features.outcomes import ChainFactRow
 from features.principal import Principal, PrincipalKind
 from features.record import Chain
+from flows.engine import GC_THRESHOLDS
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
@@ -84,6 +86,7 @@ class Record:
 
 
 def run(run: Run) -> Iterator[Figure]:
+    gc.set_threshold(*GC_THRESHOLDS)  # as the service does
     links = run.size(LINKS, QUICK_LINKS)
     with TemporaryDirectory(prefix=PREFIX) as name, closing(open_database(Path(name) / "clearhold.duckdb")) as database:
         record = Record(Path(name), database)
