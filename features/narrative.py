@@ -20,6 +20,7 @@ from features.state.alert_book import Alert
 from features.vocabulary import Band, Severity
 
 SHOWN_TRANSFERS: Final = 20
+SHOWN_WHEN_CLOSED: Final = 6
 
 
 class Recommendation(StrEnum):
@@ -60,16 +61,15 @@ def draft_of(alert: Alert, evidence: Evidence, *, program_id: str) -> Draft:
         f"Recommended: {_ADVICE[advice]}. {_called(alert)}, opened at {format_instant(alert.opened_at)} "
         f"and routed to a person ({_words(evidence.route_reason)})."
     )
-    because = _why_close(alert, evidence) if advice is Recommendation.CLOSE else _why_not(alert, evidence, advice)
-    return Draft(narrative=_told(head, alert, evidence, program_id, because), recommendation=advice)
+    return Draft(narrative=_told(head, alert, evidence, program_id, advice), recommendation=advice)
 
 
 def policy_close(alert: Alert, evidence: Evidence, *, program_id: str) -> Draft:
     """What the policy signs when it closes an alert alone."""
     signed = f"Closed by policy:{alert.policy_version} at {format_instant(alert.opened_at)}"
     head = f"{signed} ({_words(evidence.route_reason)}). {_called(alert)}."
-    narrative = _told(head, alert, evidence, program_id, _why_close(alert, evidence))
-    return Draft(narrative=narrative, recommendation=Recommendation.CLOSE)
+    advice = Recommendation.CLOSE
+    return Draft(narrative=_told(head, alert, evidence, program_id, advice), recommendation=advice)
 
 
 def _band_of(alert: Alert, evidence: Evidence) -> str | None:
@@ -91,15 +91,16 @@ def _called(alert: Alert) -> str:
     return f"Alert {alert.id} of detector {alert.detector}, severity {alert.severity}, {hardness}"
 
 
-def _told(head: str, alert: Alert, evidence: Evidence, program_id: str, because: str) -> str:
+def _told(head: str, alert: Alert, evidence: Evidence, program_id: str, advice: Recommendation) -> str:
+    closes = advice is Recommendation.CLOSE
     parts = (
         head,
         _who(alert, evidence, program_id),
-        _what_and_when(evidence),
+        _what_and_when(evidence, SHOWN_WHEN_CLOSED if closes else SHOWN_TRANSFERS),
         _where(evidence),
         _why_alerted(evidence),
         _looked_at(evidence),
-        because,
+        _why_close(alert, evidence) if closes else _why_not(alert, evidence, advice),
     )
     return " ".join(parts)
 
@@ -117,8 +118,8 @@ def _who(alert: Alert, e: Evidence, program_id: str) -> str:
     return f"Who: {alert.subject_type} {alert.subject_id} of program {program_id}; {named or 'no party delivered'}."
 
 
-def _what_and_when(e: Evidence) -> str:
-    ids = ", ".join(e.transfer_ids[-SHOWN_TRANSFERS:])
+def _what_and_when(e: Evidence, most: int) -> str:
+    ids = ", ".join(e.transfer_ids[-most:])
     amount = e.features["amountCents"]
     newest = f"{_shown('amountCents', amount)} {e.features['direction']} by {e.features['rail']}"
     kind = e.features["type"]
@@ -169,8 +170,8 @@ def _why_close(alert: Alert, e: Evidence) -> str:
     score = "was not measured" if e.score is None else f"of {e.score} stays in the band {e.band}"
     return (
         f"Why close: no signal is hard, the severity is {alert.severity}, and the score {score}, which is consistent "
-        f"with ordinary activity. The figures do not say {asked.open}; that alone is no reason to hold the transfers. "
-        "A hit in a higher band, a hard signal, or a return or dispute of a transfer named here would change the view."
+        f"with ordinary activity. Not told is {asked.open}; that alone holds nothing up. A hit in a higher band, a "
+        "hard signal, a return or a dispute would change the view."
     )
 
 
