@@ -4,12 +4,12 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from features.decisions import AppealEntry, DecisionEntry, LabelEntry
+from features.decisions import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
 from features.instants import DAY_US, HOUR_US
 from features.log_entry import EntryKind, LogEntry
 from features.outcomes import AlertRow
 from features.vector import FeatureVector, TransferFeaturesRow
-from features.vocabulary import Severity
+from features.vocabulary import AlertDecision, Severity
 from tests.features.told import Told
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
@@ -116,3 +116,16 @@ def evidence_of(alert: AlertRow) -> dict[str, Any]:
 
 def gravity_of(alert: AlertRow) -> tuple[str, bool]:
     return Severity(alert.severity).value, alert.hard_signal
+
+
+def a_decision(alert: AlertRow, decision: str, at: int, **over: Any) -> DecisionEntry:
+    usual: dict[str, Any] = {
+        "id": f"dsp_{alert.id[:8]}_{decision}_{at}",
+        "alert_id": alert.id,
+        "decision": AlertDecision(decision),
+        "narrative": "Looked at and decided.",
+        "operator": "j.lee",
+        "operator_kind": OperatorKind.PERSON,
+        "at": T0 + at,
+    }
+    return DecisionEntry(**usual | over)
