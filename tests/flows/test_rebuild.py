@@ -18,6 +18,7 @@ from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
+from tests.support.callers import TRANSFER
 from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
@@ -51,11 +52,20 @@ class Bank:
                 wait_until_committed(self.service, self.token, ids[-1])
                 self.decide(ids[0], ("close", "hold", "escalate")[number % 3])
         self.get("/api/record/checkpoint?chain=dispositions", raw=True)
+        for program in self.programs:
+            self.post("/api/preflight", {"programId": program["id"], "transfer": TRANSFER})
+            self.post("/api/labels", {"transferId": f"acht_{program['slug']}_0_0", "label": "bad", "reason": "It was."})
+            self.post(f"/api/skoor/backfill/{program['id']}", {}, expect=200)
+            self.post(f"/api/skoor/actors/backfill/{program['id']}", {}, expect=200)
+        closed = self.get("/api/alerts?status=closed")["data"][0]
+        self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
 
     def decide(self, transfer_id: str, decision: str) -> None:
         (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]
-        body = msgspec.json.encode({"decision": decision, "narrative": f"Because “{decision}”."})
-        self.service.ask("POST", f"/api/alerts/{alert['id']}/decide", self.headers, body, expect=201)
+        self.post(f"/api/alerts/{alert['id']}/decide", {"decision": decision, "narrative": f"Because “{decision}”."})
+
+    def post(self, path: str, body: dict[str, Any], *, expect: int = 201) -> None:
+        self.service.ask("POST", path, self.headers, msgspec.json.encode(body), expect=expect)
 
     def get(self, path: str, *, raw: bool = False) -> Any:
         with closing(self.service.connect()) as connection:
