@@ -9,7 +9,6 @@ Unit    seconds
 import time
 from typing import Final
 
-REST_FACTOR: Final = 3
 LONGEST_REST_S: Final = 0.02
 
 
@@ -22,5 +21,5 @@ class GivingWay:
     def rest(self) -> None:
         """Rest for as long as is due, and begin anew."""
         kept_waiting = (time.monotonic() - self._began) - (time.thread_time() - self._ran)
-        time.sleep(min(max(0.0, kept_waiting) * REST_FACTOR, LONGEST_REST_S))
+        time.sleep(min(max(0.0, kept_waiting), LONGEST_REST_S))
         self._began, self._ran = time.monotonic(), time.thread_time()

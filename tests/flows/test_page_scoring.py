@@ -124,4 +124,4 @@ def test_given_a_thread_that_others_kept_waiting_when_it_rests_then_for_a_while_
     for _ in range(3):
         giving_way.rest()
 
-    assert rested == pytest.approx([0.006, LONGEST_REST_S, 0.0])
+    assert rested == pytest.approx([0.002, LONGEST_REST_S, 0.0])
