@@ -115,7 +115,7 @@ class Steps:
         self.progress = fresh
         offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
         await self._log.settled(self.program_id, offset)
-        self.note(started_offset=offset, stage=Stage.RUNNING)
+        self.note(started_offset=offset)
 
     def note(self, **moved: Any) -> None:
         """Change the progress that the next step carries."""
@@ -123,7 +123,7 @@ class Steps:
 
     async def add(self, rescored: tuple[Rescored, ...] = (), evaluate: ActorRange | None = None, **moved: Any) -> None:
         """Append results, or what is to be evaluated; ``moved`` is what they change of the progress."""
-        self.note(**moved)
+        self.note(stage=Stage.RUNNING, **moved)
         while len(self._under_way) >= STEPS_UNDER_WAY:
             await self._log.settled(self.program_id, self._under_way.popleft())
         step = BackfillStep(progress=self.progress, rescored=rescored, evaluate=evaluate)

@@ -89,7 +89,7 @@ class Backfills:
     async def _result(self, tenant_id: str, program_id: str, subjects: Subjects, backfill_id: str | None) -> Progress:
         key = (program_id, subjects)
         fresh = _fresh(backfill_id or self._new_id(), subjects)
-        if key not in self._under_way:
+        if key not in self._under_way and not self._stopped:
             earlier = await self._workers.run(self._earlier, tenant_id, key, fresh.id)
             if earlier is not None and earlier.stage == Stage.DONE:
                 return earlier

@@ -183,6 +183,38 @@ def test_given_two_that_ask_at_once_then_one_backfill_answers_both(room: Backfil
     assert len({row[0] for row in backfills_of(room)}) == 1
 
 
+def test_given_backfills_that_were_stopped_when_asked_then_it_is_refused(room: BackfillRoom) -> None:
+    async def asked(backfills: Backfills) -> None:
+        await backfills.stop()
+        for ask in (backfills.rescore_transfers, backfills.rescore_actors):
+            with pytest.raises(UnavailableError, match="next start"):
+                await ask(TENANT, PROGRAM, None)
+
+    with room.room.running() as engine:
+        room.run(engine, asked)
+
+    assert backfills_of(room) == []
+
+
+def test_given_one_that_failed_when_asked_again_then_it_goes_on_and_who_asked_first_hears_of_the_failure(
+    room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(backfills: Backfills) -> int:
+        with monkeypatch.context() as broken:
+            broken.setattr("flows.transfer_backfill.NewestScorings.find", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                await backfills.rescore_transfers(TENANT, PROGRAM, None)
+        assert backfills.counts.failures == 1
+        return await backfills.rescore_transfers(TENANT, PROGRAM, None)
+
+    with room.room.running() as engine:
+        scored = room.run(engine, failing)
+
+    assert scored > 200
+    assert {row[0] for row in backfills_of(room)} == {"backfill_1"}
+    assert [row[1] for row in backfills_of(room)].count("started") == 1
+
+
 def test_given_an_id_that_came_before_when_asked_for_again_then_its_result_is_there_already(
     room: BackfillRoom,
 ) -> None:
