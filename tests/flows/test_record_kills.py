@@ -15,6 +15,7 @@ from store.record.chain import links_of
 from store.record.chain_file import line_of
 from tests.support.alerting import ALERTING, DETECTOR, NARRATIVE, outgoing
 from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.waiting import eventually
 
 PARALLEL: Final = 50
 PROGRAMS: Final = ("payroll", "lending", "remittance", "cards", "wages")
@@ -113,6 +114,8 @@ def test_given_fifty_decisions_at_once_in_several_shards_when_made_then_there_is
     assert report["ok"]
     assert report["checked"] == before + PARALLEL
     assert len({answer.json()["hash"] for answer in answers}) == PARALLEL
+    with bank.client() as client:  # The service signs a chain that has not been signed before without being asked.
+        eventually(lambda: client.get("/api/record/checkpoints").json()["data"], within_s=20)
     service.stop()
     assert_whole(service.data, before + PARALLEL)
 
