@@ -68,9 +68,10 @@ def unauthorized_rate_at(program: ProgramState, at: int) -> Measured | None:
 
 def _daily_volume(program: ProgramState, usual: int, at: int) -> Measured | None:
     """The last 24 hours against the usual day of 30 days."""
-    count, cents = program.series.amounts.measure(at - HOURS_24, at)
+    cents = program.baseline.amounts.cents_since(at - HOURS_24, at)
     if cents < VELOCITY_FACTOR * usual:
         return None
+    count = program.baseline.amounts.count(at - HOURS_24, at)
     return Measured(
         _VELOCITY,
         f"{money(cents)} in 24 h against a usual {money(usual)} a day, {tenths(cents, usual)} times as much.",
@@ -84,11 +85,12 @@ def _daily_volume(program: ProgramState, usual: int, at: int) -> Measured | None
 def _monthly_volume(program: ProgramState, declared: int, at: int) -> Measured | None:
     """The month to date against the declaration, and after day 7 what the month comes to at its rate."""
     start, end = _month_of_day(at // DAY_US)
-    count, cents = program.series.amounts.measure(start - 1, at)
+    cents = program.baseline.amounts.cents_since(start - 1, at)
     elapsed = at + 1 - start
     projected = cents * (end - start) // elapsed if elapsed > RUN_RATE_FROM_DAYS * DAY_US else cents
     if cents * 100 < VOLUME_PERCENT * declared and projected * 100 < VOLUME_HIGH_PERCENT * declared:
         return None
+    count = program.baseline.amounts.count(start - 1, at)
     return Measured(
         _VOLUME,
         f"{money(cents)} this month against a declared {money(declared)}; {money(projected)} at the rate so far.",

@@ -196,6 +196,14 @@ class AmountSeries(EventTimes):
             return count + count_change, (cents + cents_change) & _WRAP
         return count, cents
 
+    def cents_since(self, after: int, upto: int) -> int:
+        """The cents of ``measure``, in half its time where nothing is later than ``upto``."""
+        times, sums = self.times, self._sums
+        if not times or times[-1] > upto or self.revised_at > upto:
+            return self.measure(after, upto)[1]
+        first = bisect_right(times, after)
+        return (sums[-1] - sums[first - 1]) & _WRAP if first else sums[-1]
+
     def newest(self, after: int, upto: int, *, most: int, but: tuple[int, int] | None) -> list[int]:
         """The newest amounts in (after, upto], as known at ``upto`` and without one fact ``but`` (instant, cents)."""
         times, sums = self.times, self._sums

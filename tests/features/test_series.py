@@ -89,6 +89,7 @@ def test_given_facts_added_and_taken_out_when_a_window_is_measured_then_it_is_wh
     if after < upto:
         assert times.count(after, upto) == amounts.count(after, upto) == len(expected)
         assert amounts.measure(after, upto) == (len(expected), sum(fact.cents for fact in expected) % 2**64)
+        assert amounts.cents_since(after, upto) == amounts.measure(after, upto)[1]
     assert times.count_upto(upto) == len(naive.within(ALWAYS, upto))
 
 
@@ -133,6 +134,7 @@ def test_given_a_long_history_when_facts_arrive_late_then_all_sums_behind_them_f
         after, upto = sorted((chance.randrange(10_000), chance.randrange(10_000)))
         inside = [cents for at, cents in facts if after < at <= upto]
         assert series.measure(after, upto) == (len(inside), sum(inside))
+        assert series.cents_since(after, upto) == sum(inside)
 
 
 def test_given_no_such_fact_when_it_is_taken_out_then_nothing_changes() -> None:
