@@ -27,7 +27,6 @@ LAYERING_HOPS: Final = 3
 LAYERING_FROM_CENTS: Final = 100_000
 LAYERING_POINTS: Final = (20, 25, 30, 35)
 HOME_COUNTRY: Final = "US"
-_WEEK: Final = 7
 _OUTGOING: Final = Direction.OUTGOING.value
 
 FAN_IN: Final = ReasonKind(
@@ -35,7 +34,7 @@ FAN_IN: Final = ReasonKind(
     "fan_in",
     (12,),
     Family.FLOW,
-    "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual.",
+    "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual week.",
     "5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
     rails=BUT_CHECK_AND_CARD,
 )
@@ -44,7 +43,7 @@ FAN_OUT: Final = ReasonKind(
     "fan_out",
     (12,),
     Family.FLOW,
-    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual a day.",
+    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week.",
     "5 in 8 h: Tazama; 8 and the factor [P]",
     rails=BUT_CHECK_AND_CARD,
 )
@@ -62,7 +61,7 @@ GATHER_SCATTER: Final = ReasonKind(
     "gather_scatter",
     (25,),
     Family.FLOW,
-    "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual.",
+    "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual week.",
     "Shape: IBM AMLSim; counts [P]",
     rails=BUT_CHECK_AND_CARD,
 )
@@ -121,9 +120,9 @@ def is_quiet(v: FeatureVector) -> bool:
 
 
 def fan_in(v: FeatureVector) -> Reason | None:
-    """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its own usual [P]."""
+    """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its own usual week [P]."""
     usual = v.fan_in_usual_week
-    if not _unusual(v.fan_in_24h, FAN_COUNT, usual, 1) and not _unusual(v.fan_in_7d, FAN_COUNT_LONG, usual, _WEEK):
+    if not _unusual(v.fan_in_24h, FAN_COUNT, usual) and not _unusual(v.fan_in_7d, FAN_COUNT_LONG, usual):
         return None
     return FAN_IN.reason(
         f"{v.fan_in_24h} payers of the receiving side in 24 h and {v.fan_in_7d} in 7 days "
@@ -132,9 +131,9 @@ def fan_in(v: FeatureVector) -> Reason | None:
 
 
 def fan_out(v: FeatureVector) -> Reason | None:
-    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual day [P]."""
+    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P]."""
     usual = v.fan_out_usual_week
-    if not _unusual(v.fan_out_8h, FAN_COUNT, usual, 1) and not _unusual(v.fan_out_24h, FAN_COUNT_LONG, usual, 1):
+    if not _unusual(v.fan_out_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_24h, FAN_COUNT_LONG, usual):
         return None
     return FAN_OUT.reason(
         f"{v.fan_out_8h} payees of the paying side in 8 h and {v.fan_out_24h} in 24 h "
@@ -155,9 +154,9 @@ def gather_scatter(v: FeatureVector) -> Reason | None:
     """Collected from many and spread to many (AMLSim); 5 each and 3 times the own usual week [P]."""
     if v.gathered_7d < GATHER_SCATTER_COUNT or v.direction != _OUTGOING:
         return None
-    if not _unusual(v.gathered_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week, _WEEK):
+    if not _unusual(v.gathered_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week):
         return None
-    if not _unusual(v.fan_out_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week, _WEEK):
+    if not _unusual(v.fan_out_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week):
         return None
     return GATHER_SCATTER.reason(
         f"{v.gathered_7d} payers of the paying side in 7 days and {v.fan_out_7d} payees "
@@ -177,7 +176,7 @@ def funnel_mule(v: FeatureVector) -> Reason | None:
     if not _passes_through(v):
         return None
     usual = v.gathered_usual_week
-    if not _unusual(v.gathered_24h, FAN_COUNT, usual, 1) and not _unusual(v.gathered_7d, FAN_COUNT_LONG, usual, _WEEK):
+    if not _unusual(v.gathered_24h, FAN_COUNT, usual) and not _unusual(v.gathered_7d, FAN_COUNT_LONG, usual):
         return None
     marks = _marks_of_a_mule(v)
     if not marks:
@@ -216,9 +215,9 @@ def _passes_through(v: FeatureVector) -> bool:
     return least <= v.entity_out_48h_cents <= most
 
 
-def _unusual(count: int, floor: int, usual_week: int | None, days: int) -> bool:
-    """At or over the floor, and at least three times what is usual in so many days; without a usual the floor alone."""
-    return count >= floor and (usual_week is None or count * _WEEK >= USUAL_FACTOR * usual_week * days)
+def _unusual(count: int, floor: int, usual_week: int | None) -> bool:
+    """At or over the floor, and three times the usual week when there is one; for a day too, because of paydays."""
+    return count >= floor and (usual_week is None or count >= USUAL_FACTOR * usual_week)
 
 
 def _said(usual_week: int | None) -> str:

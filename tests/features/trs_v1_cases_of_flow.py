@@ -6,7 +6,7 @@ from tests.features.trs_v1_case import BUT_CARD, BUT_CHECK_AND_CARD, Case
 
 GATHER_SCATTER: Final = {"gathered_7d": 5, "gathered_usual_week": 1, "fan_out_7d": 5, "fan_out_usual_week": 1}
 PASSED_ON: Final = {"entity_in_48h_cents": 1_000_00, "entity_out_48h_cents": 800_00}
-FUNNEL: Final = PASSED_ON | {"gathered_24h": 5, "gathered_usual_week": 11}
+FUNNEL: Final = PASSED_ON | {"gathered_24h": 5, "gathered_usual_week": 1}
 FUNNEL_OF_A_WEEK: Final = PASSED_ON | {"gathered_7d": 8, "gathered_usual_week": 2}
 CHAIN: Final = {"typology_layering_hops": 3, "layering_least_cents": 1_000_00}
 FLOAT: Final = {
@@ -33,8 +33,8 @@ FLOW: Final = {
     "many payers in a day": Case(
         "TRS-FLO-01",
         12,
-        {"fan_in_24h": 6, "fan_in_usual_week": 14},
-        ({"fan_in_24h": 4, "fan_in_usual_week": None}, {"fan_in_24h": 5}, {"fan_in_usual_week": 15}),
+        {"fan_in_24h": 6, "fan_in_usual_week": 2},
+        ({"fan_in_24h": 4, "fan_in_usual_week": None}, {"fan_in_24h": 5}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a week": Case(
@@ -47,15 +47,15 @@ FLOW: Final = {
     "many payees in a morning": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_8h": 5, "fan_out_24h": 5, "fan_out_usual_week": 11},
-        ({"fan_out_8h": 4, "fan_out_usual_week": None}, {"fan_out_usual_week": 12}),
+        {"fan_out_8h": 5, "fan_out_24h": 5, "fan_out_usual_week": 1},
+        ({"fan_out_8h": 4, "fan_out_usual_week": None}, {"fan_out_usual_week": 2}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a day": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_24h": 8, "fan_out_usual_week": 18},
-        ({"fan_out_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 19}),
+        {"fan_out_24h": 8, "fan_out_usual_week": 2},
+        ({"fan_out_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "spread and collected": Case(
@@ -101,7 +101,7 @@ FLOW: Final = {
             {"entity_age_days": 91},
             {"entity_age_days": None},
             {"gathered_24h": 4, "gathered_usual_week": None},
-            {"gathered_usual_week": 12},
+            {"gathered_usual_week": 2},
             {"entity_out_48h_cents": 799_99},
             {"entity_in_48h_cents": 999_99},
             {"direction": "incoming"},
