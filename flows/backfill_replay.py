@@ -13,7 +13,6 @@ import msgspec
 
 from features.backfill import Rescored, replayed
 from features.log_entry import EntryKind, LogEntry
-from features.state.program import ProgramState
 from features.state.shard import ShardState
 from features.vector import TransferFeaturesRow
 from flows.giving_way import GivingWay
@@ -28,12 +27,10 @@ class Replay:
 
     def __init__(self, shard: int, program_id: str, kept: BinaryIO) -> None:
         self._state = ShardState(shard)
-        self._program_id, self._kept = program_id, kept
+        self._program = self._state.program(program_id)
+        self._program.is_watched = False
+        self._kept = kept
         self._wanted = bytearray()
-
-    @property
-    def _program(self) -> ProgramState:
-        return self._state.program(self._program_id)
 
     def read(self, history: Iterable[LogEntry], *, stopping: Event) -> None:
         """Apply the log, without what earlier backfills put into it."""

@@ -55,6 +55,7 @@ class ProgramState:
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
         self.alerts = AlertBook()
+        self.is_watched = True  # by detectors; not where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first heard of in a transfer since somebody last looked
         self._entities: dict[str, Actor] = {}
         self._accounts: dict[str, int] = {}

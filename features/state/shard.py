@@ -255,7 +255,7 @@ def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit)
         emit(rows.features_row(program, said.id, landed.assessment, landed.taken_at, when))
     if landed.assessment is not None or landed.learnt is not None:
         emit_after_transfer(program, landed, when, emit)
-    if landed.assessment is not None:
+    if landed.assessment is not None and program.is_watched:
         watch(program, landed, when, emit)
     if landed.is_new and len(program.preflights):
         _match_preflight(program, said, landed.taken_at, when, emit)
