@@ -183,8 +183,12 @@ def tables_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
         "events": "SELECT event_id, type, created_at, result, body_crc32 FROM bank_events WHERE result <> 'duplicate'",
         "transfers": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', "
         "'scored_offset', 'raw_offset', 'updated_at')) FROM transfers",
-        "features": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at')) "
-        "FROM transfer_features",
+        "features": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', 'paths'))"
+        " FROM transfer_features",
+        "alerts": "SELECT replace(dedupe_key, program_id, ''), replace(summary, program_id, ''), severity, transfer_id, "
+        "score_at_alert, hard_signal, status, route FROM alerts",
+        "dispositions": "SELECT replace(dedupe_key, alerts_latest.program_id, ''), decision, decided_by, chain, seq IS NOT NULL FROM dispositions "
+        "JOIN alerts_latest ON alerts_latest.id = alert_id LEFT JOIN record_chain ON record_chain.id = dispositions.id",
         "entities": "SELECT id, verification_status, name, raw FROM entities",
         "counterparties": "SELECT id, name, routing_number, account_last4, country_code FROM counterparties",
         "quarantine": "SELECT error FROM quarantine",
