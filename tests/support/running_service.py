@@ -185,10 +185,10 @@ def tables_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
         "'scored_offset', 'raw_offset', 'updated_at')) FROM transfers",
         "features": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', 'paths'))"
         " FROM transfer_features",
-        "alerts": "SELECT replace(dedupe_key, program_id, ''), replace(summary, program_id, ''), severity, transfer_id, "
-        "score_at_alert, hard_signal, status, route FROM alerts",
-        "dispositions": "SELECT replace(dedupe_key, alerts_latest.program_id, ''), decision, decided_by, chain, seq IS NOT NULL FROM dispositions "
-        "JOIN alerts_latest ON alerts_latest.id = alert_id LEFT JOIN record_chain ON record_chain.id = dispositions.id",
+        "alerts": "SELECT replace(dedupe_key, program_id, ''), replace(summary, program_id, ''), severity, "
+        "transfer_id, score_at_alert, hard_signal, status, route FROM alerts",
+        "dispositions": "SELECT replace(dedupe_key, a.program_id, ''), decision, decided_by, chain, seq IS NOT NULL "
+        "FROM dispositions d JOIN alerts_latest a ON a.id = alert_id LEFT JOIN record_chain r ON r.id = d.id",
         "entities": "SELECT id, verification_status, name, raw FROM entities",
         "counterparties": "SELECT id, name, routing_number, account_last4, country_code FROM counterparties",
         "quarantine": "SELECT error FROM quarantine",
