@@ -79,8 +79,8 @@ def weigh_velocity(scene: Scene, _subject: Subject) -> Gravity | None:
     v = scene.vector
     if v.velocity_24h_count >= VELOCITY_COUNT_FLOOR:
         return MEDIUM
-    much = max(busiest_day_cents(scene), v.program_p95_cents or 0)
-    return MEDIUM if v.velocity_24h_sum_cents * 100 >= BUSIEST_PERCENT * much else None
+    most = v.velocity_24h_sum_cents * 100 // BUSIEST_PERCENT  # the program first: its figure is at hand
+    return MEDIUM if most >= (v.program_p95_cents or 0) and most >= busiest_day_cents(scene) else None
 
 
 def busiest_day_cents(scene: Scene) -> int:
