@@ -20,7 +20,7 @@ from features.detectors.detector import (
 from features.detectors.subjects import named_actor, named_counterparty, the_actor, the_counterparty, the_payee
 from features.reason import Reason
 from features.scorers.trs_v1_amount import MICRO_COUNT, STRUCTURING_7D_COUNT, STRUCTURING_24H_COUNT
-from features.scorers.trs_v1_flow import PASSED_ON_FROM_CENTS, USUAL_FACTOR
+from features.scorers.trs_v1_flow import PASSED_ON_FROM_CENTS
 from features.scorers.trs_v1_timing import VELOCITY_COUNT_FLOOR
 from features.state.edges import NOBODY
 from features.state.lanes import Lane
@@ -34,9 +34,9 @@ UNAUTHORIZED_RETURNS: Final = 2
 DORMANT_HIGH_DAYS: Final = 365
 ROUND_TRIPS_HARD: Final = 3
 LEFT_PERCENT: Final = 20
-PERIODS_OF_28D: Final = 14
 STRUCTURING_ENTITIES: Final = 3
-DAYS_OF_30: Final = 30
+WEEKS_5: Final = 5 * DAYS_7
+MOST_LOOKED_AT: Final = 512
 BUSIEST_PERCENT: Final = 150
 STRUCTURING: Final = "structuring_pattern"
 UNAUTHORIZED_RETURN: Final = "unauthorized_return"
@@ -71,55 +71,63 @@ def weigh_structuring(scene: Scene, subject: Subject) -> Gravity:
 
 
 def weigh_velocity(scene: Scene, _subject: Subject) -> Gravity | None:
-    """Many transfers, or cents that are much also for the entity's busiest day of 30 and for the program.
+    """Half as much again as on the entity's busiest day of five weeks; of cents, also as the program's 95th percentile.
 
-    The line of cents alone, three times the mean of all days, is crossed by any ordinary transfer of an entity that
-    moves money on few days.
+    Three times the mean of all days is an ordinary transfer to an entity that moves money on few days, and a pay day to
+    one that pays wages.
     """
     v = scene.vector
-    if v.velocity_24h_count >= VELOCITY_COUNT_FLOOR:
-        return MEDIUM
-    most = v.velocity_24h_sum_cents * 100 // BUSIEST_PERCENT  # the program first: its figure is at hand
-    return MEDIUM if most >= (v.program_p95_cents or 0) and most >= busiest_day_cents(scene) else None
+    count, cents = v.velocity_24h_count * 100 // BUSIEST_PERCENT, v.velocity_24h_sum_cents * 100 // BUSIEST_PERCENT
+    many, much = v.velocity_24h_count >= VELOCITY_COUNT_FLOOR, cents >= (v.program_p95_cents or 0)
+    if not many and not much:
+        return None
+    most_count, most_cents = busiest_day(scene)
+    return MEDIUM if (many and count >= most_count) or (much and cents >= most_cents) else None
 
 
-def busiest_day_cents(scene: Scene) -> int:
-    """The most that the actor moved on one of the 29 days before the last 24 h, each ending at the same time of day."""
-    if scene.actor is None:
-        return 0
-    measure, at = scene.actor.amounts.measure, scene.at
-    return max(measure(at - (day + 1) * HOURS_24, at - day * HOURS_24)[1] for day in range(1, DAYS_OF_30))
+def busiest_day(scene: Scene) -> tuple[int, int]:
+    """The most transfers and the most cents of the actor on one day of the five weeks before its last 24 h."""
+    return (0, 0) if scene.actor is None else _busiest(scene.actor.amounts, scene.at, HOURS_24)
+
+
+def _busiest(series: AmountSeries, at: int, span: int) -> tuple[int, int]:
+    """The most within one span of the five weeks before the last span."""
+    held = list(_amounts(series, at - WEEKS_5, at - span))
+    most_count = most_cents = first = cents = 0
+    for place, (end, amount) in enumerate(held):
+        cents += amount
+        while held[first][0] <= end - span:
+            cents -= held[first][1]
+            first += 1
+        most_count, most_cents = max(most_count, place - first + 1), max(most_cents, cents)
+    return most_count, most_cents
 
 
 def weigh_rapid(scene: Scene, _subject: Subject) -> Gravity | None:
-    """What came in was there before it went, a fifth of it at most is left, and it is far more than usually comes in.
+    """What came in was there before it went, a fifth of it at most is left, and so much has not come in of late.
 
-    Whoever regularly receives and pays is a hub, and its usual is known: it is held against that, as fans are.
+    Whoever regularly receives and pays on, such as an employer, is no mule for it: the busiest 48 hours of five weeks
+    are what is usual.
     """
     peak, end = balance_48h(scene)
     if peak < PASSED_ON_FROM_CENTS or end * 100 > LEFT_PERCENT * peak:
         return None
-    usual_28d = received_28d_cents(scene)
-    return HIGH if scene.vector.entity_in_48h_cents * PERIODS_OF_28D >= USUAL_FACTOR * usual_28d else None
+    return HIGH if scene.vector.entity_in_48h_cents * 100 >= BUSIEST_PERCENT * most_received_48h(scene) else None
 
 
-def received_28d_cents(scene: Scene) -> int:
-    """What came in, cards apart, in the 28 days before the last 48 hours."""
+def most_received_48h(scene: Scene) -> int:
+    """The most that came in, cards apart, in 48 hours of the five weeks before the last ones."""
     series = (scene.actor.lanes or {}).get(Lane.RECEIVED) if scene.actor is not None else None
-    if not isinstance(series, AmountSeries):
-        return 0
-    return series.measure(scene.at - DAYS_30, scene.at - HOURS_48)[1]
+    return _busiest(series, scene.at, HOURS_48)[1] if isinstance(series, AmountSeries) else 0
 
 
 def balance_48h(scene: Scene) -> tuple[int, int]:
     """The highest balance and the last one of what the actor moved in 48 h, cards apart, counted from nothing on."""
     if scene.actor is None:
         return 0, 0
-    lanes, after = scene.actor.lanes or {}, scene.at - HOURS_48
-    moved, received, cards = (
-        Counter(_amounts(series, after, scene.at))
-        for series in (scene.actor.amounts, lanes.get(Lane.RECEIVED), lanes.get(Lane.CARD))
-    )
+    lanes, moved = scene.actor.lanes or {}, Counter(_amounts(scene.actor.amounts, scene.at - HOURS_48, scene.at))
+    after = min((at for at, _ in moved), default=scene.at) - 1
+    received, cards = (Counter(_amounts(lanes.get(lane), after, scene.at)) for lane in (Lane.RECEIVED, Lane.CARD))
     moved.subtract(received + cards)
     flows = [(at, cents) for at, cents in received.elements()] + [(at, -cents) for at, cents in moved.elements()]
     balance = peak = 0
@@ -130,10 +138,11 @@ def balance_48h(scene: Scene) -> tuple[int, int]:
 
 
 def _amounts(series: EventTimes | None, after: int, upto: int) -> Iterator[tuple[int, int]]:
-    """Instants and cents of (after, upto]."""
+    """Instants and cents of (after, upto], of the newest ``MOST_LOOKED_AT``."""
     if isinstance(series, AmountSeries):
         times = series.times
-        for index in range(bisect_right(times, after), bisect_right(times, upto)):
+        last = bisect_right(times, upto)
+        for index in range(max(bisect_right(times, after), last - MOST_LOOKED_AT), last):
             yield times[index], series.amount(index)
 
 
@@ -208,13 +217,17 @@ def _of_unverified(scene: Scene) -> dict[str, int | str]:
 
 
 def _of_velocity(scene: Scene) -> dict[str, int | str]:
-    return {"entity.busiestDay30dCents": busiest_day_cents(scene)}
+    count, cents = busiest_day(scene)
+    return {"entity.busiestDay35dCount": count, "entity.busiestDay35dCents": cents}
 
 
 def _of_rapid(scene: Scene) -> dict[str, int | str]:
     peak, end = balance_48h(scene)
-    received = received_28d_cents(scene)
-    return {"entity.peak48hCents": peak, "entity.left48hCents": end, "entity.in28dBeforeCents": received}
+    return {
+        "entity.peak48hCents": peak,
+        "entity.left48hCents": end,
+        "entity.mostIn48hOf35dCents": most_received_48h(scene),
+    }
 
 
 FIGURES_OF: Final[dict[str, Callable[[Scene], dict[str, int | str]]]] = {

@@ -96,8 +96,8 @@ _AMOUNT: Final = (
 _TIMING: Final = (
     Detector(
         "velocity_spike",
-        "Far more transfers in a day than usual; or cents, when half as much again as the entity's busiest day of 30 "
-        "and as the program's 95th percentile.",
+        "Far more transfers in a day than usual, and half as many again as on the entity's busiest day of 5 weeks; or "
+        "so with cents, which are also half as much again as the program's 95th percentile.",
         (Line(trs_v1_timing.VELOCITY.id, the_actor, MEDIUM, HOURS_24, weigh_velocity),),
         (
             "velocity_24h_count",
@@ -162,14 +162,14 @@ _FLOW: Final = (
     ),
     Detector(
         "rapid_in_out",
-        "What came in goes out again within two days: it was there before, at most a fifth is left, and it is 3 times "
-        "what usually comes in.",
+        "What came in goes out again within two days: it was there before, at most a fifth is left, and it is half as "
+        "much again as the most that came in in two days of the last 5 weeks.",
         (Line(trs_v1_flow.RAPID.id, the_actor, HIGH, DAYS_7, weigh_rapid),),
         ("entity_in_48h_cents", "entity_out_48h_cents"),
         {
             "fromCents": trs_v1_flow.PASSED_ON_FROM_CENTS,
             "leftPercent": LEFT_PERCENT,
-            "usualFactor": trs_v1_flow.USUAL_FACTOR,
+            "busiestPercent": BUSIEST_PERCENT,
         },
     ),
     Detector(

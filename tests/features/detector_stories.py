@@ -68,6 +68,12 @@ def velocity_by_count(w: Watched, *, hit: bool) -> None:
         w.wire("enti_1", "cpty_1", 10_00 + place, place * HOUR)
 
 
+def velocity_of_an_employer(w: Watched, *, hit: bool) -> None:
+    for month, wages in enumerate((4, 5, 8 if hit else 7)):
+        for place in range(wages):
+            w.wire("enti_1", f"cpty_{place}", 1_00, month * 31 * DAY + place * HOUR // 4)
+
+
 def velocity_by_cents(w: Watched, *, hit: bool) -> None:
     for place in range(12):
         w.wire("enti_1", "cpty_1", 3_000_00, place * DAY)
@@ -298,7 +304,11 @@ STORIES: Final[Mapping[str, Mapping[str, Story]]] = {
     "repeated_amount": {"entity": Story(repeated_amount, gravity=_LOW)},
     "round_amount": {"entity": Story(round_amount, gravity=_LOW)},
     "micro_entry_abuse": {"entity": Story(micro_entries), "program": Story(micro_entries_of_many, (PROGRAM,))},
-    "velocity_spike": {"count": Story(velocity_by_count), "cents": Story(velocity_by_cents)},
+    "velocity_spike": {
+        "count": Story(velocity_by_count),
+        "employer": Story(velocity_of_an_employer),
+        "cents": Story(velocity_by_cents),
+    },
     "dormant_reactivation": {"days": Story(dormant), "a year": Story(dormant_for_a_year, gravity=_HIGH)},
     "fan_in": {"entity": Story(fan_in), "counterparty": Story(fan_in_at_counterparty, (COUNTERPARTY,))},
     "fan_out": {"entity": Story(fan_out)},
