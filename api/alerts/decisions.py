@@ -6,7 +6,7 @@ The entry's id follows from the Idempotency-Key, when there is one, so that a re
 what the first one led to: the flow applies an id once.
 
 Errors  NotFoundError for an alert that is not this tenant's; ConflictError when the alert's state stands against it;
-        ForbiddenError for a key that would sign for a person; UnavailableError when it is not recorded in time
+        InvalidRequestError for a key that would sign for a person; UnavailableError when it is not recorded in time
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from api.committed import CommittedLog
 from api.dispositions.schemas import Disposition
 from api.dispositions.schemas import shown as disposition_shown
 from features.decisions import AppealEntry, DecisionEntry, DecisionResult, OperatorKind
-from features.errors import ConflictError, ForbiddenError, NotFoundError, RiskError
+from features.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
 from features.log_entry import EntryKind
 from features.outcomes import AlertRow, DecisionResultRow
 from features.principal import Principal
@@ -32,7 +32,7 @@ from store.duck.alerts import Alerts
 from store.duck.dispositions import Dispositions, StoredDisposition
 from store.ids import IdFactory
 
-NEEDS_PERSON: Final = "This alert waits for a person: an API key decides on it only in the name of one."
+NEEDS_PERSON: Final = "This alert waits for a person: an API key must name one in the header X-Operator."
 
 _REFUSALS: Final[Mapping[str, tuple[type[RiskError], str]]] = {
     DecisionResult.UNKNOWN: (NotFoundError, UNKNOWN_ALERT),
@@ -40,7 +40,7 @@ _REFUSALS: Final[Mapping[str, tuple[type[RiskError], str]]] = {
     DecisionResult.NOT_HELD: (ConflictError, "Only an alert that is held can be released."),
     DecisionResult.ALREADY: (ConflictError, "This was asked for already, and nothing changed since."),
     DecisionResult.NOT_FINAL: (ConflictError, "Only a closed alert can be appealed against."),
-    DecisionResult.NEEDS_PERSON: (ForbiddenError, NEEDS_PERSON),
+    DecisionResult.NEEDS_PERSON: (InvalidRequestError, NEEDS_PERSON),
 }
 
 log = structlog.get_logger()
@@ -68,7 +68,7 @@ class DecisionService:
         alert = await self._alert(principal, alert_id)
         kind = operator_kind(principal)
         if kind is OperatorKind.KEY and alert.route == Route.REVIEWED:
-            raise ForbiddenError(NEEDS_PERSON)
+            raise InvalidRequestError(NEEDS_PERSON)
         entry = DecisionEntry(
             id=effect_id or self._new_id(),
             alert_id=alert.id,

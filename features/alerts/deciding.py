@@ -44,7 +44,6 @@ BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
 }
 _CLASS: Final = {_CLOSE: "close", _NO_ACTION: "close", _RELEASE: "close", _HOLD: "hold", _ESCALATE: "escalate"}
 KEY_PREFIX: Final = "key:"
-_FINAL: Final = frozenset({AlertStatus.CLOSED.value, AlertStatus.AUTO_CLOSED.value})
 
 
 def decide(program: ProgramState, said: DecisionEntry, when: When, emit: Emit) -> None:
@@ -109,7 +108,7 @@ def _move(alert: Alert, decision: AlertDecision, law: InForce, at: int, decided_
 
 
 def appeal(program: ProgramState, said: AppealEntry, when: When, emit: Emit) -> None:
-    """Open a new alert against a decided one; at most one appeal against each alert."""
+    """Open a new alert against a closed one, at most one; what the policy closed a person may still decide."""
     book = program.alerts
     old = book.get(said.alert_id)
     earlier = book.get(alert_id_of(program.id, appeal_key(said.alert_id)))
@@ -118,7 +117,7 @@ def appeal(program: ProgramState, said: AppealEntry, when: When, emit: Emit) -> 
     result = DecisionResult.MADE
     if old is None:
         result = DecisionResult.UNKNOWN
-    elif old.status not in _FINAL:
+    elif old.status != AlertStatus.CLOSED:
         result = DecisionResult.NOT_FINAL
     elif earlier is not None:
         result = DecisionResult.ALREADY

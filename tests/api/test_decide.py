@@ -172,7 +172,7 @@ def test_given_an_alert_for_a_person_when_a_key_decides_then_it_has_to_name_one(
     alert = an_alert(api, tenant, program)
     key = key_of(api, tenant)
 
-    assert_refused(decide(api, key, alert["id"]), 403, "person")
+    assert_refused(decide(api, key, alert["id"]), 400, "person")
     assert entries_of(api, EntryKind.DECISION) == 0
     assert made(decide(api, key | {"X-Operator": "carol"}, alert["id"]))["decidedBy"] == "operator:carol"
 

@@ -105,7 +105,7 @@ def expected(operation: Operation, caller: str) -> int:
     if operation.whole_tenant:
         refused |= dict.fromkeys(ELSEWHERE | {"key of the program"}, 403)
     if operation.needs_person:
-        refused |= dict.fromkeys(KEYS, 403)
+        refused |= {key: 400 for key in KEYS if refused.get(key, operation.success) == operation.success}
     return refused.get(caller, operation.success)
 
 

@@ -43,9 +43,10 @@ def test_given_a_closed_alert_when_it_is_appealed_then_a_new_one_waits_that_poin
 
 
 @pytest.mark.parametrize(
-    ("status", "result"), [("open", "not_final"), ("held", "not_final"), ("auto_closed", "made"), ("closed", "made")]
+    ("status", "result"),
+    [("open", "not_final"), ("held", "not_final"), ("auto_closed", "not_final"), ("closed", "made")],
 )
-def test_given_an_alert_then_only_a_decided_one_can_be_appealed_and_only_once(status: str, result: str) -> None:
+def test_given_an_alert_then_only_a_closed_one_can_be_appealed_and_only_once(status: str, result: str) -> None:
     watched, alert, at = standing(status)
 
     first = watched.ask(an_appeal(alert.id, at))
