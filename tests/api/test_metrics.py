@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.settings import Settings
 from store.startup import StartupError
 from tests.support.bank_events import an_ach_transfer, an_event
+from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import RunningService, wait_until_committed
 from tests.support.waiting import eventually
 
@@ -147,14 +148,25 @@ def test_given_the_document_then_it_names_every_series_and_no_other(room: Room) 
     assert dict(rows) == {name + ("_total" if kind == "counter" else ""): kind for name, kind in kinds.items()}
 
 
-def test_given_a_redis_that_is_gone_then_the_numbers_still_come_and_say_so(tmp_path: Path) -> None:
-    with RunningService(tmp_path / "data", "--metrics-port", "0") as service:
+def test_given_a_redis_of_its_own_that_dies_then_the_numbers_still_come_and_say_so(tmp_path: Path) -> None:
+    at = {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"}
+    with (
+        redis_of_its_own(tmp_path / "redis") as kill,
+        RunningService(tmp_path / "data", "--metrics-port", "0", environment=at) as service,
+    ):
         address = logged(service, "metrics_on")[0]["address"]
+        assert Scrape(address).values("log_reachable") == [1.0]
 
-        assert service.kill_redis() == 1
+        kill()
 
         eventually(lambda: Scrape(address).values("log_reachable") == [0.0], within_s=10)
-        eventually(lambda: Scrape(address).values("log_reachable") == [1.0], within_s=20)
+
+
+def test_given_an_embedded_redis_that_was_killed_then_the_numbers_say_when_the_next_one_answers(room: Room) -> None:
+    assert room.service.kill_redis() == 1
+
+    eventually(lambda: logged(room.service, "redis_restarted"), within_s=20)
+    eventually(lambda: room.scrape().values("log_reachable") == [1.0], within_s=20)
 
 
 def test_given_a_service_that_stopped_then_its_checkpoints_have_an_age_in_the_next(tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ CONFIGURATION: Final = """
 include-operation-id = "createKey"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.
+[[operations]]
+include-operation-id = "decideAlert"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
 [[operations]]
 include-operation-id = ["listTransfers", "listAlerts", "listDispositions", "listLabels", "listCheckpoints"]

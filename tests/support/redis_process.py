@@ -1,13 +1,17 @@
 """Redis processes as tests meet them: killed, stopped, left behind."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from redis import Redis, RedisError
 
+from store.redis_log.child import SETTINGS, server_binary
 from store.redis_log.server import EmbeddedRedis
+from tests.support.waiting import eventually
 
 _SERVICE = """
 import sys, time
@@ -20,6 +24,21 @@ server.start()
 print(server.pid, flush=True)
 time.sleep(600)
 """
+
+
+@contextlib.contextmanager
+def redis_of_its_own(folder: Path) -> Iterator[Callable[[], None]]:
+    """A Redis in ``folder/redis.sock`` that nobody keeps alive, set up as the log needs it; yields what kills it."""
+    folder.mkdir()
+    settings = ["--dir", str(folder), "--unixsocket", str(folder / "redis.sock"), *SETTINGS]
+    server = subprocess.Popen([server_binary(), *settings], stdout=subprocess.DEVNULL)
+    try:
+        with Redis(unix_socket_path=str(folder / "redis.sock")) as client:
+            eventually(lambda: pongs(client))
+        yield server.kill
+    finally:
+        server.kill()
+        server.wait()
 
 
 def alive(pid: int) -> bool:
