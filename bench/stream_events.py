@@ -1,8 +1,9 @@
 """Bank events for benchmarks: the same ones for the same seed, made one by one and never held in a list.
 
 Several rails, two events a transfer, a return now and then, and a little disorder: a few first events come behind
-younger ones. An entity mostly deals with a handful of counterparties, which are told of the same way on every rail.
-Amounts are log-normal.
+younger ones. It is business as usual: an entity moves money at about its own pace and about its own amounts, with up to
+four counterparties of its own and now and then another one, and every third entity only collects by ACH. So most
+transfers fire no signal, and about one in a hundred opens or refreshes an alert, as on AMLSim (``bench alerts``).
 
 Unit    instants in microseconds
 """
@@ -22,7 +23,10 @@ LATE_ONE_IN: Final = 50
 LATE_BY_TRANSFERS: Final = 20
 SETTLED_AFTER_TRANSFERS: Final = 60
 _AMOUNTS: Final = 8_192
-_REGULARS: Final = 4
+_MOST_REGULARS: Final = 4
+_ELSEWHERE_ONE_IN: Final = 50
+_COLLECTS_ONE_IN: Final = 3
+_JITTER: Final = 0.2
 
 _COMMON: Final[dict[str, Any]] = {
     "is_incoming": False,
@@ -100,7 +104,7 @@ class _Life:
         second: tuple[str, str],
         returned: str | None = None,
     ) -> None:
-        self.share, self.prefix = share, prefix
+        self.share, self.prefix, self.is_incoming = share, prefix, bool(data["is_incoming"])
         self.first, self.second = _template(*first, data), _template(*second, data)
         detail = {"return_code": "R01", "description": "Not sufficient funds", "created_at": "%(at)s"}
         said = {**data, "returned_at": "%(at)s", "return_details": [detail]}
@@ -155,8 +159,12 @@ class Traffic:
         self.name, self.entities, self.counterparties = name, entities, counterparties
         self._start_at, self._step_us = start_at, step_us
         self._random = Random(name)
-        self._amounts = [int(self._random.lognormvariate(10, 1.2)) + 1 for _ in range(_AMOUNTS)]
+        self._usual_cents = [int(self._random.lognormvariate(10, 1)) + 1 for _ in range(entities)]
+        self._factors = [self._random.lognormvariate(0, 0.3) for _ in range(_AMOUNTS)]
+        self._turns = self._random.sample(range(entities), entities)
+        self._regulars = max(1, min(_MOST_REGULARS, counterparties // entities))
         self._lives = [life for life in _LIVES for _ in range(life.share)]
+        self._collecting = [life for life in _LIVES if life.prefix == "acht" for _ in range(life.share)]
 
     def introductions(self) -> Iterator[bytes]:
         """Every entity and counterparty as the bank makes it known, before the first transfer."""
@@ -193,10 +201,16 @@ class Traffic:
         """The events of one transfer, each with the number of the transfer that it comes after."""
         chance = self._random.random
         pick = int(chance() * 1_000_000)
-        life = self._lives[pick % 100]
+        turn = transfer + int(chance() * _JITTER * self.entities)
+        entity = self._turns[turn % self.entities]
+        collects = entity % _COLLECTS_ONE_IN == 0
+        lives = self._collecting if collects else self._lives
+        life = lives[pick % len(lives)]
         created_at = self._start_at + transfer * self._step_us + int(chance() * self._step_us)
-        entity = int(chance() * self.entities)
-        regular = entity * 7 + pick % _REGULARS if pick % 11 else int(chance() * self.counterparties)
+        payees = max(1, self._regulars - 1)  # the last one pays, so that money does not come back
+        regular = entity * self._regulars + (self._regulars - 1 if life.is_incoming else pick % payees)
+        if not pick % _ELSEWHERE_ONE_IN:
+            regular = int(chance() * self.counterparties)
         transfer_id = f"{life.prefix}_{self.name}_{transfer:09d}"
         created = format_instant(created_at)
         said: dict[str, object] = {
@@ -205,8 +219,8 @@ class Traffic:
             "entity": f"{self.name}_{entity}",
             "other": f"{self.name}_{regular % self.counterparties}",
             "account": regular % self.counterparties,
-            "cents": self._amounts[pick % _AMOUNTS],
-            "ach_type": "CREDIT" if pick % 3 else "DEBIT",
+            "cents": 1 + int(self._usual_cents[entity] * self._factors[pick % _AMOUNTS]),
+            "ach_type": "DEBIT" if collects else "CREDIT",
             "created": created,
             "at": created,
             "day": created[:10],

@@ -53,7 +53,7 @@ _RAW_FIELDS: Final[tuple[tuple[str, pa.DataType], ...]] = (
 def run(run: Run) -> Iterator[Figure]:
     count = run.size(300_000, 60_000)
     with Workbench() as bench:
-        feeds = programs(PROGRAMS, entities=500, counterparties=1_000, start_at=YEAR_START, step_us=60_000_000)
+        feeds = programs(PROGRAMS, entities=500, counterparties=2_500, start_at=YEAR_START, step_us=300_000_000)
         appended_at = time.time_ns() // 1_000
         bench.declare(feeds, appended_at=appended_at)
         with run.counting("filling the log", count) as done:
