@@ -105,6 +105,26 @@ class Edges(EventTimes):
             array("i", [self.others[index] for index in kept]),
         )
 
+    def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
+        """Different other sides in each (upto - span, upto], shortest span first; ``also`` counts as one of them.
+
+        The same as ``near`` of the longest span counted for each, at a third of its cost.
+        """
+        times = self.times
+        if but != NOBODY or self.revised_at > upto or (times and times[-1] > upto):
+            near = self.near(upto - spans[-1], upto, but=but, as_of=upto)
+            return [near.distinct(upto - span, also) for span in spans]
+        found: set[int] = set() if also is None else {also}
+        least, last = max(0, len(times) - EDGES_A_NODE), len(times)
+        counts = []
+        for span in spans:
+            if last > least and times[last - 1] > upto - span:
+                first = bisect_right(times, upto - span, least, last)
+                found.update(self.others[first:last])
+                last = first
+            counts.append(len(found))
+        return counts
+
     def _near_then(self, after: int, upto: int, but: int, as_of: int) -> Near:
         first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
         found = {

@@ -4,7 +4,7 @@ Bounds  of a node's edges in a window the newest 64; see ``features/state/paths.
 """
 
 from functools import partial
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from features.instants import DAY_US
 from features.state.acquaintances import UNKNOWN, Novelty
@@ -14,9 +14,8 @@ from features.state.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, midd
 from features.state.subject import DAYS_7, DAYS_30, ProgramSeries, Subject
 from features.vocabulary import Direction
 
-C = TypeVar("C")
-
-_HOURS_8: Final = DAY_US // 3
+_FAN_IN: Final = (DAY_US, DAYS_7)
+_FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
 _STRANGER: Final = -2  # a side that was named and has not been met: different from every node
 _INCOMING: Final = Direction.INCOMING.value
 
@@ -33,23 +32,23 @@ def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | N
     return longest_chain(program.graph, ends, cents_of), back
 
 
-class Fan(NamedTuple, Generic[C]):
-    """Different other sides in each window, and the transfers of a usual week."""
+class Fan(NamedTuple):
+    """Different other sides in each window, shortest first, and the transfers of a usual week."""
 
-    counts: C
+    counts: list[int]
     usual_week: int | None
 
 
 class Shapes(NamedTuple):
     """Payers of the receiving side, payees of the paying side, what that one had gathered, and middlemen."""
 
-    fan_in: Fan[tuple[int, int]]
-    fan_out: Fan[tuple[int, int, int]]
-    gathered: Fan[tuple[int, int]]
+    fan_in: Fan
+    fan_out: Fan
+    gathered: Fan
     middles: int
 
 
-NOT_IN_THE_GRAPH: Final = Shapes(Fan((0, 0), None), Fan((0, 0, 0), None), Fan((0, 0), None), 0)
+NOT_IN_THE_GRAPH: Final = Shapes(Fan([0, 0], None), Fan([0, 0, 0], None), Fan([0, 0], None), 0)
 
 
 def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
@@ -60,18 +59,13 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
     payer, payee = _sides(subject)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
     into_source = graph.into.get(subject.source)
-    day, week = at - DAY_US, at - DAYS_7
-    fan_in, fan_out = _near(into_target, week, at, but), _near(out_of_source, week, at, but)
-    gathered = _near(into_source, week, at, but)
-    payers = (_with(fan_in, day, payer), _with(fan_in, week, payer)) if payee is not None else (0, 0)
-    payees = (0, 0, 0)
-    if payer is not None:
-        payees = (_with(fan_out, at - _HOURS_8, payee), _with(fan_out, day, payee), _with(fan_out, week, payee))
+    payers = _distinct(into_target, _FAN_IN, at, but, payer) if payee is not None else [0, 0]
+    payees = _distinct(out_of_source, _FAN_OUT, at, but, payee) if payer is not None else [0, 0, 0]
     ends = Ends(subject.source, subject.target, at, subject.cents, but)
     return Shapes(
         Fan(payers, usual_week(into_target, at)),
         Fan(payees, usual_week(out_of_source, at)),
-        Fan((_with(gathered, day, None), _with(gathered, week, None)), usual_week(into_source, at)),
+        Fan(_distinct(into_source, _FAN_IN, at, but, None), usual_week(into_source, at)),
         middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
     )
 
@@ -145,8 +139,10 @@ def _near(edges: Edges | None, after: int, upto: int, but: int) -> Near:
     return NONE_NEAR if edges is None else edges.near(after, upto, but=but, as_of=upto)
 
 
-def _with(near: Near, after: int, also: int | None) -> int:
-    return near.distinct(after, also) if near.times else int(also is not None)
+def _distinct(edges: Edges | None, spans: tuple[int, ...], at: int, but: int, also: int | None) -> list[int]:
+    if edges is None:
+        return [int(also is not None)] * len(spans)
+    return edges.distinct(spans, at, but=but, also=also)
 
 
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:

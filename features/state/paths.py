@@ -154,14 +154,14 @@ def middles(graph: Graph, ends: Ends) -> int:
 
 def usual_week(edges: Edges | None, at: int) -> int | None:
     """Edges a week in the 83 days before the last 7, rounded up; None when there were none a week before those."""
+    if edges is None:
+        return None
     until = at - WITHIN_US
-    first = None if edges is None else edges.first(at)
-    if edges is None or first is None:
+    first = edges.first(at)
+    if first is None or first > until - USUAL_FROM_DAYS * DAY_US:
         return None
     days = (until - max(first, at - USUAL_OVER_US)) // DAY_US
-    if days < USUAL_FROM_DAYS:
-        return None
-    return -(-(edges.count(at - USUAL_OVER_US, at) - edges.count(until, at)) * 7 // days)
+    return -(-edges.count_between(at - USUAL_OVER_US, until, as_of=at) * 7 // days)
 
 
 def _pays_as_usual(graph: Graph, node: int, ends: Ends) -> bool:

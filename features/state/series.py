@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
-from itertools import pairwise
+from operator import sub
 from typing import Any, Final
 
 import numpy as np
@@ -58,6 +58,13 @@ class EventTimes:
         last = len(times) if times[-1] <= upto else bisect_right(times, upto)
         found = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
         return found + self._unrevised(after, upto)[0] if self.revised_at > upto else found
+
+    def count_between(self, after: int, upto: int, *, as_of: int) -> int:
+        """Facts in (after, upto], as known at ``as_of``, which is not before ``upto``."""
+        times = self.times
+        if self.revised_at <= as_of:
+            return bisect_right(times, upto) - bisect_right(times, after)
+        return self.count(after, as_of) - self.count(upto, as_of)
 
     def count_upto(self, upto: int) -> int:
         """Facts up to ``upto``, as known then."""
@@ -222,8 +229,9 @@ class AmountSeries(EventTimes):
             return []
         held = sums[first:last]
         before = sums[first - 1] if first else 0
-        amounts = [(held[0] - before) & _WRAP]
-        amounts += [(b - a) & _WRAP for a, b in pairwise(held)]
+        amounts = [(held[0] - before) & _WRAP, *map(sub, held[1:], held)]
+        if min(amounts) < 0:  # the running sum wrapped
+            amounts = [amount & _WRAP for amount in amounts]
         if but is not None:
             for index in range(len(amounts) - 1, -1, -1):
                 if amounts[index] == but[1] and times[first + index] == but[0]:
