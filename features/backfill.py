@@ -85,11 +85,15 @@ class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActorRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Actors and counterparties to be evaluated, from one index up to another, and what is stored of those actors."""
+    """Actors and counterparties to be evaluated, from one index up to another, and what is stored of those actors.
+
+    ``newest`` are their newest transfers, for the detectors.
+    """
 
     actors: tuple[int, int] = (0, 0)
     counterparties: tuple[int, int] = (0, 0)
     strongest: tuple[Strongest, ...] = ()
+    newest: tuple[str, ...] = ()
 
 
 class BackfillStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

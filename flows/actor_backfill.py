@@ -1,6 +1,9 @@
 """Every entity, agent and counterparty of a program scored again, a few at a time, by the flow that owns its state.
 
 start ─▶ committed ─▶ stored transfers that count most ─▶ steps that name some actors, then some counterparties ─▶ log
+
+The detectors that look at actors are asked again as well, about each actor's newest transfer and those that its score
+comes from; see docs/decisions/0017.
 """
 
 import asyncio
@@ -54,11 +57,19 @@ class ActorBackfill:
         if first < at.actors:
             upto = min(first + STEP_SUBJECTS, at.actors)
             with self._shards.reading(self._steps.program_id) as program:
-                ids = [actor.id for actor in program.actors[first:upto] if not actor.is_account]
-            evaluate = ActorRange(actors=(first, upto), strongest=await self._workers.run(strongest.of, ids))
+                ids = [actor.id for actor in program.actors[first:upto]]
+            evaluate = ActorRange(
+                actors=(first, upto),
+                strongest=await self._workers.run(strongest.of, ids),
+                newest=await self._workers.run(strongest.last_of, ids),
+            )
         else:
             upto = min(first + STEP_SUBJECTS, at.total)
-            evaluate = ActorRange(counterparties=(first - at.actors, upto - at.actors))
+            indices = (first - at.actors, upto - at.actors)
+            with self._shards.reading(self._steps.program_id) as program:
+                ids = [party.id for party in program.counterparties.all[slice(*indices)] if not party.unlisted]
+            newest = await self._workers.run(strongest.last_of, ids)
+            evaluate = ActorRange(counterparties=indices, newest=newest)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
         self._counts.actors += upto - first
 

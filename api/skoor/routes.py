@@ -25,7 +25,7 @@ _ACTORS: Final = Operation(
     id="rescoreActors",
     tag="rescoring",
     summary="Gives every entity, counterparty and agent of the program its score again, as of the program's newest "
-    "transfer. Agents are counted among the entities too.",
+    "transfer, and asks the detectors about their newest transfers again. Agents are counted among the entities too.",
     access=Access.OWNER,
     answers={200: ActorsRescored, 503: None},
     answer_example={"entities": 412, "counterparties": 1_894, "agents": 0},

@@ -8,11 +8,13 @@ that covers it was closed by a person and the hit is graver, or by the policy an
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from typing import Final
 
 import msgspec
 
 from features.alerts.evidence import evidence_of, refreshed, subject_key, text_of
 from features.alerts.rows import Signed, alert_id_of, alert_row, derived_from, disposition_rows, sealed
+from features.assess import Assessment
 from features.bank.words import UNAUTHORIZED_RETURN_CODES
 from features.detectors.detector import Gravity, Hit, Scene, graver
 from features.detectors.finding import measured_hit, reason_hits, return_hits
@@ -20,9 +22,10 @@ from features.detectors.on_programs import Measured, measured_at
 from features.detectors.table import LINES
 from features.instants import format_instant
 from features.narrative import Draft, draft_of, policy_close
-from features.outcomes import LabelRow
+from features.outcomes import LabelRow, TransferRow
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import Question, Routing, route
+from features.reason import Reason
 from features.scorers import trs_v1
 from features.state.alert_book import Alert
 from features.state.landing import Landed
@@ -33,6 +36,7 @@ from features.vocabulary import AlertDecision, AlertStatus, Band, LabelSource, L
 Emit = Callable[[msgspec.Struct], None]
 
 _CLOSED, _AUTO_CLOSED = AlertStatus.CLOSED.value, AlertStatus.AUTO_CLOSED.value
+_ACTORS: Final = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})
 _OPEN, _HELD = AlertStatus.OPEN.value, AlertStatus.HELD.value
 
 
@@ -41,10 +45,9 @@ def watch(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None
     assessment, row = landed.assessment, landed.row
     if assessment is None or row is None:
         return
-    score, vector = assessment.score, assessment.vector
-    fired = score.reasons if score.value is not None else tuple(trs_v1.fired(vector))
-    measured = measured_at(program, vector, landed.taken_at) if landed.is_new else ()
-    returned = row.return_code in UNAUTHORIZED_RETURN_CODES and _is_newly_returned(program, landed)
+    fired = _fired(assessment)
+    measured = measured_at(program, assessment.vector, landed.taken_at) if landed.is_new else ()
+    returned = _is_unauthorized(row) and _is_newly_returned(program, landed)
     if not measured and not returned and not any(reason.id in LINES for reason in fired):
         return
     scene = Scene(program, row.id, landed, assessment, fired)
@@ -52,6 +55,25 @@ def watch(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None
         _take(scene, hit, when, emit)
     if returned:
         emit(_label(program, landed, when))
+
+
+def watch_again(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
+    """Ask the detectors of actors about a transfer that is known; a hit that an alert covers changes nothing."""
+    assessment, row = landed.assessment, landed.row
+    if assessment is None or row is None:
+        return
+    scene = Scene(program, row.id, landed, assessment, _fired(assessment))
+    returned = program.returned.get(landed.place)
+    returned_at = returned.at if returned is not None and _is_unauthorized(row) and returned.counts else None
+    for hit in _hits(scene, (), returned_at):
+        if hit.subject.type in _ACTORS and _covering(scene, hit) is None:
+            _take(scene, hit, when, emit)
+
+
+def _fired(assessment: Assessment) -> tuple[Reason, ...]:
+    """Every reason that fired, whether the transfer has a score or not."""
+    score = assessment.score
+    return score.reasons if score.value is not None else tuple(trs_v1.fired(assessment.vector))
 
 
 def _hits(scene: Scene, measured: Sequence[Measured], returned_at: int | None) -> Iterator[Hit]:
@@ -224,6 +246,10 @@ def _closed_by_policy(
 
 def _summary(hit: Hit) -> str:
     return f"{hit.detector.id} on {hit.subject.type} {hit.subject.id}: {hit.sentence}"
+
+
+def _is_unauthorized(row: TransferRow) -> bool:
+    return row.return_code in UNAUTHORIZED_RETURN_CODES
 
 
 def _is_newly_returned(program: ProgramState, landed: Landed) -> bool:

@@ -8,13 +8,16 @@ from collections.abc import Callable
 
 import msgspec
 
+from features.alerts.watching import watch_again
 from features.assess import Assessment
 from features.backfill import ActorRange, BackfillStep, Progress, Rescored, vector_of
 from features.outcomes import BackfillRow
 from features.state.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
+from features.state.landing import Landed
 from features.state.parties import Actor
 from features.state.program import ProgramState
-from features.state.records import When, scored, version_row
+from features.state.records import When, parties_of, scored, version_row
+from features.state.rescoring import score_again
 from features.state.rows import features_row
 
 Emit = Callable[[msgspec.Struct], None]
@@ -62,6 +65,9 @@ def _evaluate(program: ProgramState, asked: ActorRange, when: When, emit: Emit, 
         row = counterparty_score_row(program, party, as_of, force=True)
         if row is not None:
             emit(row)
+    if program.is_watched:
+        for transfer_id in dict.fromkeys((*asked.newest, *(stored.transfer_id for stored in asked.strongest))):
+            _watch_again(program, transfer_id, when, emit)
 
 
 def _remember(program: ProgramState, asked: ActorRange, *, started_offset: int) -> None:
@@ -82,6 +88,22 @@ def _remember(program: ProgramState, asked: ActorRange, *, started_offset: int) 
         place, _ = strongest.keep(held.actor, known, held.at, stored.score)
         if place >= 0:
             strongest.share(place, identity=stored.identity, returns=stored.returns)
+
+
+def _watch_again(program: ProgramState, transfer_id: str, when: When, emit: Emit) -> None:
+    place = program.transfers.row_of(transfer_id)
+    if place is None:
+        return
+    record = program.transfers.read(place)
+    landed = Landed(
+        "applied",
+        version_row(program, place, record, transfer_id, when),
+        score_again(program, place, record),
+        record.at,
+        place=place,
+        parties=parties_of(program, record),
+    )
+    watch_again(program, landed, when, emit)
 
 
 def _emit_actor(program: ProgramState, actor: Actor, when: When, emit: Emit) -> None:

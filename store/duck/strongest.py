@@ -1,6 +1,6 @@
-"""Of each entity the stored transfer scores that fade last, as of a log offset: what its own score is made from.
+"""Of each entity the stored transfer scores that fade last, and of each party its newest transfer, as of a log offset.
 
-Unit    at most ``STRONGEST`` an entity, found once for all of them, into a temporary table
+Unit    at most ``STRONGEST`` an entity and one more a party, found once for all of them, into temporary tables
 Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``
 """
 
@@ -15,18 +15,27 @@ from features.reason import Reason
 from features.scorers.actor_decay import fades_at
 from features.state.actor_scores import shares_of
 from features.state.score_memory import STRONGEST
+from store.duck.predicate import TEXTS, listed
 
 _LIVES: Final = [fades_at(points, 0) for points in range(1, 101)]
 _A_DAY: Final = fades_at(1, 1) - fades_at(1, 0)
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
+_VERSIONS: Final = """
+    CREATE TEMP TABLE newest AS
+    SELECT id, entity_id, account_id, counterparty_id, score, scored_offset, bank_created_at,
+        min("offset") OVER (PARTITION BY id) AS landed_at
+    FROM transfers WHERE tenant_id = ? AND program_id = ? AND "offset" <= ?
+    QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1"""
+_NEWEST: Final = """
+    CREATE TEMP TABLE last_of_party AS
+    SELECT party_id, max_by(id, (bank_created_at, landed_at)) AS transfer_id FROM (
+        SELECT coalesce(entity_id, account_id) AS party_id, id, bank_created_at, landed_at FROM newest
+        UNION ALL SELECT counterparty_id, id, bank_created_at, landed_at FROM newest
+    ) WHERE party_id IS NOT NULL GROUP BY party_id"""
 _FIND: Final = f"""
     CREATE TEMP TABLE strongest AS
-    WITH newest AS (
-        SELECT id, entity_id, score, scored_offset, bank_created_at, min("offset") OVER (PARTITION BY id) AS landed_at
-        FROM transfers WHERE tenant_id = ? AND program_id = ? AND "offset" <= ?
-        QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1
-    ), strongest AS (
+    WITH strongest AS (
         SELECT entity_id, id AS transfer_id, scored_offset FROM newest WHERE entity_id IS NOT NULL AND score > 0
         QUALIFY row_number() OVER (
             PARTITION BY entity_id ORDER BY
@@ -36,9 +45,10 @@ _FIND: Final = f"""
     )
     SELECT entity_id, transfer_id, score, reasons FROM strongest JOIN transfer_features AS made
     USING (transfer_id) WHERE made."offset" = scored_offset AND tenant_id = ? AND program_id = ?"""  # noqa: S608 - numbers
-_OF_ENTITIES: Final = """
-    SELECT transfer_id, score, reasons FROM strongest WHERE entity_id IN (SELECT unnest(?::VARCHAR[]))
-    ORDER BY transfer_id"""
+_OF_ENTITIES: Final = f"""
+    SELECT transfer_id, score, reasons FROM strongest WHERE entity_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
+_LAST_OF: Final = f"""
+    SELECT DISTINCT transfer_id FROM last_of_party WHERE party_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
 
 
 class StrongestScorings:
@@ -46,7 +56,7 @@ class StrongestScorings:
 
     def __init__(self, database: duckdb.DuckDBPyConnection, *, tenant_id: str, program_id: str, upto: int) -> None:
         self._cursor = database.cursor()
-        self._asked = [tenant_id, program_id, upto, _LIVES, tenant_id, program_id]
+        self._of_program, self._upto = [tenant_id, program_id], upto
 
     def __enter__(self) -> Self:
         return self
@@ -56,14 +66,21 @@ class StrongestScorings:
 
     def find(self) -> None:
         """Look which they are; comes first."""
-        self._cursor.execute(_FIND, self._asked)
+        self._cursor.execute(_VERSIONS, [*self._of_program, self._upto])
+        self._cursor.execute(_NEWEST)
+        self._cursor.execute(_FIND, [_LIVES, *self._of_program])
 
     def of(self, entity_ids: Sequence[str]) -> tuple[Strongest, ...]:
         """Those of these entities."""
-        found = self._cursor.execute(_OF_ENTITIES, [list(entity_ids)]).fetchall()
+        found = self._cursor.execute(_OF_ENTITIES, [listed(entity_ids)]).fetchall()
         return tuple(
             Strongest(transfer_id, score, *shares_of(_REASONS.decode(reasons))) for transfer_id, score, reasons in found
         )
+
+    def last_of(self, party_ids: Sequence[str]) -> tuple[str, ...]:
+        """The newest transfer of each of these entities, accounts of unknown owner, or counterparties."""
+        found = self._cursor.execute(_LAST_OF, [listed(party_ids)]).fetchall()
+        return tuple(transfer_id for (transfer_id,) in found)
 
     def interrupt(self) -> None:
         """End what the reading thread waits for."""

@@ -8,17 +8,23 @@ import pytest
 from features.detectors.catalogue import markdown
 from features.detectors.questions import QUESTIONS
 from features.detectors.table import DETECTORS, LINES, NOT_YET, SIGNALS_ONLY
-from features.outcomes import QuarantineRow
+from features.outcomes import AlertRow, QuarantineRow
 from features.scorers.families import Family
 from features.scorers.trs_v1_rules import REASONS
 from features.vector import FeatureVector
-from tests.features.detector_stories import STORIES, Story
+from tests.features.detector_stories import ACCOUNT, COUNTERPARTY, ENTITY, STORIES, Story
 from tests.features.watched import HOUR, Watched, evidence_of, gravity_of
 
 TOLD: Final = [
     pytest.param(detector, story, id=f"{detector}-{name}")
     for detector, stories in STORIES.items()
     for name, story in stories.items()
+]
+TOLD_OF_ACTORS: Final = [
+    pytest.param(detector, story, id=f"{detector}-{name}")
+    for detector, stories in STORIES.items()
+    for name, story in stories.items()
+    if set(story.subjects) <= {ENTITY, COUNTERPARTY, ACCOUNT}
 ]
 
 
@@ -42,6 +48,41 @@ def test_given_a_story_just_before_the_line_then_no_alert_opens(detector: str, s
 
     assert not watched.alerts(detector)
     assert not watched.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "story"), TOLD_OF_ACTORS)
+def test_given_a_story_nobody_watched_when_actors_are_rescored_then_their_newest_transfers_open_its_alert_once(
+    detector: str, story: Story
+) -> None:
+    watched = Watched(**story.declared)
+    watched.program.is_watched = False
+    story.tell(watched, hit=True)
+    watched.program.is_watched = True
+    assert not watched.alerts(detector)
+
+    watched.rescore_actors()
+    opened = watched.alerts(detector)
+    versions = len(watched.all(AlertRow))
+    watched.rescore_actors()
+
+    assert tuple(alert.subject_type for alert in opened) == story.subjects
+    assert {gravity_of(alert) for alert in opened} == {story.gravity}
+    assert len(watched.all(AlertRow)) == versions
+    assert {alert.subject_type for alert in watched.all(AlertRow)} <= {ENTITY, COUNTERPARTY, ACCOUNT}
+    assert not watched.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "story"), TOLD)
+def test_given_a_story_that_was_watched_when_actors_are_rescored_then_it_opens_nothing_more(
+    detector: str, story: Story
+) -> None:
+    watched = Watched(**story.declared)
+    story.tell(watched, hit=True)
+    versions = len(watched.versions(detector))
+
+    watched.rescore_actors()
+
+    assert len(watched.versions(detector)) == versions
 
 
 def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_of_the_vector() -> None:

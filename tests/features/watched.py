@@ -4,10 +4,12 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from features.backfill import ActorRange, BackfillStep, Progress, Subjects
 from features.decisions import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
 from features.instants import DAY_US, HOUR_US
 from features.log_entry import EntryKind, LogEntry
-from features.outcomes import AlertRow
+from features.outcomes import AlertRow, TransferRow
+from features.state.program import ProgramState
 from features.vector import FeatureVector, TransferFeaturesRow
 from features.vocabulary import AlertDecision, Severity
 from tests.features.told import Told
@@ -92,6 +94,25 @@ class Watched(Told):
             "updated_at": bank.rfc3339(T0 + at),
         }
         self.say("ach.outgoing_transfer.returned", data | news, at)
+
+    @property
+    def program(self) -> ProgramState:
+        return self.state.program(PROGRAM)
+
+    def rescore_actors(self) -> list[msgspec.Struct]:
+        """Let all actors and counterparties be evaluated, and each one's newest transfer be looked at again."""
+        by_time = sorted(self.all(TransferRow), key=lambda row: row.bank_created_at)
+        newest = {party: row.id for row in by_time for party in (row.entity_id, row.counterparty_id) if party}
+        program = self.program
+        everyone = ActorRange(
+            actors=(0, len(program.actors)),
+            counterparties=(0, len(program.counterparties.all)),
+            newest=tuple(sorted(set(newest.values()))),
+        )
+        progress = Progress(id="backfill_1", subjects=Subjects.ACTORS, score_version="-", started_offset=2**62)
+        step = BackfillStep(progress=progress, evaluate=everyone)
+        last = max(entry.appended_at for entry in self.entries) - T0
+        return self.put(EntryKind.BACKFILL, msgspec.json.encode(step), last)
 
     def all(self, kind: type[Row]) -> list[Row]:
         return [row for row in self.rows if isinstance(row, kind)]

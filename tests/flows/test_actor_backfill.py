@@ -13,6 +13,7 @@ from features.log_entry import EntryKind, shard_of
 from features.program import Program
 from features.reason import Score
 from features.scorers import trs_v1
+from features.state.alert_book import AlertBook
 from features.state.program import ProgramState
 from features.vector import FeatureVector
 from flows.backfills import Backfills
@@ -20,7 +21,9 @@ from flows.engine import Engine
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.backfill_room import PROGRAM, TENANT, BackfillRoom, until
+from tests.flows.conftest import UNTIL
 from tests.flows.engine_room import SHARDS, EngineRoom, append
+from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 
 SCORES = (
     "SELECT COLUMNS(c -> c NOT IN ('id', 'offset')) FROM scores "
@@ -29,6 +32,10 @@ SCORES = (
 )
 COUNTS = "SELECT subject_type, count(DISTINCT subject_id) FROM scores GROUP BY ALL ORDER BY ALL"
 RECORDS = "SELECT count(*) FROM scores"
+OPENED = (
+    "SELECT detector, subject_type, transfer_id FROM alerts "
+    "WHERE opened_at > (SELECT min(updated_at) FROM backfills) ORDER BY ALL"
+)
 STAGES = 'SELECT stage, done, total FROM backfills ORDER BY "offset"'
 
 
@@ -58,6 +65,32 @@ def test_given_a_program_when_its_actors_are_rescored_then_each_has_a_record_and
     assert room.room.rows(SCORES) == once
     assert room.room.rows(RECORDS) == [(records + len(entities) + len(parties),)]
     assert room.room.rows(STAGES)[-1][0] == "done"
+
+
+def test_given_alerts_that_were_missed_when_actors_are_rescored_then_their_detectors_open_them_once(
+    room: BackfillRoom, log_redis: redis.Redis
+) -> None:
+    append(log_redis, PROGRAM, just_below_a_line(4))
+    with room.room.running() as engine:
+        program_of(engine).alerts = AlertBook()  # as if the detectors were asked for the first time
+        rescored_actors(room, engine)
+        rescored_actors(room, engine)
+    missed = room.room.rows(OPENED)
+    with room.room.running() as engine:
+        rescored_actors(room, engine)
+
+    assert missed == [("structuring_pattern", "entity", "acht_3"), ("velocity_spike", "entity", "acht_3")]
+    assert room.room.rows(OPENED) == missed
+
+
+def just_below_a_line(count: int) -> list[bytes]:
+    """So many transfers of one entity to one counterparty."""
+    made = []
+    for number in range(count):
+        at = rfc3339(UNTIL + number)
+        data = an_ach_transfer(id=f"acht_{number}", entity_id="enti_x", amount=290_000, created_at=at, updated_at=at)
+        made.append(an_event("ach.outgoing_transfer.initiated", data, event_id=f"evnt_x{number}", created_at=UNTIL))
+    return made
 
 
 def louder(vector: FeatureVector, *, degraded: bool) -> Score:

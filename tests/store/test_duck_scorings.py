@@ -188,3 +188,24 @@ def test_given_versions_behind_the_offset_then_what_was_stored_at_it_counts(
             found.append(strongest.of(["enti_1"]))
 
     assert found == [(Strongest("a", 90, 0, 0),), ()]
+
+
+def test_given_transfers_of_parties_then_the_newest_of_each_is_found_as_of_the_offset(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    sides = {"a": ("enti_1", "cpty_1", 0), "b": ("enti_1", "cpty_2", 2), "c": ("enti_2", "cpty_1", 1)}
+    rows = [
+        a_transfer(id=name, offset=place, bank_created_at=AT + day, entity_id=entity, counterparty_id=party)
+        for place, (name, (entity, party, day)) in enumerate(sides.items(), start=1)
+    ]
+    rows.append(a_transfer(id="e", offset=4, bank_created_at=AT, entity_id=None, account_id="bacc_1"))
+    later = a_transfer(id="d", offset=9, bank_created_at=AT + 9, entity_id="enti_1", counterparty_id="cpty_1")
+    write(database, *rows, later)
+
+    with StrongestScorings(database, tenant_id=TENANT, program_id=PROGRAM, upto=8) as strongest:
+        strongest.find()
+        found = [strongest.last_of([party]) for party in ("enti_1", "enti_2", "cpty_1", "cpty_2", "bacc_1", "nobody")]
+        together = strongest.last_of(["enti_1", "cpty_2", "cpty_1"])
+
+    assert found == [("b",), ("c",), ("c",), ("b",), ("e",), ()]
+    assert together == ("b", "c")
