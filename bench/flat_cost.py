@@ -1,6 +1,6 @@
 """Does an event cost the same after five million transfers as after ten thousand?
 
-One program with 200,000 entities and 50,000 counterparties, all introduced before the first transfer, so that the
+One program with 200,000 entities and 400,000 counterparties, all introduced before the first transfer, so that the
 young state has as many of them as the old one. At each size the growing state and a fresh copy of the state at 10,000
 transfers are given the same kind of events in short turns, and their CPU times are compared: what slows the machine
 down for a while slows both down.
@@ -26,7 +26,7 @@ SIZES: Final = (100_000, 1_000_000, 5_000_000)
 QUICK_SIZES: Final = (100_000, 1_000_000)
 RATIO: Final = Promise(1.15)
 ENTITIES: Final = 200_000
-COUNTERPARTIES: Final = 50_000
+COUNTERPARTIES: Final = 400_000
 WINDOWS: Final = 7
 WINDOW_EVENTS: Final = 6_000
 TURN_EVENTS: Final = 500

@@ -23,8 +23,8 @@ from features.state.shard import ShardState
 
 TRANSFER_BYTES: Final = Promise(250)
 PARTY_BYTES: Final = Promise(1_500)
-FEW_ENTITIES: Final = 200
-FEW_COUNTERPARTIES: Final = 400
+FEW_ENTITIES: Final = 500
+FEW_COUNTERPARTIES: Final = 1_000
 _TRANSFERS_A_PARTY: Final = 2
 _STEP_US: Final = 5_000_000  # a million transfers in 58 days: all of them within the window of 90 days
 _APPENDED_AT: Final = 1_900_000_000_000_000

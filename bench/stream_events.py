@@ -27,6 +27,7 @@ _MOST_REGULARS: Final = 4
 _ELSEWHERE_ONE_IN: Final = 50
 _COLLECTS_ONE_IN: Final = 3
 _JITTER: Final = 0.2
+_ACCOUNTS_A_BANK: Final = 5_000
 
 _COMMON: Final[dict[str, Any]] = {
     "is_incoming": False,
@@ -53,7 +54,7 @@ _ACH: Final[dict[str, Any]] = {
     "company_name": "HARBOR GOODS",
     "company_entry_description": "INVOICE",
     "receiver_name": "Party %(other)s",
-    "odfi_routing_number": "021000021",
+    "odfi_routing_number": "%(routing)s",
     "trace_number": "121145300000123",
     "effective_on": "%(day)s",
     "nsf_deadline": None,
@@ -65,7 +66,7 @@ _WIRE: Final[dict[str, Any]] = {
     "originator_name": "Harbor Goods LLC",
     "beneficiary_name": "Party %(other)s",
     "beneficiary_account_number": "88%(account)08d",
-    "creditor_agent_routing_number": "021000021",
+    "creditor_agent_routing_number": "%(routing)s",
     "business_function_code": "CTR",
     "imad": "20260114MMQFMP2K000123",
 }
@@ -181,7 +182,7 @@ class Traffic:
             yield _introduced(f"{self.name}_e{number}", "identity.created", data, at)
         for number in range(self.counterparties):
             named = {"id": f"cpty_{self.name}_{number}", "name": f"Party {self.name}_{number}"}
-            account = {"routing_number": "021000021", "account_number": f"88{number:08d}"}
+            account = {"routing_number": _routing_of(number), "account_number": f"88{number:08d}"}
             yield _introduced(f"{self.name}_c{number}", "counterparty.created", {**named, **account}, at)
 
     def events(self) -> Iterator[Made]:
@@ -197,6 +198,13 @@ class Traffic:
             while later and later[0][0] <= transfer:
                 yield heapq.heappop(later)[2]
 
+    def _payee_of(self, entity: int, pick: int) -> int:
+        return entity * self._regulars + pick % max(1, self._regulars - 1)
+
+    def _payer_of(self, entity: int) -> int:
+        """Another than its payees, so that money does not come back: its last regular, else another entity's."""
+        return entity * self._regulars + (self._regulars - 1 if self._regulars > 1 else self.counterparties // 2)
+
     def _life_of(self, transfer: int) -> Iterator[tuple[int, Made]]:
         """The events of one transfer, each with the number of the transfer that it comes after."""
         chance = self._random.random
@@ -207,8 +215,7 @@ class Traffic:
         lives = self._collecting if collects else self._lives
         life = lives[pick % len(lives)]
         created_at = self._start_at + transfer * self._step_us + int(chance() * self._step_us)
-        payees = max(1, self._regulars - 1)  # the last one pays, so that money does not come back
-        regular = entity * self._regulars + (self._regulars - 1 if life.is_incoming else pick % payees)
+        regular = self._payer_of(entity) if life.is_incoming else self._payee_of(entity, pick)
         if not pick % _ELSEWHERE_ONE_IN:
             regular = int(chance() * self.counterparties)
         transfer_id = f"{life.prefix}_{self.name}_{transfer:09d}"
@@ -219,6 +226,7 @@ class Traffic:
             "entity": f"{self.name}_{entity}",
             "other": f"{self.name}_{regular % self.counterparties}",
             "account": regular % self.counterparties,
+            "routing": _routing_of(regular % self.counterparties),
             "cents": 1 + int(self._usual_cents[entity] * self._factors[pick % _AMOUNTS]),
             "ach_type": "DEBIT" if collects else "CREDIT",
             "created": created,
@@ -236,6 +244,11 @@ class Traffic:
             at = created_at + lag * self._step_us
             said["event"], said["at"] = f"{self.name}_{transfer:09d}_3", format_instant(at)
             yield transfer + lag, Made(transfer, transfer_id, at, (life.third % said).encode())
+
+
+def _routing_of(counterparty: int) -> str:
+    """Few enough accounts a bank that their last four digits tell them apart."""
+    return f"{21_000_021 + counterparty // _ACCOUNTS_A_BANK:09d}"
 
 
 def _introduced(event_id: str, kind: str, data: dict[str, Any], at: str) -> bytes:
