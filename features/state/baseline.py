@@ -137,11 +137,10 @@ class Baseline:
         return of_class, of_all
 
     def _read(self, class_id: int, of_class: Counts, of_all: Counts) -> BaselineValues:
-        by_class = self._by_class.get(class_id)
-        if by_class is not None:
-            n = by_class.n + sum(of_class.values())
-            if n >= CLASS_FLOOR:
-                return _values(by_class, n, of_class)
+        by_class = self._by_class.get(class_id)  # None when the cursor's window never held any since it was loaded
+        n = (0 if by_class is None else by_class.n) + sum(of_class.values())
+        if n >= CLASS_FLOOR:
+            return _values(Histogram() if by_class is None else by_class, n, of_class)
         n = self._all.n + sum(of_all.values())
         return _values(self._all, n, of_all) if n >= FLOOR else UNMEASURED
 

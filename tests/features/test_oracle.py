@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from features.catalogue_of_ours import OUR_FEATURES
@@ -61,6 +61,7 @@ def _told(values: set[Any]) -> set[Any]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
 @given(seed=st.integers(0, 10**6), length=st.integers(5, 120), cuts=st.lists(st.integers(0, 100), max_size=4))
+@example(seed=99, length=99, cuts=[86])  # a late card transfer, when no card was left in the newest 90 days
 def test_given_a_stream_when_the_state_is_dumped_and_loaded_in_between_then_nothing_differs(
     seed: int, length: int, cuts: list[int]
 ) -> None:
