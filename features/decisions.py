@@ -64,6 +64,7 @@ class DecisionResult(StrEnum):
     UNKNOWN = "unknown"  # no such alert, or transfer, in the program
     FINAL = "final"  # the alert is closed; an appeal would open a new one
     NOT_HELD = "not_held"  # only a held alert can be released
-    ALREADY = "already"  # held or escalated already, or an appeal waits for it
+    ALREADY = "already"  # somebody held or escalated it, and nobody decided since
+    APPEALED = "appealed"  # there is one appeal; what it opened may be decided, and appealed in its turn
     NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
     NEEDS_PERSON = "needs_person"  # a key may not sign what waits for a person

@@ -38,7 +38,7 @@ from store.record.chain import ChainWriter
 from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 
-STATE_VERSION: Final = 6
+STATE_VERSION: Final = 7
 SWITCH_INTERVAL_S: Final = 0.0002
 _HOUSEKEEPING_S: Final = 5.0
 _CONTROL_TURNS: Final = 12

@@ -1,7 +1,8 @@
 """What people decide, applied to the alerts as they stand: dispositions, appeals and labels, or why there is none.
 
-From    open: close, hold, escalate, no_action; held: release, close, escalate, no_action; escalated: close, hold,
-        no_action; auto_closed: all but release; closed is final, and an appeal opens a new alert
+From    open: close, hold, escalate, no_action; held: release, close, escalate, no_action, and hold for whoever decides
+        first, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
+        final, and an appeal opens a new alert
 To      close, no_action and release: closed; hold: held; escalate: escalated
 Errors  none: what may not be made is a word of ``DecisionResult`` in the entry's result
 """
@@ -89,7 +90,7 @@ def _result_of(alert: Alert | None, said: DecisionEntry) -> DecisionResult:
         return DecisionResult.FINAL
     if said.operator_kind is OperatorKind.KEY and (alert.waits or alert.route == Route.REVIEWED):
         return DecisionResult.NEEDS_PERSON
-    if said.decision in ALLOWED[status]:
+    if said.decision in ALLOWED[status] or (said.decision is _HOLD and not alert.made):
         return DecisionResult.MADE
     return DecisionResult.NOT_HELD if said.decision is _RELEASE else DecisionResult.ALREADY
 
@@ -120,7 +121,7 @@ def appeal(program: ProgramState, said: AppealEntry, when: When, emit: Emit) -> 
     elif old.status != AlertStatus.CLOSED:
         result = DecisionResult.NOT_FINAL
     elif earlier is not None:
-        result = DecisionResult.ALREADY
+        result = DecisionResult.APPEALED
     if old is None or result is not DecisionResult.MADE:
         emit(result_row(program, when, result, ResultKind.APPEAL, said.id, alert_id=said.alert_id))
         return

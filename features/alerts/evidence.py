@@ -21,7 +21,10 @@ Figure = str | int | float | bool | None
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Transfers on which money went, oldest first, each as the log offset that last delivered it."""
+    """Transfers on which money went, oldest first, each as the log offset that last delivered it.
+
+    The interface shows their ids instead; the record keeps the offsets.
+    """
 
     layering_hops: tuple[str, ...]
     round_trip: tuple[str, ...]
@@ -124,7 +127,7 @@ def evidence_of(scene: Scene, hit: Hit, alert: Alert, routed: Routing, law: InFo
         },
         reasons=hit.reasons,
         other_signals=tuple(sorted({reason.signal for reason in scene.fired if reason.id not in fed})),
-        earlier_alerts=scene.program.alerts.earlier(subject_key(hit)),
+        earlier_alerts=_earlier(scene, hit, alert),
         entity_id=None if actor is None or actor.is_account else actor.id,
         account_id=_account_id(scene),
         counterparty_id=None if party is None or party.unlisted else party.id,
@@ -196,6 +199,14 @@ def text_of(evidence: object) -> str:
 def subject_key(hit: Hit) -> str:
     """What hits of one detector on one subject share."""
     return key_of_subject(hit.detector.id, hit.subject.type, hit.subject.id)
+
+
+def _earlier(scene: Scene, hit: Hit, alert: Alert) -> int:
+    """How many alerts the detector had opened on the subject; those on a transfer are numbered from the second on."""
+    key = subject_key(hit)
+    if hit.subject.type is not SubjectType.TRANSFER:
+        return scene.program.alerts.earlier(key)
+    return 0 if alert.dedupe_key == key else int(alert.dedupe_key.removeprefix(f"{key}:")) - 1
 
 
 def _features(scene: Scene, hit: Hit) -> dict[str, Figure]:

@@ -17,12 +17,12 @@ from features.alerts.rows import Signed, alert_id_of, alert_row, derived_from, d
 from features.assess import Assessment
 from features.bank.words import UNAUTHORIZED_RETURN_CODES
 from features.detectors.detector import Gravity, Hit, Scene, graver
-from features.detectors.finding import measured_hit, reason_hits, return_hits
+from features.detectors.finding import FED_BY_RETURNS, measured_hit, reason_hits, return_hits
 from features.detectors.on_programs import Measured, measured_at
 from features.detectors.table import LINES
 from features.instants import format_instant
 from features.narrative import Draft, draft_of, policy_close
-from features.outcomes import LabelRow, TransferRow
+from features.outcomes import AlertRow, LabelRow, TransferRow
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import Question, Routing, route
 from features.reason import Reason
@@ -51,8 +51,10 @@ def watch(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None
     if not measured and not returned and not any(reason.id in LINES for reason in fired):
         return
     scene = Scene(program, row.id, landed, assessment, fired)
-    for hit in _hits(scene, measured, when.event_at if returned else None):
-        _take(scene, hit, when, emit)
+    rows: list[msgspec.Struct] = []
+    for hit in _hits(scene, measured, program.returned[landed.place].at if returned else None):
+        _take(scene, hit, when, rows.append)
+    _emit_newest(rows, emit)
     if returned:
         emit(_label(program, landed, when))
 
@@ -68,6 +70,14 @@ def watch_again(program: ProgramState, landed: Landed, when: When, emit: Emit) -
     for hit in _hits(scene, (), returned_at):
         if hit.subject.type in _ACTORS and _covering(scene, hit) is None:
             _take(scene, hit, when, emit)
+
+
+def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
+    """An alert that several hits of one entry changed is written once, as the last of them left it."""
+    newest = {row.id: row for row in rows if isinstance(row, AlertRow)}
+    for row in rows:
+        if not isinstance(row, AlertRow) or newest[row.id] is row:
+            emit(row)
 
 
 def _fired(assessment: Assessment) -> tuple[Reason, ...]:
@@ -157,6 +167,7 @@ def _open(scene: Scene, hit: Hit, routed: Routing, law: InForce, when: When, emi
     if hit.subject.type is not SubjectType.TRANSFER:
         program.alerts.cover(subject_key(hit), hit.after, alert)
     program.alerts.keep(alert)
+    _is_counted(scene, hit, alert)
     for row in rows:
         emit(row)
 
@@ -193,8 +204,8 @@ def _new_alert(scene: Scene, hit: Hit, routed: Routing, law: InForce, opened_at:
         ends_at=hit.until,
         hits=1,
         cents=scene.vector.amount_cents,
-        first_at=hit.at,
-        last_at=hit.at,
+        first_at=scene.at,
+        last_at=scene.at,
         newest=(scene.transfer_id,),
         made=(),
         said=b"",
@@ -206,9 +217,10 @@ def _join(held: Alert, scene: Scene, hit: Hit, routed: Routing, law: InForce, wh
     if book.is_packed(held.id):
         return  # it is decided, and its time is over: a late hit changes nothing
     is_graver = _is_graver(held, scene, hit)
-    if hit.is_news:
-        held.count(scene.transfer_id, hit.at, scene.vector.amount_cents)
-    if held.status == _CLOSED or not ((is_graver and held.waits) or (hit.is_news and held.hits & (held.hits - 1) == 0)):
+    is_news = hit.is_news and not _is_counted(scene, hit, held)
+    if is_news:
+        held.count(scene.transfer_id, scene.at, scene.vector.amount_cents)
+    if held.status == _CLOSED or not ((is_graver and held.waits) or (is_news and held.hits & (held.hits - 1) == 0)):
         return
     if is_graver:
         _upgrade(held, scene, hit)
@@ -219,6 +231,11 @@ def _join(held: Alert, scene: Scene, hit: Hit, routed: Routing, law: InForce, wh
     held.recommendation = draft.recommendation.value
     held.tell(_summary(hit), text_of(evidence), text_of(draft))
     emit(alert_row(scene.program, held, when))
+
+
+def _is_counted(scene: Scene, hit: Hit, alert: Alert) -> bool:
+    """Whether the transfer is a hit of the alert already: one that landed in it may come back, and then hits anew."""
+    return hit.detector.id in FED_BY_RETURNS and scene.program.alerts.is_counted(alert.id, scene.landed.place)
 
 
 def _upgrade(held: Alert, scene: Scene, hit: Hit) -> None:

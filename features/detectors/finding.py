@@ -8,12 +8,15 @@ from typing import Final, NamedTuple
 
 from features.detectors.conditions import FIGURES_OF, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
 from features.detectors.detector import DAYS_60, HIGH, ONCE, Detector, Gravity, Hit, Line, Scene, Subject, graver
-from features.detectors.on_programs import Measured, unauthorized_rate_at
+from features.detectors.on_programs import UNAUTHORIZED_RATE_ALERT, Measured, unauthorized_rate_at
 from features.detectors.subjects import named_actor, named_counterparty
 from features.detectors.table import DETECTORS, LINES
 from features.reason import Reason
 from features.state.series import ALWAYS, EventTimes
 from features.vocabulary import SubjectType
+
+FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, UNAUTHORIZED_RATE_ALERT})
+"""The detectors that a transfer can hit twice: when it lands, and when it comes back."""
 
 _BY_ID: Final = {detector.id: detector for detector in DETECTORS}
 

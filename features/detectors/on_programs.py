@@ -22,7 +22,8 @@ VOLUME_HIGH_PERCENT: Final = 150
 RUN_RATE_FROM_DAYS: Final = 7
 VELOCITY_FACTOR: Final = 3
 FEW_DEBITS: Final = 200
-_RATE, _VELOCITY, _VOLUME = "unauthorized_return_rate", "program_velocity", "volume_vs_declared"
+UNAUTHORIZED_RATE_ALERT: Final = "unauthorized_return_rate"
+_VELOCITY, _VOLUME = "program_velocity", "volume_vs_declared"
 _NOTHING: Final = (None, None, None)
 
 
@@ -57,7 +58,7 @@ def unauthorized_rate_at(program: ProgramState, at: int) -> Measured | None:
         return None
     few = "" if debits >= FEW_DEBITS else f" So few debits that one return can cross the line of {UNAUTHORIZED_RATE}."
     return Measured(
-        _RATE,
+        UNAUTHORIZED_RATE_ALERT,
         f"{returned} unauthorized returns against {debits} ACH debits originated in 60 days.{few}",
         {"unauthorizedReturns60d": returned, "achDebitsOriginated60d": debits},
         HARD,
@@ -110,7 +111,7 @@ def _month_of_day(day: int) -> tuple[int, int]:
 
 ON_PROGRAMS: Final = (
     Detector(
-        _RATE,
+        UNAUTHORIZED_RATE_ALERT,
         "Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha).",
         (),
         ("program_unauthorized_return_rate_60d",),

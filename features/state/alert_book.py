@@ -7,9 +7,11 @@ packed, and a closed one then keeps no more than an appeal needs.
 Unit    instants in microseconds; windows are taken by the transfers' own time
 """
 
-from bisect import insort
-from collections.abc import Iterator
-from heapq import heapify, heappop, heappush
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, Final
 from zlib import compress, decompress
 
@@ -20,6 +22,7 @@ from features.vocabulary import AlertStatus
 
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
+DUMPED_AT_ONCE: Final = 1_000
 MOST_CENTS: Final = 2**63 - 1  # what a column holds
 WAITING: Final = frozenset({AlertStatus.OPEN.value, AlertStatus.HELD.value, AlertStatus.ESCALATED.value})
 _CLOSED: Final = AlertStatus.CLOSED.value
@@ -98,7 +101,18 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 class AlertBook:
     """Alerts by id, whole ones and packed ones; their windows by subject; and two heaps of what time brings."""
 
-    __slots__ = ("_decided", "_due", "_labels", "_over", "_packed", "_tallies", "_whole", "_windows", "labelled")
+    __slots__ = (
+        "_decided",
+        "_due",
+        "_labels",
+        "_over",
+        "_packed",
+        "_rows",
+        "_tallies",
+        "_whole",
+        "_windows",
+        "labelled",
+    )
 
     def __init__(self) -> None:
         self._whole: dict[str, Alert] = {}
@@ -108,6 +122,7 @@ class AlertBook:
         self._over: list[tuple[int, str]] = []
         self._decided: set[str] = set()
         self._tallies: dict[str, list[tuple[int, int]]] = {}
+        self._rows: dict[str, array[int]] = {}  # by alert: the transfers that hit it, where they can hit twice
         self._labels = IdIndex()  # ids of the labels that people gave
         self.labelled: set[int] = set()  # rows of the transfers that a return has labelled
 
@@ -146,8 +161,7 @@ class AlertBook:
         self._packed.pop(alert.id, None)
         self._whole[alert.id] = alert
         if alert.waits:
-            if alert.due_at is not None and alert.escalated_at is None:
-                heappush(self._due, (alert.due_at, alert.id))
+            self._wait_for_clock(alert)
         else:
             heappush(self._over, (alert.ends_at, alert.id))
 
@@ -172,6 +186,7 @@ class AlertBook:
             if alert is None or alert.waits:
                 continue
             del self._whole[alert.id]
+            self._rows.pop(alert.id, None)
             if alert.status == _CLOSED:
                 alert.said, alert.newest = b"", ()
             self._packed[alert.id] = _ENCODE(alert)
@@ -191,6 +206,15 @@ class AlertBook:
             del held[:-TALLIED]
         return sum(1 for time, _ in held if at - within_us < time <= at)
 
+    def is_counted(self, alert_id: str, row: int) -> bool:
+        """Whether the transfer had hit the alert before; it has from now on."""
+        rows = self._rows.setdefault(alert_id, array("I"))
+        place = bisect_left(rows, row)
+        if place < len(rows) and rows[place] == row:
+            return True
+        rows.insert(place, row)
+        return False
+
     def take_label(self, label_id: str) -> bool:
         """True for a label that was not given before."""
         key = key_of(label_id)
@@ -199,29 +223,51 @@ class AlertBook:
         self._labels.put(key, 1)
         return True
 
-    def dump(self) -> tuple[Any, ...]:
-        whole = [_ENCODE(alert) for alert in self._whole.values()]
-        windows = [(subject, list(held)) for subject, held in self._windows.items()]
-        over = sorted(self._over)
-        others = (sorted(self._decided), list(self._tallies.items()), sorted(self.labelled), self._labels.dump())
-        return (whole, list(self._packed.items()), windows, over, *others)
+    def dump(self) -> Iterator[tuple[str, Any]]:
+        """In parts, each of which ``load`` takes; an alert or a subject is whole in one of them."""
+        yield from _in_slices("whole", (_ENCODE(alert) for alert in self._whole.values()))
+        yield from _in_slices("packed", self._packed.items())
+        yield from _in_slices("windows", ((subject, list(held)) for subject, held in self._windows.items()))
+        yield from _in_slices("over", sorted(self._over))
+        yield from _in_slices("decided", sorted(self._decided))
+        yield from _in_slices("tallies", self._tallies.items())
+        yield from _in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
+        yield from _in_slices("labelled", sorted(self.labelled))
+        yield "labels", self._labels.dump()
 
-    def load(self, dumped: Any) -> None:
-        whole, packed, windows, over, decided, tallies, labelled, labels = dumped
-        self._whole = {alert.id: alert for alert in map(_DECODER.decode, whole)}
-        self._packed = dict(packed)
-        self._windows = {subject: [Window(*window) for window in held] for subject, held in windows}
-        self._over = [(at, alert_id) for at, alert_id in over]
-        self._decided = set(decided)
-        self._tallies = {subject: [(at, row) for at, row in held] for subject, held in tallies}
-        self.labelled = set(labelled)
-        self._labels.load(labels)
-        self._due = [
-            (alert.due_at, alert.id)
-            for alert in self._whole.values()
-            if alert.waits and alert.due_at is not None and alert.escalated_at is None
-        ]
-        heapify(self._due)
+    def load(self, dumped: tuple[str, Any]) -> None:
+        """Take back one part."""
+        part, held = dumped
+        if part == "whole":
+            for alert in map(_DECODER.decode, held):
+                self._whole[alert.id] = alert
+                self._wait_for_clock(alert)
+        elif part == "packed":
+            self._packed.update(held)
+        elif part == "windows":
+            self._windows.update((subject, [Window(*window) for window in windows]) for subject, windows in held)
+        elif part == "over":
+            self._over += [(at, alert_id) for at, alert_id in held]  # sorted, and so a heap
+        elif part == "decided":
+            self._decided.update(held)
+        elif part == "tallies":
+            self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in held)
+        elif part == "rows":
+            self._rows.update((alert_id, array("I", rows)) for alert_id, rows in held)
+        elif part == "labelled":
+            self.labelled.update(held)
+        else:
+            self._labels.load(held)
+
+    def _wait_for_clock(self, alert: Alert) -> None:
+        if alert.waits and alert.due_at is not None and alert.escalated_at is None:
+            heappush(self._due, (alert.due_at, alert.id))
+
+
+def _in_slices(part: str, items: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    rest = iter(items)
+    while held := list(islice(rest, DUMPED_AT_ONCE)):
+        yield part, held
 
 
 def key_of_subject(detector: str, subject_type: str, subject_id: str) -> str:

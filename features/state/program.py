@@ -197,7 +197,8 @@ class ProgramState:
         yield "accounts", (self.account_ids, self._owners, self._account_orders)
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
-        yield "alerts", self.alerts.dump()
+        for part in self.alerts.dump():
+            yield "alerts", part
         for actor in self.actors:
             yield "actor", actor.dump()
         for party in self.counterparties.all:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Final
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from features.log_entry import EntryKind, LogEntry
 from features.outcomes import AlertRow, DispositionRow, QuarantineRow
+from features.state import alert_book
 from features.state.alert_book import AlertBook
 from features.state.shard import ShardState
 from tests.features.streams import streams
@@ -240,7 +242,8 @@ def test_given_any_stream_when_the_state_is_dumped_and_loaded_then_what_follows_
         state.apply(entry, straight.append)
     for entry in spoken[:place]:
         half.apply(entry, resumed.append)
-    half = ShardState.loaded(iter(list(half.dump())))
+    with patch.object(alert_book, "DUMPED_AT_ONCE", 2):
+        half = ShardState.loaded(iter(list(half.dump())))
     for entry in spoken[place:]:
         half.apply(entry, resumed.append)
 

@@ -54,7 +54,7 @@ def test_given_an_alert_then_only_a_closed_one_can_be_appealed_and_only_once(sta
     second = watched.ask(an_appeal(alert.id, at + 1))
 
     assert results_of(first) == [result]
-    assert results_of(second) == ["already" if result == "made" else result]
+    assert results_of(second) == ["appealed" if result == "made" else result]
     assert results_of(repeated) == ([] if result == "made" else [result])
     assert results_of(watched.ask(an_appeal("no such alert", at))) == ["unknown"]
 
