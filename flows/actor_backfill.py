@@ -61,14 +61,14 @@ class ActorBackfill:
             evaluate = ActorRange(
                 actors=(first, upto),
                 strongest=await self._workers.run(strongest.of, ids),
-                newest=await self._workers.run(strongest.last_of, ids),
+                newest=await self._workers.run(strongest.last_of_actors, ids),
             )
         else:
             upto = min(first + STEP_SUBJECTS, at.total)
             indices = (first - at.actors, upto - at.actors)
             with self._shards.reading(self._steps.program_id) as program:
                 ids = [party.id for party in program.counterparties.all[slice(*indices)] if not party.unlisted]
-            newest = await self._workers.run(strongest.last_of, ids)
+            newest = await self._workers.run(strongest.last_of_counterparties, ids)
             evaluate = ActorRange(counterparties=indices, newest=newest)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
         self._counts.actors += upto - first

@@ -10,7 +10,7 @@ Errors  ``StartupError`` when log, chains' files and checkpoints do not bear one
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
@@ -145,8 +145,9 @@ def _swap_in(made: Path, place: Path) -> Path | None:
     """Put the new file in its place; the old one, with its write-ahead log, gets a name that nothing has yet."""
     aside = None
     if place.exists():
-        number = 1 + len(list(place.parent.glob(f"{place.name}{_ASIDE}-*[0-9]")))
-        aside = place.with_name(f"{place.name}{_ASIDE}-{number}")
+        taken = {path.name for path in place.parent.iterdir()}
+        names = (f"{place.name}{_ASIDE}-{number}" for number in count(1))
+        aside = place.with_name(next(name for name in names if not {name, f"{name}.wal"} & taken))
         if _wal(place).exists():
             _wal(place).rename(_wal(aside))
         place.rename(aside)

@@ -29,10 +29,10 @@ _VERSIONS: Final = """
     QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1"""
 _NEWEST: Final = """
     CREATE TEMP TABLE last_of_party AS
-    SELECT party_id, max_by(id, (bank_created_at, landed_at)) AS transfer_id FROM (
-        SELECT coalesce(entity_id, account_id) AS party_id, id, bank_created_at, landed_at FROM newest
-        UNION ALL SELECT counterparty_id, id, bank_created_at, landed_at FROM newest
-    ) WHERE party_id IS NOT NULL GROUP BY party_id"""
+    SELECT kind, party_id, max_by(id, (bank_created_at, landed_at)) AS transfer_id FROM (
+        SELECT 'actor' AS kind, coalesce(entity_id, account_id) AS party_id, id, bank_created_at, landed_at FROM newest
+        UNION ALL SELECT 'counterparty', counterparty_id, id, bank_created_at, landed_at FROM newest
+    ) WHERE party_id IS NOT NULL GROUP BY kind, party_id"""
 _FIND: Final = f"""
     CREATE TEMP TABLE strongest AS
     WITH strongest AS (
@@ -48,7 +48,7 @@ _FIND: Final = f"""
 _OF_ENTITIES: Final = f"""
     SELECT transfer_id, score, reasons FROM strongest WHERE entity_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
 _LAST_OF: Final = f"""
-    SELECT DISTINCT transfer_id FROM last_of_party WHERE party_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
+    SELECT DISTINCT transfer_id FROM last_of_party WHERE kind = ? AND party_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
 
 
 class StrongestScorings:
@@ -77,9 +77,15 @@ class StrongestScorings:
             Strongest(transfer_id, score, *shares_of(_REASONS.decode(reasons))) for transfer_id, score, reasons in found
         )
 
-    def last_of(self, party_ids: Sequence[str]) -> tuple[str, ...]:
-        """The newest transfer of each of these entities, accounts of unknown owner, or counterparties."""
-        found = self._cursor.execute(_LAST_OF, [listed(party_ids)]).fetchall()
+    def last_of_actors(self, actor_ids: Sequence[str]) -> tuple[str, ...]:
+        """The newest transfer of each of these entities, and accounts of unknown owner."""
+        return self._last_of("actor", actor_ids)
+
+    def last_of_counterparties(self, party_ids: Sequence[str]) -> tuple[str, ...]:
+        return self._last_of("counterparty", party_ids)
+
+    def _last_of(self, kind: str, ids: Sequence[str]) -> tuple[str, ...]:
+        found = self._cursor.execute(_LAST_OF, [kind, listed(ids)]).fetchall()
         return tuple(transfer_id for (transfer_id,) in found)
 
     def interrupt(self) -> None:

@@ -13,15 +13,16 @@ import msgspec
 
 from features.principal import Principal
 from features.record import KIND_OF_CHAIN, Chain, LineKind, digest_of, record_line
+from store.duck.predicate import TEXTS, listed
 from store.record.chain import bare_links_of
 
 Policies = Callable[[str], Iterable[bytes]]
 """The canonical bodies of all policies that a tenant ever had, by its id."""
 
 _SPAN: Final = """
-    SELECT min(seq) FILTER (? IS NULL OR created_at >= make_timestamp(?)),
-           max(seq) FILTER (? IS NULL OR created_at < make_timestamp(?))
-    FROM record_chain WHERE tenant_id = ? AND chain = ?
+    SELECT min(seq), max(seq) FROM record_chain
+    WHERE (? IS NULL OR created_at >= make_timestamp(?)) AND (? IS NULL OR created_at < make_timestamp(?))
+        AND tenant_id = ? AND chain = ?
 """
 _IN_SPANS: Final = """
     tenant_id = ?
@@ -36,9 +37,9 @@ _CITED_ALERTS: Final = f"""
         SELECT json_extract_string(body, '$.alertSha256') FROM record_chain WHERE {_IN_SPANS}
     ) ORDER BY "offset", sha256
 """
-_BODIES: Final = """
+_BODIES: Final = f"""
     SELECT sha256, body FROM alert_bodies
-    WHERE tenant_id = ? AND "offset" BETWEEN ? AND ? AND sha256 IN (SELECT unnest(?))
+    WHERE tenant_id = ? AND "offset" BETWEEN ? AND ? AND sha256 IN {TEXTS}
 """
 
 _Span = tuple[int, int]
@@ -94,7 +95,8 @@ class RecordReader:
             keys.execute(_CITED_ALERTS, [tenant_id, *where])
             while found := keys.fetchmany(batch):
                 digests = [digest for _, digest in found]
-                bodies = dict(cursor.execute(_BODIES, [tenant_id, found[0][0], found[-1][0], digests]).fetchall())
+                asked = [tenant_id, found[0][0], found[-1][0], listed(digests)]
+                bodies = dict(cursor.execute(_BODIES, asked).fetchall())
                 yield [record_line(LineKind.ALERT, bodies[digest].encode()) for digest in digests]
 
 
@@ -102,4 +104,4 @@ def _span(cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wante
     """The first seq in the range and the one behind the last; (0, 0) when there is none."""
     since, until = wanted.created_from, wanted.created_to
     first, last = cursor.execute(_SPAN, [since, since, until, until, tenant_id, chain.value]).fetchall()[0]
-    return (0, 0) if first is None or last is None or last < first else (first, last + 1)
+    return (0, 0) if first is None else (first, last + 1)

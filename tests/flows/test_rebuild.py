@@ -182,6 +182,11 @@ def test_given_a_database_that_is_there_when_rebuilt_then_it_is_set_aside(data: 
     assert tables(aside) == before
     assert tables(data / "clearhold.duckdb") == before
 
+    kept = (data / "clearhold.duckdb.before-rebuild-2").read_bytes()
+    aside.unlink()
+    assert rebuilt(data).returncode == 0
+    assert (data / "clearhold.duckdb.before-rebuild-2").read_bytes() == kept
+
 
 def test_given_a_file_whose_last_line_is_torn_when_rebuilt_then_its_fact_is_linked_again_at_its_place(
     data: Path,

@@ -199,13 +199,19 @@ def test_given_transfers_of_parties_then_the_newest_of_each_is_found_as_of_the_o
         for place, (name, (entity, party, day)) in enumerate(sides.items(), start=1)
     ]
     rows.append(a_transfer(id="e", offset=4, bank_created_at=AT, entity_id=None, account_id="bacc_1"))
+    rows.append(a_transfer(id="f", offset=5, bank_created_at=AT, entity_id="same", counterparty_id=None))
+    rows.append(a_transfer(id="g", offset=6, bank_created_at=AT + 1, entity_id=None, counterparty_id="same"))
     later = a_transfer(id="d", offset=9, bank_created_at=AT + 9, entity_id="enti_1", counterparty_id="cpty_1")
     write(database, *rows, later)
 
     with StrongestScorings(database, tenant_id=TENANT, program_id=PROGRAM, upto=8) as strongest:
         strongest.find()
-        found = [strongest.last_of([party]) for party in ("enti_1", "enti_2", "cpty_1", "cpty_2", "bacc_1", "nobody")]
-        together = strongest.last_of(["enti_1", "cpty_2", "cpty_1"])
+        actors = [strongest.last_of_actors([actor]) for actor in ("enti_1", "enti_2", "bacc_1", "cpty_1", "nobody")]
+        parties = [strongest.last_of_counterparties([party]) for party in ("cpty_1", "cpty_2", "enti_1", "same")]
+        same = strongest.last_of_actors(["same"])
+        together = strongest.last_of_actors(["enti_1", "enti_2", "bacc_1"])
 
-    assert found == [("b",), ("c",), ("c",), ("b",), ("e",), ()]
-    assert together == ("b", "c")
+    assert actors == [("b",), ("c",), ("e",), (), ()]
+    assert parties == [("c",), ("b",), (), ("g",)]
+    assert same == ("f",)
+    assert together == ("b", "c", "e")

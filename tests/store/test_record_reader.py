@@ -92,6 +92,8 @@ def test_given_facts_recorded_out_of_order_when_a_range_is_exported_then_it_has_
     lines = [json.decode(line) for batch in reader.export(an_operator("late"), wanted, 500) for line in batch]
 
     assert [line["seq"] for line in lines if line["chain"] == "dispositions"] == [0, 1, 2, 3, 4]
+    between = RecordFilter(created_from=T0 + 7 * SECOND_US, created_to=T0 + 9 * SECOND_US)
+    assert [line for batch in reader.export(an_operator("late"), between, 500) for line in batch] == []
 
 
 def test_given_another_tenant_or_a_key_of_one_program_when_exported_then_nothing_comes(
