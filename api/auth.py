@@ -43,9 +43,9 @@ _KEY_PREFIXES: Final = tuple(f"{mode}_" for mode in KeyMode)
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """The program that a request names in its path, query or body, before anything of it is validated."""
+    """The programs that a request names in its path, query or body, before anything of it is validated."""
 
-    program_id: str | None = None
+    program_ids: tuple[str, ...] = ()
     program_slug: str | None = None
 
 
@@ -105,10 +105,8 @@ class Authenticator:
 
     def authorize(self, principal: Principal, operation: Operation, named: Named) -> None:
         """Raise ForbiddenError for an operation or a named program that this principal may not touch."""
-        if operation.access is Access.OWNER:
-            program = self._program(principal.tenant_id, named.program_id, None)
-            if program is None:
-                raise UnauthorizedError(UNKNOWN_BEARER)
+        if operation.access is Access.OWNER and not self._programs(principal.tenant_id, named):
+            raise UnauthorizedError(UNKNOWN_BEARER)
         if operation.sandbox and principal.mode is not KeyMode.TEST:
             raise ForbiddenError(TEST_KEYS_ONLY)
         if principal.kind is not PrincipalKind.KEY:
@@ -119,12 +117,17 @@ class Authenticator:
             raise ForbiddenError(f"This API key lacks the scope {operation.scope}.")
         if operation.tenant_wide:
             principal.require_tenant_wide()
-        program = self._program(principal.tenant_id, named.program_id, named.program_slug)
-        if program is not None and not principal.reaches(program.id):
+        if not all(principal.reaches(program.id) for program in self._programs(principal.tenant_id, named)):
             raise ForbiddenError(OUT_OF_REACH)
 
-    def _program(self, tenant_id: str, program_id: str | None, slug: str | None) -> Program | None:
-        return self._tenancy.program_of_tenant(tenant_id, program_id=program_id, slug=slug)
+    def _programs(self, tenant_id: str, named: Named) -> list[Program]:
+        """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
+        find = self._tenancy.program_of_tenant
+        if named.program_ids:
+            found = [find(tenant_id, program_id=each, slug=None) for each in named.program_ids]
+        else:
+            found = [find(tenant_id, program_id=None, slug=named.program_slug)]
+        return [program for program in found if program is not None]
 
 
 def operator_of(scope: Any, principal: Principal) -> str:

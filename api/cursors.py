@@ -19,6 +19,7 @@ UNREADABLE: Final = "Validation failed: cursor must be a cursor that this list h
 OTHER_FILTERS: Final = "Validation failed: cursor must be used with the filters it was given out for"
 
 _MAX_INSTANT: Final = 2**62
+_MANY: Final = (list, tuple)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -44,7 +45,7 @@ _CURSORS: Final = msgspec.json.Decoder(_Cursor)
 
 
 def cursor_for(place: Place, filters: Any) -> str:
-    """The cursor that goes on after ``place``; ``filters`` is anything JSON can hold."""
+    """The cursor that goes on after ``place``; ``filters`` is a Struct or mapping of plain values and lists of them."""
     encoded = msgspec.json.encode(_Cursor(VERSION, _hash(filters), place))
     return urlsafe_b64encode(encoded).rstrip(b"=").decode()
 
@@ -63,4 +64,7 @@ def place_of(cursor: str, filters: Any) -> Place:
 
 
 def _hash(filters: Any) -> str:
-    return sha256(msgspec.json.encode(filters, order="deterministic")).hexdigest()[:16]
+    """The same for what asks for the same: neither the order nor the doubling of a filter's values matters."""
+    said: dict[str, Any] = msgspec.to_builtins(filters)
+    wanted = {name: sorted(set(value)) if isinstance(value, _MANY) else value for name, value in said.items()}
+    return sha256(msgspec.json.encode(wanted, order="deterministic")).hexdigest()[:16]

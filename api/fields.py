@@ -12,6 +12,7 @@ from msgspec import Meta
 TEXT_LIMIT: Final = 8_000
 LIST_LIMIT: Final = 1_000
 ID_LIMIT: Final = 255
+FILTER_LIMIT: Final = 100
 
 CENTS: Final = r"^(0|[1-9][0-9]{0,17})$(?!\n)"
 SLUG: Final = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$(?!\n)"
@@ -21,6 +22,7 @@ KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
 ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
 BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
+LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
@@ -35,6 +37,7 @@ WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
     ROUTING: "must be letters, digits, spaces and hyphens",
     NO_NUL: "must not have NUL characters",
     BANK_ID: "must not have control characters",
+    LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date",
     CURSOR: "must be a cursor that this service has given out",
 }
@@ -47,6 +50,16 @@ CurrencyCode = Annotated[str, Meta(pattern=CURRENCY)]
 CountryCode = Annotated[str, Meta(pattern=COUNTRY)]
 IdempotencyKeyText = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=KEY)]
 BankId = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=BANK_ID)]
+Listed = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=LISTED)]
+ProgramIds = Annotated[tuple[Listed, ...], Meta(min_length=1, max_length=FILTER_LIMIT)]
+BankIds = Annotated[
+    tuple[Listed, ...],
+    Meta(
+        min_length=1,
+        max_length=FILTER_LIMIT,
+        description="Any of these. Commas separate them, so one that has a comma in it cannot be asked for.",
+    ),
+]
 AccountLast4 = Annotated[str, Meta(min_length=1, max_length=4, pattern=ALPHANUMERIC)]
 RoutingNumber = Annotated[str, Meta(min_length=1, max_length=34, pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]

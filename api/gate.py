@@ -25,7 +25,7 @@ from api.shapes import Shape
 from features.errors import InvalidRequestError
 from features.principal import Principal, PrincipalKind
 
-MAX_QUERY_PARAMETERS: Final = 100
+MAX_QUERY_PARAMETERS: Final = 500  # Every list of a query may be full, and each of its values repeat the name.
 TENANT: Final = "tenant"
 PRINCIPAL: Final = "clearhold.principal"
 """Where the scope holds the principal as soon as the bearer is known."""
@@ -243,17 +243,19 @@ def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
 
 
 def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> Named:
-    """The program that is named in the path, else in the query, else in the body. Only keys are held against it."""
-    named = scope["path_params"].get("program_id") or next((text for name, text in pairs if name == "programId"), None)
-    if named is not None or not raw or principal.kind is not PrincipalKind.KEY:
-        return Named(program_id=named)
+    """The programs named in the path, else in the query, else in the body. Keys are held against every one of them."""
+    in_path = scope["path_params"].get("program_id")
+    in_query = (each for name, text in pairs if name == "programId" for each in text.split(","))
+    named = (in_path,) if in_path else tuple(in_query)
+    if named or not raw or principal.kind is not PrincipalKind.KEY:
+        return Named(program_ids=named)
     try:
         found = _NAMED_IN_BODY.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Named()  # Validation will say what is wrong with it.
     program_id, slug = found.program_id, found.program_slug
     return Named(
-        program_id=program_id if isinstance(program_id, str) else None,
+        program_ids=(program_id,) if isinstance(program_id, str) else (),
         program_slug=slug if isinstance(slug, str) else None,
     )
 

@@ -16,6 +16,7 @@ DEFAULT_LIMIT: Final = 25
 _CURSOR: Final = "cursor"
 
 Row = TypeVar("Row")
+Value = TypeVar("Value")
 
 
 def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
@@ -34,9 +35,10 @@ def instant_shown(at: int | None) -> str | None:
     return None if at is None else format_instant(at)
 
 
-def only(value: str | None) -> tuple[str, ...] | None:
-    """A filter by one value, or by none."""
-    return None if value is None else (value,)
+def only(values: Iterable[Value] | None) -> Value | None:
+    """The one value that a list of two kinds is narrowed to; None for no such wish, and for both of them."""
+    wanted = set(values or ())
+    return wanted.pop() if len(wanted) == 1 else None
 
 
 def page_of(

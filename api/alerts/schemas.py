@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.dispositions.schemas import Disposition
-from api.fields import BankId, CursorText, Moment, PageLimit, Text
+from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Text
 from api.lists import DEFAULT_LIMIT, instant_shown
 from api.transfers.schemas import Transfer
 from features.instants import format_instant
@@ -25,10 +25,10 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     detector: Annotated[tuple[BankId, ...], _SOME] | None = None
     severity: Annotated[tuple[Severity, ...], _SOME] | None = None
     sla_tier: Annotated[tuple[SlaTier, ...], _SOME] | None = None
-    program_id: BankId | None = None
+    program_id: ProgramIds | None = None
     subject_type: Annotated[tuple[SubjectType, ...], _SOME] | None = None
-    subject_id: BankId | None = None
-    transfer_id: BankId | None = None
+    subject_id: BankIds | None = None
+    transfer_id: BankIds | None = None
     overdue: bool | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None

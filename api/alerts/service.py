@@ -15,7 +15,7 @@ from api.cursors import Place, place_of
 from api.dispositions.schemas import Disposition
 from api.dispositions.schemas import shown as disposition_shown
 from api.exports import BATCH, Concurrency, Export, ExportFormat
-from api.lists import instant_in, only, page_of
+from api.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import Transfer
 from api.transfers.service import TransferService
@@ -112,8 +112,8 @@ class AlertService:
             severities=filters.severity,
             sla_tiers=filters.sla_tier,
             subject_types=filters.subject_type,
-            subject_ids=only(filters.subject_id),
-            transfer_ids=only(filters.transfer_id),
+            subject_ids=filters.subject_id,
+            transfer_ids=filters.transfer_id,
             overdue=filters.overdue,
             opened_from=instant_in(filters.from_),
             opened_to=instant_in(filters.to),

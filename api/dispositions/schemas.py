@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from api.fields import BankId, CursorText, Moment, PageLimit
+from api.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from api.lists import DEFAULT_LIMIT
 from features.instants import format_instant
 from features.vocabulary import AlertDecision
@@ -18,9 +18,9 @@ class DispositionFilters(msgspec.Struct, frozen=True, kw_only=True, rename="came
     decision: Annotated[tuple[AlertDecision, ...], msgspec.Meta(min_length=1, max_length=len(AlertDecision))] | None = (
         None
     )
-    decided_by: BankId | None = None
-    alert_id: UUID | None = None
-    program_id: BankId | None = None
+    decided_by: BankIds | None = None
+    alert_id: Annotated[tuple[UUID, ...], msgspec.Meta(min_length=1, max_length=FILTER_LIMIT)] | None = None
+    program_id: ProgramIds | None = None
     overturned: bool | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None

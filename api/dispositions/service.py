@@ -12,7 +12,7 @@ from anyio import to_thread
 from api.cursors import Place, place_of
 from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery, shown
 from api.exports import BATCH, Concurrency, Export, ExportFormat
-from api.lists import instant_in, only, page_of
+from api.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from features.errors import NotFoundError
 from features.principal import Principal
@@ -59,9 +59,9 @@ class DispositionService:
     def _wanted(self, principal: Principal, filters: DispositionFilters) -> DispositionFilter:
         return DispositionFilter(
             program_ids=self._programs.filter_by(principal, filters.program_id),
-            alert_ids=None if filters.alert_id is None else (str(filters.alert_id),),
+            alert_ids=None if filters.alert_id is None else tuple(map(str, filters.alert_id)),
             decisions=filters.decision,
-            decided_by=only(filters.decided_by),
+            decided_by=filters.decided_by,
             overturned=filters.overturned,
             created_from=instant_in(filters.from_),
             created_to=instant_in(filters.to),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from api.fields import BankId, CursorText, Moment, PageLimit, Text
+from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Text
 from api.lists import DEFAULT_LIMIT
 from features.instants import format_instant
 from features.outcomes import LabelRow
@@ -18,8 +18,8 @@ class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    transfer_id: BankId | None = None
-    program_id: BankId | None = None
+    transfer_id: BankIds | None = None
+    program_id: ProgramIds | None = None
     label: Annotated[tuple[LabelValue, ...], msgspec.Meta(min_length=1, max_length=len(LabelValue))] | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None

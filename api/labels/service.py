@@ -13,7 +13,7 @@ from anyio import to_thread
 from api.committed import CommittedLog
 from api.cursors import Place, place_of
 from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel, shown
-from api.lists import instant_in, only, page_of
+from api.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from api.transfers.service import UNKNOWN_TRANSFER
 from features.decisions import LabelEntry
@@ -73,7 +73,7 @@ class LabelService:
         """Newest first; a programId of another tenant is a 404."""
         wanted = LabelFilter(
             program_ids=self._programs.filter_by(principal, query.program_id),
-            transfer_ids=only(query.transfer_id),
+            transfer_ids=query.transfer_id,
             labels=query.label,
             created_from=instant_in(query.from_),
             created_to=instant_in(query.to),

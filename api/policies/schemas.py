@@ -1,11 +1,11 @@
 """Policies as the interface shows them."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from api.fields import BankId
+from api.fields import ProgramIds
 from features.policy.bodies import Policy as HeldPolicy
 
 
@@ -21,8 +21,8 @@ class PolicyPrefix(StrEnum):
 
 
 class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    prefix: PolicyPrefix | None = None
-    program_id: BankId | None = None
+    prefix: Annotated[tuple[PolicyPrefix, ...], msgspec.Meta(min_length=1, max_length=len(PolicyPrefix))] | None = None
+    program_id: ProgramIds | None = None
     active: bool | None = None
 
 

@@ -27,7 +27,7 @@ class PolicyService:
         return tuple(
             shown(held)
             for held in self._of_tenant(principal)
-            if (query.prefix is None or held.version.startswith(f"{query.prefix}-"))
+            if (query.prefix is None or held.version.partition("-")[0] in query.prefix)
             and (of_program is None or held.program_id in of_program)
             and query.active in {None, held.active}
         )

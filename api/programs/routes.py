@@ -1,6 +1,6 @@
 """The tenant's programs, for reading. The platform's administration writes them (``api/admin``)."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Request, get
@@ -9,15 +9,18 @@ from litestar.params import FromPath
 
 from api.examples import PROGRAM
 from api.gate import principal_of, query_of
+from api.lists import only
 from api.operation import Access, Operation
 from api.programs.service import ProgramService
 from api.shapes import Shape
 from features.program import Program
 from features.vocabulary import ProgramSource
 
+_Sources = Annotated[tuple[ProgramSource, ...], msgspec.Meta(min_length=1, max_length=len(ProgramSource))]
+
 
 class ProgramsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    source: ProgramSource | None = None
+    source: _Sources | None = None
 
 
 _LIST: Final = Operation(
@@ -43,7 +46,7 @@ _READ: Final = Operation(
 async def list_programs(
     request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
 ) -> tuple[Program, ...]:
-    return programs.list(principal_of(request.scope), source=query_of(request.scope, ProgramsQuery).source)
+    return programs.list(principal_of(request.scope), source=only(query_of(request.scope, ProgramsQuery).source))
 
 
 @get("/api/programs/{program_id:str}", opt=_READ.as_opt)

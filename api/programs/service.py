@@ -1,5 +1,7 @@
 """Programs as their tenant sees them; the one place where a named program becomes a program or a 404."""
 
+from collections.abc import Iterable
+
 from features.errors import NotFoundError
 from features.principal import Principal
 from features.program import Program
@@ -21,9 +23,9 @@ class ProgramService:
             raise NotFoundError(UNKNOWN_PROGRAM)
         return program
 
-    def filter_by(self, principal: Principal, program_id: str | None) -> tuple[str, ...] | None:
-        """The program that a list is narrowed to; None is no such wish."""
-        return None if program_id is None else (self.read(principal, program_id).id,)
+    def filter_by(self, principal: Principal, program_ids: Iterable[str] | None) -> tuple[str, ...] | None:
+        """The programs that a list is narrowed to, each of which must be there; None is no such wish."""
+        return None if program_ids is None else tuple(self.read(principal, each).id for each in program_ids)
 
     def read_by_slug(self, principal: Principal, slug: str) -> Program:
         program = self._tenancy.program_by_slug(principal, slug)

@@ -36,7 +36,7 @@ class CheckpointQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class CheckpointsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    chain: Chain | None = None
+    chain: Annotated[tuple[Chain, ...], msgspec.Meta(min_length=1, max_length=len(Chain))] | None = None
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from api.cursors import UNREADABLE, Place, place_of
 from api.exports import Concurrency, Export, ExportFormat
-from api.lists import instant_in, page_of
+from api.lists import instant_in, only, page_of
 from api.record.schemas import (
     ChainReport,
     CheckpointPage,
@@ -80,9 +80,9 @@ class RecordService:
 
     async def checkpoints(self, principal: Principal, query: CheckpointsQuery) -> CheckpointPage:
         """Those that were signed, newest first."""
-        filters = {"chain": query.chain}
+        filters, chain = {"chain": query.chain}, only(query.chain)
         after = None if query.cursor is None else _after(place_of(query.cursor, filters))
-        found = await to_thread.run_sync(self._checkpoints.page, principal, query.chain, after, query.limit + 1)
+        found = await to_thread.run_sync(self._checkpoints.page, principal, chain, after, query.limit + 1)
         page, cursor = page_of(found, query.limit, filters, _place)
         return CheckpointPage(data=tuple(map(checkpoint_shown, page)), has_more=cursor is not None, next_cursor=cursor)
 

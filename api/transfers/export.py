@@ -31,9 +31,7 @@ class TransferExports:
 
     def export(self, principal: Principal, query: ExportQuery) -> Export:
         """A programId of another tenant is a 404, now; all the rest is read while it is sent."""
-        if query.program_id is not None:
-            self._programs.read(principal, query.program_id)
-        wanted = filter_of(query)
+        wanted = filter_of(query, self._programs.filter_by(principal, query.program_id))
         return Export(
             name="transfers",
             kind=TransferSummary,

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.fields import BankId, CursorText, Moment, PageLimit
+from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from api.lists import DEFAULT_LIMIT, instant_shown
 from features.instants import format_instant
 from features.outcomes import TransferRow
@@ -15,10 +15,10 @@ from features.vocabulary import Band
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What lists and exports of transfers are narrowed to."""
 
-    program_id: BankId | None = None
+    program_id: ProgramIds | None = None
     band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
-    entity_id: BankId | None = None
-    counterparty_id: BankId | None = None
+    entity_id: BankIds | None = None
+    counterparty_id: BankIds | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None
 

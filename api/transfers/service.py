@@ -11,7 +11,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from api.cursors import Place, place_of
-from api.lists import instant_in, only, page_of
+from api.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import (
     ScoreInputs,
@@ -51,18 +51,15 @@ class TransferService:
 
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
-        if query.program_id is not None:
-            self._programs.read(principal, query.program_id)
-        wanted = filter_of(query)
+        wanted = filter_of(query, self._programs.filter_by(principal, query.program_id))
         after = None if query.cursor is None else msgspec.structs.astuple(place_of(query.cursor, wanted))
         found = await to_thread.run_sync(self._transfers.list_page, principal, wanted, after, query.limit + 1)
         page, cursor = page_of(found, query.limit, wanted, _place)
         return TransferPage(data=tuple(map(summary_of, page)), has_more=cursor is not None, next_cursor=cursor)
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
-        if program_id is not None:
-            self._programs.read(principal, program_id)
-        found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, only(program_id))
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
         if found is None:
             raise NotFoundError(UNKNOWN_TRANSFER)
         raw = await to_thread.run_sync(self._raw_of, found)
@@ -84,13 +81,13 @@ class TransferService:
         return masked_raw(bytes(_DELIVERED.decode(body).data))
 
 
-def filter_of(query: TransferFilters) -> TransferFilter:
-    """The filters of a request in the store's words."""
+def filter_of(query: TransferFilters, program_ids: tuple[str, ...] | None) -> TransferFilter:
+    """The filters of a request in the store's words, with the programs that it names."""
     return TransferFilter(
-        program_ids=only(query.program_id),
+        program_ids=program_ids,
         bands=query.band,
-        entity_ids=only(query.entity_id),
-        counterparty_ids=only(query.counterparty_id),
+        entity_ids=query.entity_id,
+        counterparty_ids=query.counterparty_id,
         created_from=instant_in(query.from_),
         created_to=instant_in(query.to),
     )

@@ -199,9 +199,9 @@ def test_given_a_huge_body_when_the_bearer_is_missing_then_its_size_answers_firs
     ("path", "sentence"),
     [
         ("/api/programs?programID=1", "programID is not a known parameter"),
-        ("/api/programs?source=wire", "source must be one of bank, simulated"),
-        ("/api/programs?source=bank&source=bank", "source must be given once"),
-        ("/api/programs?source=", "source must be one of"),
+        ("/api/programs?source=wire", "source[0] must be one of bank, simulated"),
+        ("/api/policies?active=true&active=true", "active must be given once"),
+        ("/api/programs?source=", "source[0] must be one of"),
         ("/api/programs?source=%ff", "source must be"),
         ("/api/programs?%00=1", "is not a known parameter"),
         ("/api/preflight/00000000-0000-4000-8000-000000000009?days=1", "days is not a known parameter"),

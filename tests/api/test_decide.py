@@ -380,7 +380,7 @@ def test_given_dispositions_when_paged_and_narrowed_then_each_comes_once_and_to_
     unknown = api.client.get(f"/api/dispositions/{pages[0]}", headers=api.operator(other))
     assert_refused(unknown, 404, "Unknown disposition on this tenant.")
     narrowed = api.client.get("/api/dispositions", params={"alertId": "nonsense"}, headers=headers)
-    assert_refused(narrowed, 400, "alertId must be a UUID")
+    assert_refused(narrowed, 400, "alertId[0] must be a UUID")
 
 
 def test_given_two_tenants_when_they_decide_then_each_has_a_chain_of_its_own(

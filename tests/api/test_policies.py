@@ -44,6 +44,7 @@ def test_given_a_new_tenant_when_listed_then_it_starts_with_the_documented_defau
     [
         ({"prefix": "clock"}, {"clock-v1"}),
         ({"prefix": "rules"}, set()),
+        ({"prefix": "rules,ladder,clock"}, {"clock-v1", "ladder-v1"}),
         ({"active": "true"}, {"policy-v1", "clock-v1", "ladder-v1"}),
         ({"active": "false"}, set()),
     ],
@@ -65,7 +66,7 @@ def test_given_a_program_when_named_then_its_own_policies_are_listed_and_a_stran
 
 @pytest.mark.parametrize(
     ("query", "sentence"),
-    [({"prefix": "secret"}, "prefix must be one of"), ({"active": "1"}, "active must be true or false")],
+    [({"prefix": "secret"}, "prefix[0] must be one of"), ({"active": "1"}, "active must be true or false")],
 )
 def test_given_a_filter_that_is_none_when_listed_then_400_says_so(
     api: RunningApp, tenant: dict[str, Any], query: dict[str, str], sentence: str
