@@ -24,9 +24,10 @@ _LIST: Final = Operation(
     summary="The tenant's policies, newest first.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
-    answers={200: tuple[Policy, ...], 404: None},
+    answers={200: tuple[Policy, ...], 304: None, 404: None},
     answer_example=[POLICY],
     query=Shape(PoliciesQuery),
+    headers=(ETAG,),
 )
 _READ: Final = Operation(
     id="getPolicy",
@@ -43,8 +44,9 @@ _READ: Final = Operation(
 @get("/api/policies", opt=_LIST.as_opt)
 async def list_policies(
     request: Request[Any, Any, Any], policies: NamedDependency[PolicyService]
-) -> tuple[Policy, ...]:
-    return policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
+) -> Response[bytes | None]:
+    found = policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
+    return published(request, msgspec.json.encode(found), media_type=JSON, cache=PRIVATE)
 
 
 @get("/api/policies/{policy_id:str}", opt=_READ.as_opt)

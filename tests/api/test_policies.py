@@ -91,6 +91,25 @@ def test_given_a_policy_when_read_then_it_may_be_kept_privately_and_asked_for_ag
     assert outdated.status_code == 200
 
 
+def test_given_the_policies_when_listed_then_they_may_be_kept_privately_and_asked_for_again(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    def listed(**sent: str) -> Any:
+        return api.client.get("/api/policies", headers=api.operator(tenant) | sent)
+
+    first = listed()
+    known = listed(**{"If-None-Match": f'"other", {first.headers["etag"]}'})
+    outdated = listed(**{"If-None-Match": '"other"'})
+
+    assert first.headers["cache-control"] == "private, no-cache"
+    assert first.headers["content-type"] == "application/json"
+    assert first.headers["etag"].startswith('"')
+    assert (known.status_code, known.content) == (304, b"")
+    assert known.headers["etag"] == first.headers["etag"] == outdated.headers["etag"]
+    assert outdated.json() == first.json() != []
+    assert policies(api, tenant, prefix="clock").headers["etag"] != first.headers["etag"]
+
+
 def test_given_two_tenants_when_read_then_neither_sees_the_others(api: RunningApp, tenant: dict[str, Any]) -> None:
     other = api.create_tenant("second-bank")
     mine, theirs = policies(api, tenant).json(), policies(api, other).json()
