@@ -176,7 +176,7 @@ LABEL: Final[dict[str, Any]] = {
     "recordedBy": "ann",
     "createdAt": "2026-03-20T10:00:00.000Z",
 }
-NEW_LABEL: Final = {name: LABEL[name] for name in ("transferId", "label", "reason")}
+NEW_LABEL: Final = {name: LABEL[name] for name in ("transferId", "label", "reason", "programId")}
 POLICY: Final[dict[str, Any]] = {
     "id": "b2e7c5d1-0f3a-5e8b-9d4c-6a1f2e7b8c11",
     "tenantId": TENANT_ID,

@@ -19,7 +19,8 @@ _TAG: Final = "labels"
 _RECORD: Final = Operation(
     id="recordLabel",
     tag=_TAG,
-    summary="Says what a transfer turned out to be. Of several labels of one transfer the last one counts.",
+    summary="Says what a transfer turned out to be. Of several labels of one transfer the last one counts. "
+    "400 when several programs have a transfer of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.LABELS,
     answers={201: Label, 404: None},

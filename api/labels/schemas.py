@@ -12,9 +12,12 @@ from features.vocabulary import LabelSource, LabelValue
 
 
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` is needed where several programs have a transfer of that id."""
+
     transfer_id: BankId
     label: LabelValue
     reason: Text
+    program_id: BankId | None = None
 
 
 class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

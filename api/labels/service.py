@@ -3,8 +3,10 @@
 The entry's id follows from the Idempotency-Key, when there is one; the flow applies an id once.
 
 Errors  NotFoundError for a transfer or program that is not this tenant's; InvalidRequestError for a cursor of another
-        list; UnavailableError when it is not recorded in time
+        list, and for a transfer that could be of several programs; UnavailableError when it is not recorded in time
 """
+
+from typing import Final
 
 import msgspec
 import structlog
@@ -17,7 +19,7 @@ from api.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from api.transfers.service import UNKNOWN_TRANSFER
 from features.decisions import LabelEntry
-from features.errors import NotFoundError
+from features.errors import InvalidRequestError, NotFoundError
 from features.log_entry import EntryKind
 from features.outcomes import LabelRow
 from features.principal import Principal
@@ -26,6 +28,8 @@ from store.clock import Clock
 from store.duck.labels import LabelFilter, Labels
 from store.duck.transfers import Transfers
 from store.ids import IdFactory
+
+SEVERAL_PROGRAMS: Final = "Several programs have a transfer of this id; name one in programId."
 
 log = structlog.get_logger()
 
@@ -48,21 +52,19 @@ class LabelService:
 
     async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
         """The label that this made, or had made when the request came before. The last one of a transfer counts."""
-        transfer = await to_thread.run_sync(self._transfers.find, principal, request.transfer_id, None)
-        if transfer is None:
-            raise NotFoundError(UNKNOWN_TRANSFER)
-        entry = LabelEntry(
-            id=effect_id or self._new_id(),
-            transfer_id=request.transfer_id,
-            label=request.label,
-            reason=request.reason,
-            source=LabelSource.PERSON,
-            recorded_by=principal.operator,
-            at=self._clock.now(),
-        )
-        made = None if effect_id is None else await self._find(principal, entry.id)
+        made = None if effect_id is None else await self._find(principal, effect_id)
         if made is None:
-            await self._log.append(EntryKind.LABEL, transfer.row.program_id, entry.at, msgspec.json.encode(entry))
+            program_id = await to_thread.run_sync(self._program_of, principal, request)
+            entry = LabelEntry(
+                id=effect_id or self._new_id(),
+                transfer_id=request.transfer_id,
+                label=request.label,
+                reason=request.reason,
+                source=LabelSource.PERSON,
+                recorded_by=principal.operator,
+                at=self._clock.now(),
+            )
+            await self._log.append(EntryKind.LABEL, program_id, entry.at, msgspec.json.encode(entry))
             made = await self._find(principal, entry.id)
         if made is None:
             raise NotFoundError(UNKNOWN_TRANSFER)
@@ -82,6 +84,16 @@ class LabelService:
         found = await to_thread.run_sync(self._labels.list_page, principal, wanted, after, query.limit + 1)
         page, cursor = page_of(found, query.limit, wanted, _place)
         return LabelPage(data=tuple(map(shown, page)), has_more=cursor is not None, next_cursor=cursor)
+
+    def _program_of(self, principal: Principal, request: NewLabel) -> str:
+        """The program of the transfer, which the request has to name where it could be several."""
+        named = self._programs.filter_by(principal, None if request.program_id is None else [request.program_id])
+        transfer = self._transfers.find(principal, request.transfer_id, named)
+        if transfer is None:
+            raise NotFoundError(UNKNOWN_TRANSFER)
+        if named is None and len(self._transfers.programs_of(principal, request.transfer_id)) > 1:
+            raise InvalidRequestError(SEVERAL_PROGRAMS)
+        return transfer.row.program_id
 
     async def _find(self, principal: Principal, label_id: str) -> LabelRow | None:
         return await to_thread.run_sync(self._labels.find, principal, label_id)

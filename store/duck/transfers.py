@@ -35,6 +35,7 @@ _FIND: Final = f"""
 _FIND_FEATURES: Final = f"""
     SELECT {select_list(TransferFeaturesRow)} FROM transfer_features
     WHERE tenant_id = ? AND "offset" IN {{offsets}} AND transfer_id IN {TEXTS}"""
+_PROGRAMS_OF: Final = "SELECT DISTINCT program_id FROM transfers WHERE {matching} ORDER BY program_id"
 _CANDIDATES: Final = """
     SELECT epoch_us(bank_created_at), id, program_id, "offset" FROM transfers
     WHERE {matching} ORDER BY bank_created_at DESC, id, program_id LIMIT ?"""
@@ -101,6 +102,14 @@ class Transfers:
             row = _TRANSFER(found)
             principal.require_program(row.program_id)
             return _with_features(cursor, principal.tenant_id, [row])[0]
+
+    def programs_of(self, principal: Principal, transfer_id: str) -> list[str]:
+        """The programs within the principal's reach that have a transfer of that id."""
+        predicate = Predicate(principal)
+        predicate.add("id = ?", transfer_id)
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(_PROGRAMS_OF.format(matching=predicate.sql), predicate.values).fetchall()
+        return [program_id for (program_id,) in found]
 
     def paths(self, principal: Principal, features: TransferFeaturesRow) -> dict[str, list[str]]:
         """The transfers that a scoring's paths rest on, by the path's name."""

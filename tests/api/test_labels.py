@@ -10,6 +10,7 @@ from features.log_entry import EntryKind
 from features.principal import Principal, PrincipalKind
 from store.duck.labels import Labels
 from tests.support.alerting import deliver, outgoing
+from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused
 
 SECOND_US = 1_000_000
@@ -109,6 +110,67 @@ def test_given_a_key_when_it_labels_then_within_its_reach_and_under_its_own_name
     assert made(label(api, reaching, "acht_1"))["recordedBy"] == f"key:{reaching['Authorization'][7:19]}"
     assert_refused(label(api, elsewhere, "acht_1"), 403, "program")
     assert api.client.get("/api/labels", headers=elsewhere).json()["data"] == []
+
+
+def test_given_a_transfer_id_of_several_programs_when_labelled_then_the_program_has_to_be_named(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    lending = api.create_program(tenant, slug="lending")
+    for each in (program, lending):
+        deliver(api, each, outgoing("acht_1"))
+    body = {"transferId": "acht_1", "label": "bad", "reason": "It came back."}
+    before = len(api.entries())
+
+    refused = api.client.post("/api/labels", json=body, headers=api.operator(tenant))
+    unknown = api.client.post("/api/labels", json=body | {"programId": UNKNOWN_ID}, headers=api.operator(tenant))
+
+    assert_refused(refused, 400, "Several programs have a transfer of this id; name one in programId.")
+    assert_refused(unknown, 404, "Unknown program on this tenant.")
+    assert len(api.entries()) == before
+    for each in (program, lending):
+        answer = api.client.post(
+            "/api/labels", json=body | {"programId": each["id"].upper()}, headers=api.operator(tenant)
+        )
+        assert made(answer)["programId"] == each["id"]
+
+
+def test_given_a_key_of_one_of_several_programs_when_it_labels_then_there_is_only_its_own(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    lending = api.create_program(tenant, slug="lending")
+    for each in (program, lending):
+        deliver(api, each, outgoing("acht_1"))
+    body = {"name": "k", "mode": "live", "programId": lending["id"], "scopes": ["labels"]}
+    secret = made(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
+    key = {"Authorization": f"Bearer {secret}"}
+
+    assert made(label(api, key, "acht_1"))["programId"] == lending["id"]
+    elsewhere = {"transferId": "acht_1", "label": "bad", "reason": "It came back.", "programId": program["id"]}
+    assert_refused(api.client.post("/api/labels", json=elsewhere, headers=key), 403, "program")
+
+
+@pytest.mark.usefixtures("two")
+def test_given_a_program_without_that_transfer_when_named_then_404(api: RunningApp, tenant: dict[str, Any]) -> None:
+    lending = api.create_program(tenant, slug="lending")
+    body = {"transferId": "acht_1", "label": "bad", "reason": "It came back.", "programId": lending["id"]}
+
+    answer = api.client.post("/api/labels", json=body, headers=api.operator(tenant))
+
+    assert_refused(answer, 404, "Unknown transfer on this tenant.")
+
+
+def test_given_a_label_whose_answer_was_lost_when_its_transfer_became_ambiguous_then_the_repeat_finds_it(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = api.operator(tenant) | {"Idempotency-Key": "late"}
+    deliver(api, program, outgoing("acht_1"))
+    monkeypatch.setattr(committed, "COMMITTED_WITHIN_S", 0.05)
+    api.appender.stands_still = True
+    assert_refused(label(api, headers, "acht_1"), 503, "Idempotency-Key")
+    api.appender.stands_still = False
+    deliver(api, api.create_program(tenant, slug="lending"), outgoing("acht_1"))
+
+    assert made(label(api, headers, "acht_1"))["programId"] == program["id"]
 
 
 @pytest.mark.usefixtures("two")

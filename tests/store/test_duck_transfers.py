@@ -15,7 +15,7 @@ from store.duck.database import open_database
 from store.duck.transfers import Place, TransferFilter, Transfers
 from store.duck.writer import BatchWriter
 from tests.store.duck_rows import AT, TENANT, a_transfer, some_features
-from tests.support.principals import an_operator
+from tests.support.principals import a_key, an_operator
 
 MANY_VERSIONS = 300
 
@@ -95,6 +95,25 @@ def test_given_one_id_in_two_programs_when_found_then_the_program_asked_for_answ
 
     assert found is not None
     assert found.row.amount_cents == 1
+
+
+def test_given_one_id_in_several_programs_when_asked_which_then_those_within_reach_are_told_once(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    commit(
+        database,
+        a_transfer(offset=1),
+        a_transfer(offset=2),
+        a_transfer(offset=3, program_id="prg_2"),
+        a_transfer(offset=4, id="trf_2", program_id="prg_3"),
+        a_transfer(offset=5, tenant_id="tnt_2", program_id="prg_4"),
+    )
+    reader = Transfers(database)
+
+    assert reader.programs_of(an_operator(TENANT), "trf_1") == ["prg_1", "prg_2"]
+    assert reader.programs_of(a_key(TENANT, "prg_2", "prg_3"), "trf_1") == ["prg_2"]
+    assert reader.programs_of(a_key(TENANT), "trf_1") == []
+    assert reader.programs_of(an_operator("tnt_2"), "trf_9") == []
 
 
 def test_given_a_version_that_left_the_band_then_a_list_of_that_band_leaves_the_transfer_out(
