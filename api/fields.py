@@ -24,6 +24,7 @@ ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
 BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
 LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
+WORDS: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 
@@ -36,6 +37,7 @@ WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
     ALPHANUMERIC: "must be letters and digits",
     ROUTING: "must be letters, digits, spaces and hyphens",
     NO_NUL: "must not have NUL characters",
+    WORDS: "must have more than spaces, and no NUL characters",
     BANK_ID: "must not have control characters",
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date",
@@ -43,6 +45,7 @@ WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
 }
 
 Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=NO_NUL)]
+Words = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=WORDS)]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_NUL)]
 Slug = Annotated[str, Meta(pattern=SLUG)]
 CentsText = Annotated[str, Meta(pattern=CENTS)]

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.dispositions.schemas import Disposition
-from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Text
+from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
 from api.lists import DEFAULT_LIMIT, instant_shown
 from api.transfers.schemas import Transfer
 from features.instants import format_instant
@@ -85,11 +85,11 @@ class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     decision: AlertDecision
-    narrative: Text
+    narrative: Words
 
 
 class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    reason: Text
+    reason: Words
 
 
 def shown(row: AlertRow, evidence: dict[str, Any]) -> Alert:

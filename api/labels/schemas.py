@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Text
+from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
 from api.lists import DEFAULT_LIMIT
 from features.instants import format_instant
 from features.outcomes import LabelRow
@@ -16,7 +16,7 @@ class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
     transfer_id: BankId
     label: LabelValue
-    reason: Text
+    reason: Words
     program_id: BankId | None = None
 
 

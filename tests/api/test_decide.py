@@ -142,6 +142,7 @@ def test_given_decisions_when_made_then_each_is_a_link_of_the_tenants_chain(
     ("narrative", "sentence"),
     [
         ("", "narrative must not be empty"),
+        (" \n\t\u3000", "narrative must have more than spaces"),
         ("x" * 8_001, "narrative must have at most 8000 characters"),
         ("a\0b", "narrative must not have NUL characters"),
         (None, "narrative must be a string"),
@@ -321,7 +322,7 @@ def test_given_a_closed_alert_when_appealed_then_a_new_one_waits_for_a_person_an
     assert made(decide(api, api.operator(tenant), opened["id"], "hold"))["alertId"] == opened["id"]
 
 
-@pytest.mark.parametrize("reason", ["", "x" * 8_001, "a\0b", None])
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 8_001, "a\0b", None])
 def test_given_a_reason_that_is_none_when_appealed_then_400(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], reason: Any
 ) -> None:

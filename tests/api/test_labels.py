@@ -179,6 +179,7 @@ def test_given_a_label_whose_answer_was_lost_when_its_transfer_became_ambiguous_
     [
         ({"label": "worse"}, "label must be one of bad, ok"),
         ({"reason": ""}, "reason must not be empty"),
+        ({"reason": "  "}, "reason must have more than spaces"),
         ({"reason": "a\0b"}, "reason must not have NUL characters"),
         ({"transferId": ""}, "transferId must not be empty"),
         ({"source": "law_enforcement"}, "source is not a known property"),
