@@ -29,7 +29,7 @@ BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause o
 STALL_WITHIN_S: Final = 30.0
 EXPORT_WITHIN_S: Final = 3_600.0
 
-_TOO_MANY: Final = "At most {most} exports run at a time; try again when one of them is done."
+_TOO_MANY: Final = "At most {most} {what} run at a time; try again when one of them is done."
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\0")  # A spreadsheet would run what follows.
 
 
@@ -47,8 +47,8 @@ MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
 class Concurrency:
     """How many may run at a time for each principal. Belongs to the API's event loop."""
 
-    def __init__(self, most: int = AT_A_TIME) -> None:
-        self._most = most
+    def __init__(self, most: int = AT_A_TIME, *, what: str = "exports") -> None:
+        self._most, self._what = most, what
         self._running: Counter[tuple[str, str]] = Counter()
 
     @contextmanager
@@ -56,7 +56,7 @@ class Concurrency:
         """Held until the block is left, however that happens."""
         key = (principal.tenant_id, principal.id)
         if self._running[key] >= self._most:
-            raise RateLimitedError(_TOO_MANY.format(most=self._most))
+            raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what))
         self._running[key] += 1
         try:
             yield

@@ -34,7 +34,8 @@ _VERIFY: Final = Operation(
     tag=_TAG,
     summary="Computes every hash of the tenant's chains anew, from the stored bodies, and holds them against the last "
     "checkpoint. 200 also when something is wrong: then ok is false, and firstBreakAt says where. The first link that "
-    "does not hold ends the check of its chain.",
+    "does not hold ends the check of its chain. Both chains are checked, and `chains` says how each stands; `chain` "
+    "narrows what ok, checked and firstBreakAt are about.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,

@@ -1,6 +1,7 @@
 """The record as the interface shows it: what a check found, lines of an export, checkpoints and proofs."""
 
 import base64
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -17,7 +18,7 @@ Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
 
 
 class VerifyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Without a chain both are checked."""
+    """``chain`` narrows what ok, checked and firstBreakAt are about; without it they are about both."""
 
     chain: Chain | None = None
 
@@ -66,13 +67,20 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     checked: int
 
 
+class ChainStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Both chains, whichever was asked for."""
+
+    dispositions: ChainState
+    actions: ChainState
+
+
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``chains`` has those that were checked: dispositions, actions or both."""
+    """``ok``, ``checked`` and ``firstBreakAt`` are about the chain that was asked for, or about both."""
 
     ok: bool
     checked: int
     first_break_at: ChainBreak | None
-    chains: dict[Chain, ChainState]
+    chains: ChainStates
 
 
 class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -111,14 +119,16 @@ class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     checkpoint: str
 
 
-def report_of(checks: list[ChainCheck]) -> ChainReport:
-    """The first break by the order of the chains."""
-    breaks = [check.broken_at for check in checks if check.broken_at is not None]
+def report_of(checks: Sequence[ChainCheck], chain: Chain | None) -> ChainReport:
+    """About one chain or both, with how each stands; the first break by the order of the chains."""
+    asked = [check for check in checks if chain in {None, check.chain}]
+    breaks = [check.broken_at for check in asked if check.broken_at is not None]
+    states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
     return ChainReport(
         ok=not breaks,
-        checked=sum(check.checked for check in checks),
+        checked=sum(check.checked for check in asked),
         first_break_at=_break_shown(breaks[0]) if breaks else None,
-        chains={Chain(check.chain): ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks},
+        chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
     )
 
 

@@ -72,13 +72,33 @@ def test_given_decisions_when_verified_then_every_link_of_both_chains_holds(
 
 
 @pytest.mark.usefixtures("decided")
-def test_given_one_chain_when_verified_then_the_report_is_about_it_alone(
+def test_given_one_chain_when_verified_then_it_is_told_of_beside_how_both_stand(
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
-    report = get(api, tenant, "verify", chain="actions").json()
+    api.database.execute("UPDATE record_chain SET body = replace(body, 'Because', 'BECAUSE') WHERE seq >= 2")
 
-    assert report == {"ok": True, "checked": 0, "firstBreakAt": None, "chains": {"actions": {"ok": True, "checked": 0}}}
+    both = get(api, tenant, "verify").json()
+    actions = get(api, tenant, "verify", chain="actions").json()
+    dispositions = get(api, tenant, "verify", chain="dispositions").json()
+
+    stand = {"dispositions": {"ok": False, "checked": 2}, "actions": {"ok": True, "checked": 0}}
+    assert actions == {"ok": True, "checked": 0, "firstBreakAt": None, "chains": stand}
+    assert dispositions == both == {"ok": False, "checked": 2, "firstBreakAt": both["firstBreakAt"], "chains": stand}
+    assert both["firstBreakAt"]["seq"] == 2
     assert_refused(get(api, tenant, "verify", chain="labels"), 400, "chain")
+
+
+def test_given_two_verifications_when_another_is_asked_for_then_it_is_told_what_there_are_too_many_of(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    checks = api.services.record._checks
+    principal = an_operator(tenant["id"])
+
+    with checks.slot(principal), checks.slot(principal):
+        refused = get(api, tenant, "verify")
+
+    assert_refused(refused, 429, "At most 2 verifications of the record run at a time")
+    assert get(api, tenant, "verify").status_code == 200
 
 
 @pytest.mark.usefixtures("decided")
