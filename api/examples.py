@@ -12,6 +12,13 @@ REASON: Final[dict[str, Any]] = {
     "hard": False,
     "sentence": "First transfer with this counterparty on the program.",
 }
+STRUCTURING_REASON: Final[dict[str, Any]] = {
+    "id": "TRS-AMT-01",
+    "signal": "structuring_pattern",
+    "weight": 30,
+    "hard": False,
+    "sentence": "3 transfers in 24 h and 3 in 7 days lie between 80 % and 100 % of one reporting threshold.",
+}
 PROGRAM: Final[dict[str, Any]] = {
     "id": PROGRAM_ID,
     "tenantId": TENANT_ID,
@@ -32,7 +39,7 @@ TRANSFER_SUMMARY: Final[dict[str, Any]] = {
     "rail": "ach",
     "direction": "outgoing",
     "type": "CREDIT",
-    "amountCents": "125000",
+    "amountCents": "285000",
     "currency": "USD",
     "status": "SETTLED",
     "entityId": "enti_2zExample0001",
@@ -52,7 +59,7 @@ TRANSFER_SUMMARY: Final[dict[str, Any]] = {
     "scoreInputs": {
         "featureVersion": "1",
         "features": {"counterparty.firstTime": True},
-        "reasons": [REASON],
+        "reasons": [STRUCTURING_REASON, REASON],
         "degraded": False,
     },
     "scoredAt": "2026-03-02T15:04:05.120Z",
@@ -67,7 +74,7 @@ PREFLIGHT_REQUEST: Final[dict[str, Any]] = {
         "rail": "ach",
         "direction": "outgoing",
         "type": "CREDIT",
-        "amountCents": "125000",
+        "amountCents": "285000",
         "entityId": "enti_2zExample0001",
         "counterparty": {"name": "Example Supply Co", "routingNumber": "021000021", "accountLast4": "6789"},
     },
@@ -80,7 +87,7 @@ PREFLIGHT: Final[dict[str, Any]] = {
     "version": "trs-v1",
     "n": 42,
     "confidence": 0.84,
-    "reasons": [REASON],
+    "reasons": [STRUCTURING_REASON, REASON],
     "limitsHit": [],
     "degraded": False,
     "degradedReasons": [],
@@ -106,8 +113,15 @@ ALERT: Final[dict[str, Any]] = {
     "subjectType": "entity",
     "subjectId": "enti_2zExample0001",
     "transferId": "acht_2zExample0001",
-    "summary": "3 transfers in 24 h, each of 80 % to 100 % of a threshold, that add up to it or more.",
-    "evidence": {"routeReason": "always_reviewed"},
+    "summary": f"structuring_pattern on entity enti_2zExample0001: {STRUCTURING_REASON['sentence']}",
+    "evidence": {
+        "routeReason": "always_reviewed",
+        "autoHold": False,
+        "finding": STRUCTURING_REASON["sentence"],
+        "reasons": [STRUCTURING_REASON],
+        "transferIds": ["acht_2zExample0001"],
+        "hits": 1,
+    },
     "scoreAtAlert": 35,
     "bandAtAlert": "review",
     "hardSignal": False,
@@ -116,15 +130,32 @@ ALERT: Final[dict[str, Any]] = {
     "policyVersion": "policy-v1",
     "openedAt": "2026-03-02T15:04:05.120Z",
     "closedAt": None,
-    "dedupeKey": "structuring_pattern/entity/enti_2zExample0001/2026-03-02",
+    "dedupeKey": "structuring_pattern:entity:enti_2zExample0001:2026-03-02T15:04:05.000Z",
     "dueAt": "2026-03-05T15:04:05.120Z",
     "escalatedAt": None,
     "slaTier": "complex",
 }
+APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
 APPEALED: Final = ALERT | {
     "id": "0a4b1d2c-7e0f-5b7a-8d3e-4f1a6c9b2e11",
+    "summary": f"Appeal of alert {ALERT['id']}: structuring_pattern on entity enti_2zExample0001.",
+    "evidence": {
+        "routeReason": "appeal",
+        "autoHold": False,
+        "transferIds": ["acht_2zExample0001"],
+        "policyVersion": "policy-v1",
+        "clockVersion": "clock-v1",
+        "appeal": {
+            "alertId": ALERT["id"],
+            "status": "closed",
+            "reason": APPEAL_REQUEST["reason"],
+            "by": "operator:bob",
+        },
+    },
+    "openedAt": "2026-03-04T09:30:00.000Z",
+    "dedupeKey": f"appeal:{ALERT['id']}",
+    "dueAt": "2026-03-07T09:30:00.000Z",
     "slaTier": "appeal",
-    "evidence": {"routeReason": "appeal", "appealOf": ALERT["id"]},
 }
 DISPOSITION: Final[dict[str, Any]] = {
     "id": "3c8e1b7a-2f4d-4a6c-9e5b-7d1f0a8c6e11",
@@ -145,9 +176,10 @@ DISPOSITION: Final[dict[str, Any]] = {
 ALERT_DETAIL: Final[dict[str, Any]] = {
     "alert": ALERT,
     "transfer": TRANSFER,
-    "reasons": [REASON],
+    "reasons": [STRUCTURING_REASON],
     "draft": {
-        "narrative": "structuring_pattern on entity enti_2zExample0001.",
+        "narrative": f"Recommended: escalate for review. Alert {ALERT['id']} of detector structuring_pattern, severity "
+        "high, not a hard signal, opened at 2026-03-02T15:04:05.120Z and routed to a person (always reviewed).",
         "recommendation": "escalate",
         "confidence": None,
         "narrativeModel": None,
@@ -156,7 +188,6 @@ ALERT_DETAIL: Final[dict[str, Any]] = {
     "actions": [],
 }
 DECISION_REQUEST: Final = {"decision": "close", "narrative": DISPOSITION["narrative"]}
-APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
 OVERDUE: Final[dict[str, Any]] = {
     "asOf": "2026-03-06T09:00:00.000Z",
     "policy": {"autoHours": 1, "standardHours": 24, "complexHours": 72, "appealHours": 72},

@@ -120,6 +120,16 @@ class Export:
             yield encode(batch)
 
 
+def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:
+    """A download of one thing in every format, for the OpenAPI document."""
+    only = [msgspec.convert(example, kind)]
+    in_csv = _csv_lines([kind.__struct_encode_fields__]) + _csv_of(only)
+    return {
+        MEDIA_TYPES[ExportFormat.NDJSON]: _ndjson_of(only).decode(),
+        MEDIA_TYPES[ExportFormat.CSV]: in_csv.decode(),
+    }
+
+
 async def _cancel_when_gone(receive: Receive, scope: CancelScope) -> None:
     while True:
         message: Any = await receive()

@@ -240,8 +240,10 @@ def _content(status: int, answer: Any, operation: Operation, schemas: _Schemas) 
     media = operation.media if status < HTTPStatus.MULTIPLE_CHOICES else (JSON,)
     content: dict[str, Any] = {kind: {"schema": schema if _is_json(kind) else {"type": "string"}} for kind in media}
     example = _example(status, answer, operation)
-    for kind in filter(_is_json, content if example is not None else ()):
-        content[kind]["example"] = example
+    for kind, described in content.items():
+        shown = example if _is_json(kind) else operation.text_examples.get(kind)
+        if shown is not None:
+            described["example"] = shown
     return content
 
 

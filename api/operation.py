@@ -14,6 +14,7 @@ BODY_LIMIT: Final = 256 * 1024
 PREFLIGHT_BODY_LIMIT: Final = 65_536
 INGEST_BODY_LIMIT: Final = 1024 * 1024
 JSON: Final = "application/json"
+NO_TEXTS: Final[Mapping[str, str]] = {}
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -58,7 +59,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     query: Shape[Any] | None = None
     raw_body: bool = False  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body
-    answer_example: Any = None  # of the first 2xx answer
+    answer_example: Any = None  # of the first 2xx answer, as JSON
+    text_examples: Mapping[str, str] = NO_TEXTS  # of it in other media
     headers: tuple[str, ...] = ()  # further response headers of its 2xx answers
     media: tuple[str, ...] = (JSON,)  # of its 2xx answers; anything but JSON is described as text
     shown_once: tuple[str, ...] = ()  # fields of its answer that no stored answer may hold

@@ -20,7 +20,7 @@ from api.alerts.schemas import (
 from api.alerts.service import AlertService
 from api.dispositions.schemas import Disposition
 from api.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST, DISPOSITION
-from api.exports import MEDIA_TYPES, ExportFormat
+from api.exports import MEDIA_TYPES, ExportFormat, examples_of
 from api.gate import body_of, effect_id_of, principal_of, query_of
 from api.lists import moments_exist, next_link
 from api.operation import Access, Operation
@@ -56,11 +56,13 @@ _EXPORT: Final = Operation(
     query=Shape(AlertExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=tuple(MEDIA_TYPES.values()),
+    text_examples=examples_of(Alert, ALERT),
 )
 _READ: Final = Operation(
     id="getAlert",
     tag=_TAG,
-    summary="One alert with its transfer, the reasons of the score, the draft and the decisions so far.",
+    summary="One alert with its transfer, the draft and the decisions so far. `reasons` are those of the score that "
+    "opened the alert or last refreshed it; of an appeal, which no score opened, those of the transfer's score.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: AlertDetail, 404: None, 503: None},

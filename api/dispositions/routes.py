@@ -10,7 +10,7 @@ from litestar.types import ASGIApp
 from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery
 from api.dispositions.service import DispositionService
 from api.examples import DISPOSITION
-from api.exports import MEDIA_TYPES, ExportFormat
+from api.exports import MEDIA_TYPES, ExportFormat, examples_of
 from api.gate import principal_of, query_of
 from api.lists import moments_exist, next_link
 from api.operation import Access, Operation
@@ -46,6 +46,7 @@ _EXPORT: Final = Operation(
     query=Shape(DispositionExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=tuple(MEDIA_TYPES.values()),
+    text_examples=examples_of(Disposition, DISPOSITION),
 )
 _READ: Final = Operation(
     id="getDisposition",

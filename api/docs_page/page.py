@@ -121,7 +121,8 @@ def _types(answer: Object) -> Html:
 
 
 def _example(value: Any) -> Html:
-    return node("pre", node("code", msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+    text = value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return node("pre", node("code", text))
 
 
 def _security(choices: list[Mapping[str, Any]]) -> Html:

@@ -10,6 +10,7 @@ from api.operation import Access, Operation
 
 HTML: Final = "text/html"
 
+_MEDIA: Final = f"{HTML}; charset=utf-8"
 _DOCS: Final = Operation(
     id="getDocs",
     tag="operations",
@@ -17,7 +18,8 @@ _DOCS: Final = Operation(
     access=Access.PUBLIC,
     answers={200: str, 304: None},
     headers=(ETAG, "Cache-Control"),
-    media=(f"{HTML}; charset=utf-8",),
+    media=(_MEDIA,),
+    text_examples={_MEDIA: '<!doctype html><html lang="en">...</html>'},
 )
 
 

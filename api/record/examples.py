@@ -2,12 +2,23 @@
 
 from typing import Any, Final
 
+from api.examples import DISPOSITION
+from features.record import Chain, LineKind, canonical, link_hash, record_line
+
 _ORIGIN: Final = "risk.bank.example/first-bank/dispositions"
 _ROOT: Final = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-_NOTE: Final = (
+CHECKPOINT: Final = (
     f"{_ORIGIN}\n2\n{_ROOT}\n\n\N{EM DASH} {_ORIGIN} "
     "Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n"
 )
+
+_BODY: Final = canonical(
+    {name: value for name, value in DISPOSITION.items() if name not in {"prevHash", "hash"}}
+    | dict.fromkeys(("alertSha256", "policySha256"), "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752")
+)
+RECORD_LINE: Final = record_line(
+    LineKind.DISPOSITION, _BODY, (Chain.DISPOSITIONS.value, 0, None, link_hash(None, _BODY))
+).decode()
 
 CHAIN_REPORT: Final[dict[str, Any]] = {
     "ok": False,
@@ -28,11 +39,11 @@ CHECKPOINT_PAGE: Final[dict[str, Any]] = {
             "chain": "dispositions",
             "size": 2,
             "root": _ROOT,
-            "note": _NOTE,
+            "note": CHECKPOINT,
             "createdAt": "2026-03-02T16:00:00.000Z",
         }
     ],
     "hasMore": False,
     "nextCursor": None,
 }
-RECORD_PROOF: Final[dict[str, Any]] = {"leafIndex": 0, "treeSize": 2, "hashes": [_ROOT], "checkpoint": _NOTE}
+RECORD_PROOF: Final[dict[str, Any]] = {"leafIndex": 0, "treeSize": 2, "hashes": [_ROOT], "checkpoint": CHECKPOINT}

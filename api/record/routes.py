@@ -10,7 +10,7 @@ from api.exports import MEDIA_TYPES, ExportFormat
 from api.gate import principal_of, query_of
 from api.lists import moments_exist, next_link
 from api.operation import Access, Operation
-from api.record.examples import CHAIN_REPORT, CHECKPOINT_PAGE, RECORD_PROOF
+from api.record.examples import CHAIN_REPORT, CHECKPOINT, CHECKPOINT_PAGE, RECORD_LINE, RECORD_PROOF
 from api.record.schemas import (
     ChainReport,
     CheckpointPage,
@@ -56,6 +56,7 @@ _EXPORT: Final = Operation(
     query=Shape(RecordExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=(MEDIA_TYPES[ExportFormat.NDJSON],),
+    text_examples={MEDIA_TYPES[ExportFormat.NDJSON]: f"{RECORD_LINE}\n"},
 )
 _CHECKPOINT: Final = Operation(
     id="signCheckpoint",
@@ -69,6 +70,7 @@ _CHECKPOINT: Final = Operation(
     answers={200: str, 404: None, 409: None},
     query=Shape(CheckpointQuery),
     media=(_NOTE_MEDIA,),
+    text_examples={_NOTE_MEDIA: CHECKPOINT},
 )
 _CHECKPOINTS: Final = Operation(
     id="listCheckpoints",

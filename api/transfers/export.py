@@ -7,7 +7,8 @@ from litestar import Request, get
 from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
-from api.exports import BATCH, MEDIA_TYPES, Concurrency, Export, ExportFormat
+from api.examples import TRANSFER_SUMMARY
+from api.exports import BATCH, MEDIA_TYPES, Concurrency, Export, ExportFormat, examples_of
 from api.gate import principal_of, query_of
 from api.lists import moments_exist
 from api.operation import Access, Operation
@@ -57,6 +58,7 @@ _EXPORT: Final = Operation(
     query=Shape(ExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=tuple(MEDIA_TYPES.values()),
+    text_examples=examples_of(TransferSummary, TRANSFER_SUMMARY),
 )
 
 

@@ -1,5 +1,7 @@
 """The OpenAPI document: committed as served, complete, and true about its own examples."""
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +11,10 @@ import jsonschema_rs
 import msgspec
 import pytest
 
+from api.examples import ALERT
 from api.http import ROUTES, public_document
 from api.operation import OPT, Access, Operation
+from tests.support.alerting import an_alert, appeal, decide
 from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"
@@ -33,6 +37,15 @@ def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
             media = holder.get("content", {}).get("application/json")
             if media is not None:
                 yield f"{operation['operationId']} {name}", media
+
+
+def texts() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every body of an answer that is not JSON, by a name."""
+    for _, _, operation in operations():
+        for status, answer in operation["responses"].items():
+            for kind, media in answer.get("content", {}).items():
+                if "json" not in kind.partition("/")[2].split("+") and kind != "application/jwk-set+json":
+                    yield f"{operation['operationId']} {status} {kind}", media
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
@@ -95,6 +108,83 @@ def test_given_a_body_when_described_then_its_example_fits_its_schema(name: str,
     if "example" in media:
         validator = jsonschema_rs.validator_for(resolved(media["schema"]), validate_formats=True)
         assert [str(error) for error in validator.iter_errors(media["example"])] == []
+
+
+@pytest.mark.parametrize(("name", "media"), list(texts()), ids=[name for name, _ in texts()])
+def test_given_a_text_when_described_then_its_example_is_one(name: str, media: dict[str, Any]) -> None:
+    shown = media["example"]
+
+    assert isinstance(shown, str), name
+    match name.split()[2]:
+        case "application/x-ndjson":
+            line, end = shown.split("\n")
+            assert end == ""
+            assert msgspec.json.decode(line)
+        case "text/csv;":
+            names, row = csv.reader(io.StringIO(shown, newline=""))
+            assert len(names) == len(row)
+        case "text/plain":
+            assert opened(shown) == ("risk.bank.example/first-bank/dispositions", "2")
+
+
+def opened(note: str) -> tuple[str, str]:
+    """Origin and size of a signed note."""
+    origin, size, _, empty, signature, end = note.split("\n")
+    assert (empty, end) == ("", "")
+    assert signature.startswith(f"\N{EM DASH} {origin} ")
+    return origin, size
+
+
+def test_given_the_exports_when_described_then_there_are_texts_to_look_at() -> None:
+    assert {name.split()[0] for name, _ in texts()} == {
+        "exportAlerts",
+        "exportDispositions",
+        "exportRecord",
+        "exportTransfers",
+        "getDocs",
+        "signCheckpoint",
+    }
+
+
+def test_given_the_alerts_of_the_examples_when_compared_with_an_answer_then_they_have_its_form(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    alert = an_alert(api, tenant, program)
+    decide(api, api.operator(tenant), alert["id"])
+    real = appeal(api, api.operator(tenant), alert["id"]).json()
+    described = DOCUMENT["paths"]["/api/alerts/{alertId}/appeal"]["post"]["responses"]["201"]["content"]
+    appealed = described["application/json"]["example"]
+
+    assert list(appealed) == list(real)
+    assert set(appealed["evidence"]) == set(real["evidence"]) - {"escalation"}
+    assert list(appealed["evidence"]["appeal"]) == list(real["evidence"]["appeal"])
+    assert set(ALERT["evidence"]) <= set(alert["evidence"])
+    for each in (ALERT, alert):
+        assert each["summary"].startswith(f"{each['detector']} on {each['subjectType']} {each['subjectId']}: ")
+        assert each["dedupeKey"].startswith(f"{each['detector']}:{each['subjectType']}:{each['subjectId']}")
+    for each in (appealed, real):
+        old = each["evidence"]["appeal"]["alertId"]
+        about = f"{each['detector']} on {each['subjectType']} {each['subjectId']}"
+        assert (each["summary"], each["dedupeKey"]) == (f"Appeal of alert {old}: {about}.", f"appeal:{old}")
+
+
+def test_given_the_reasons_of_an_alert_when_described_then_it_is_said_what_they_are_of() -> None:
+    summary = DOCUMENT["paths"]["/api/alerts/{alertId}"]["get"]["summary"]
+
+    assert "opened the alert or last refreshed it" in summary
+    assert "of an appeal" in summary
+
+
+def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_commas_do() -> None:
+    said = {
+        (path, parameter["name"]): parameter["schema"]
+        for path, _, operation in operations()
+        for parameter in operation["parameters"]
+        if parameter["schema"].get("description", "").startswith("Any of these. Commas")
+    }
+
+    assert {name for _, name in said} == {"subjectId", "transferId", "entityId", "counterpartyId", "decidedBy"}
+    assert all("array" in schema["type"] for schema in said.values())
 
 
 def test_given_a_request_body_when_described_then_it_is_closed() -> None:
