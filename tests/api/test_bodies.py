@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from api.gate import MAX_QUERY_PARAMETERS
 from api.operation import PREFLIGHT_BODY_LIMIT
 from tests.support.running_app import RunningApp, assert_refused
 
@@ -217,7 +218,7 @@ def test_given_a_huge_body_when_the_bearer_is_missing_then_its_size_answers_firs
         ("/api/transfers?cursor=abc", "cursor must be"),
         ("/api/transfers?cursor=bnVsbA", "cursor must be"),
         ("/api/transfers?entityId=a%00b", "entityId must"),
-        ("/api/programs?" + "&".join(f"a{n}=1" for n in range(101)), "query parameters"),
+        ("/api/programs?" + "&".join(f"a{n}=1" for n in range(MAX_QUERY_PARAMETERS + 1)), "query parameters"),
     ],
 )
 def test_given_a_bad_query_when_read_then_400_names_the_parameter(
