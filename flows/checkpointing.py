@@ -15,7 +15,7 @@ from features.state.shards import Shards
 from store.checkpoints import Checkpoints
 
 DUE_ENTRIES: Final = 10_000
-DUE_SHARE: Final = 10  # or a tenth of the shard's transfers, whichever is more
+DUE_SHARE: Final = 10  # or a tenth of what the shard holds, whichever is more
 _LENGTH_BYTES: Final = 8
 _COMMIT_POLL_S: Final = 0.02
 
@@ -41,7 +41,7 @@ class Checkpointer:
         """Note applied entries and take the state if a checkpoint is due; called by the thread that changes it."""
         self._since[shard] += entries
         since = self._since[shard]
-        if since >= DUE_ENTRIES and since * DUE_SHARE >= self._shards.state(shard).transfers:
+        if since >= DUE_ENTRIES and since * DUE_SHARE >= self._shards.state(shard).size:
             self.take(shard)
 
     def take(self, shard: int) -> None:

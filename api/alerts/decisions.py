@@ -39,7 +39,10 @@ _REFUSALS: Final[Mapping[str, tuple[type[RiskError], str]]] = {
     DecisionResult.FINAL: (ConflictError, "This alert is closed, which is final; an appeal opens a new one."),
     DecisionResult.NOT_HELD: (ConflictError, "Only an alert that is held can be released."),
     DecisionResult.ALREADY: (ConflictError, "This was decided already, and nothing changed since."),
-    DecisionResult.APPEALED: (ConflictError, "This alert was appealed before; go on with the alert that the appeal opened."),
+    DecisionResult.APPEALED: (
+        ConflictError,
+        "This alert was appealed before; decide the alert that the appeal opened.",
+    ),
     DecisionResult.NOT_FINAL: (ConflictError, "Only a closed alert can be appealed against."),
     DecisionResult.NEEDS_PERSON: (InvalidRequestError, NEEDS_PERSON),
 }

@@ -7,11 +7,13 @@ Source  new relationships of quiet accounts: FFIEC BSA/AML manual, appendix F (a
         the form of the measure is proposed here
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from features.instants import DAY_US
 from features.state.edges import NOBODY, Edges
 from features.state.series import EventTimes
+from features.state.slices import Slice, in_slices
 
 WINDOW_US: Final = 90 * DAY_US
 
@@ -63,18 +65,24 @@ class Acquaintances:
         """Rare pairs that transfers made in 90 days, without the transfer ``but``."""
         return self.rare.count(at - WINDOW_US, at) - self.rare.holds(at, but)
 
-    def dump(self) -> tuple[Any, ...]:
-        sides = [[(node, met.dump()) for node, met in side.items()] for side in (self._of_payer, self._of_payee)]
-        return ([(pair, *met) for pair, met in self._met_by.items()], *sides, self.rare.dump())
+    def dump(self) -> Iterator[Slice]:
+        yield from in_slices("pairs", ((pair, *met) for pair, met in self._met_by.items()))
+        yield from in_slices("payers", ((node, met.dump()) for node, met in self._of_payer.items()))
+        yield from in_slices("payees", ((node, met.dump()) for node, met in self._of_payee.items()))
+        yield "rare", [self.rare.dump()]
 
-    def load(self, dumped: Any) -> None:
-        pairs, of_payer, of_payee, rare = dumped
-        self._met_by = {pair: (at, row) for pair, at, row in pairs}
-        for side, parts in ((self._of_payer, of_payer), (self._of_payee, of_payee)):
-            for node, part in parts:
+    def load(self, dumped: Slice) -> None:
+        """Take back one slice."""
+        which, held = dumped
+        if which == "pairs":
+            self._met_by.update((pair, (at, row)) for pair, at, row in held)
+        elif which == "rare":
+            self.rare.load(held[0])
+        else:
+            side = self._of_payer if which == "payers" else self._of_payee
+            for node, part in held:
                 side[node] = met = EventTimes()
                 met.load(part)
-        self.rare.load(rare)
 
 
 def _pair(payer: int, payee: int) -> int:

@@ -9,20 +9,19 @@ Unit    instants in microseconds; windows are taken by the transfers' own time
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from heapq import heappop, heappush
-from itertools import islice
 from typing import Any, Final
 from zlib import compress, decompress
 
 import msgspec
 
 from features.state.id_index import IdIndex, key_of
+from features.state.slices import in_slices
 from features.vocabulary import AlertStatus
 
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
-DUMPED_AT_ONCE: Final = 1_000
 MOST_CENTS: Final = 2**63 - 1  # what a column holds
 WAITING: Final = frozenset({AlertStatus.OPEN.value, AlertStatus.HELD.value, AlertStatus.ESCALATED.value})
 _CLOSED: Final = AlertStatus.CLOSED.value
@@ -225,14 +224,14 @@ class AlertBook:
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """In parts, each of which ``load`` takes; an alert or a subject is whole in one of them."""
-        yield from _in_slices("whole", (_ENCODE(alert) for alert in self._whole.values()))
-        yield from _in_slices("packed", self._packed.items())
-        yield from _in_slices("windows", ((subject, list(held)) for subject, held in self._windows.items()))
-        yield from _in_slices("over", sorted(self._over))
-        yield from _in_slices("decided", sorted(self._decided))
-        yield from _in_slices("tallies", self._tallies.items())
-        yield from _in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
-        yield from _in_slices("labelled", sorted(self.labelled))
+        yield from in_slices("whole", (_ENCODE(alert) for alert in self._whole.values()))
+        yield from in_slices("packed", self._packed.items())
+        yield from in_slices("windows", ((subject, list(held)) for subject, held in self._windows.items()))
+        yield from in_slices("over", sorted(self._over))
+        yield from in_slices("decided", sorted(self._decided))
+        yield from in_slices("tallies", self._tallies.items())
+        yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
+        yield from in_slices("labelled", sorted(self.labelled))
         yield "labels", self._labels.dump()
 
     def load(self, dumped: tuple[str, Any]) -> None:
@@ -262,12 +261,6 @@ class AlertBook:
     def _wait_for_clock(self, alert: Alert) -> None:
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
-
-
-def _in_slices(part: str, items: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
-    rest = iter(items)
-    while held := list(islice(rest, DUMPED_AT_ONCE)):
-        yield part, held
 
 
 def key_of_subject(detector: str, subject_type: str, subject_id: str) -> str:

@@ -9,9 +9,11 @@ Errors  none
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from features.state.series import EventTimes
+from features.state.slices import Slice, in_slices
 
 EDGES_A_NODE: Final = 64
 NOBODY: Final = -1
@@ -185,14 +187,17 @@ class Graph:
         self.out[source].remove_edge(at, row, known_at=known_at)
         self.into[target].remove_edge(at, row, known_at=known_at)
 
-    def dump(self) -> tuple[Any, ...]:
-        return tuple([(node, edges.dump()) for node, edges in side.items()] for side in (self.into, self.out))
+    def dump(self) -> Iterator[Slice]:
+        yield from in_slices("into", ((node, edges.dump()) for node, edges in self.into.items()))
+        yield from in_slices("out", ((node, edges.dump()) for node, edges in self.out.items()))
 
-    def load(self, dumped: Any) -> None:
-        for side, parts in zip((self.into, self.out), dumped, strict=True):
-            for node, part in parts:
-                side[node] = edges = Edges()
-                edges.load(part)
+    def load(self, dumped: Slice) -> None:
+        """Take back one slice."""
+        which, held = dumped
+        side = self.into if which == "into" else self.out
+        for node, part in held:
+            side[node] = edges = Edges()
+            edges.load(part)
 
 
 def node_of_actor(index: int) -> int:

@@ -1,6 +1,7 @@
 """The parties of a program's transfers: who moves (entity or account) and who is on the other side."""
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -9,6 +10,7 @@ from features.bank.events import EntitySnapshot
 from features.state.edges import NOBODY, Edges
 from features.state.lanes import Lanes, dump_lanes, load_lanes
 from features.state.series import AmountSeries, EventTimes
+from features.state.slices import Slice, in_slices
 
 
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):
@@ -249,25 +251,34 @@ class CounterpartyBook:
             if len(namesakes) < self.NAME_LIMIT:
                 namesakes.append(party)
 
-    def dump_lookups(self) -> tuple[Any, ...]:
+    def dump_lookups(self) -> Iterator[Slice]:
         """Who holds which account and name; kept, because it depends on the order in which things were said."""
-        accounts = [(*key, party.index) for key, party in self._by_account.items()]
-        names = [(name, [party.index for party in parties]) for name, parties in self._by_name.items()]
-        sharing = [(*key, [party.index for party in parties]) for key, parties in self._sharing.items()]
-        return (accounts, names, sharing)
+        yield from in_slices("accounts", ((*key, party.index) for key, party in self._by_account.items()))
+        yield from in_slices("names", ((name, _indexes(parties)) for name, parties in self._by_name.items()))
+        yield from in_slices("sharing", ((*key, _indexes(parties)) for key, parties in self._sharing.items()))
 
-    def load_party(self, dumped: Any) -> None:
-        party = Counterparty.loaded(dumped, len(self.all))
-        self.all.append(party)
-        self._by_id[party.id] = party
+    def load_parties(self, dumped: Any) -> None:
+        for each in dumped:
+            party = Counterparty.loaded(each, len(self.all))
+            self.all.append(party)
+            self._by_id[party.id] = party
 
-    def load_lookups(self, dumped: Any) -> None:
-        accounts, names, sharing = dumped
-        self._by_account = {(routing, last4): self.all[index] for routing, last4, index in accounts}
-        self._by_name = {name: [self.all[index] for index in indexes] for name, indexes in names}
-        self._sharing = {
-            (routing, last4): [self.all[index] for index in indexes] for routing, last4, indexes in sharing
-        }
+    def load_lookups(self, dumped: Slice) -> None:
+        """Take back one slice, once all parties are there."""
+        which, held = dumped
+        if which == "accounts":
+            self._by_account.update(((routing, last4), self.all[index]) for routing, last4, index in held)
+        elif which == "names":
+            self._by_name.update((name, self._at(indexes)) for name, indexes in held)
+        else:
+            self._sharing.update(((routing, last4), self._at(indexes)) for routing, last4, indexes in held)
+
+    def _at(self, indexes: Iterable[int]) -> list[Counterparty]:
+        return [self.all[index] for index in indexes]
+
+
+def _indexes(parties: Iterable[Counterparty]) -> list[int]:
+    return [party.index for party in parties]
 
 
 def folded(name: str) -> str:
@@ -314,13 +325,18 @@ def probes_of(actor: Actor) -> Edges:
 _KINDS: Final = ("ach_debits", "returns", "unauthorized")
 
 
-def dump_times(party: Actor | Counterparty) -> tuple[Any, ...]:
+def dump_times(party: Actor | Counterparty) -> tuple[Any, ...] | None:
+    """None for the many parties that have none of them."""
+    if not (party.returns or party.unauthorized or party.zones or party.lanes or getattr(party, _KINDS[0], None)):
+        return None
     kinds = [series.dump() if (series := getattr(party, kind, None)) else None for kind in _KINDS]
     zones = [(threshold, zone.dump()) for threshold, zone in (party.zones or {}).items()]
     return (kinds, zones, dump_lanes(party.lanes))
 
 
 def load_times(party: Actor | Counterparty, dumped: Any) -> None:
+    if dumped is None:
+        return
     kinds, zones, lanes = dumped
     for kind, series in zip(_KINDS, kinds, strict=True):
         if series is not None:

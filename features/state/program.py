@@ -22,6 +22,7 @@ from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.score_memory import ScoreMemory
 from features.state.series import ALWAYS, EventTimes
+from features.state.slices import in_slices
 from features.state.subject import Declared, ProgramSeries
 from features.state.transfer_table import Counted, ReturnState, TransferTable, Words, counted_of
 
@@ -185,25 +186,22 @@ class ProgramState:
         yield "baseline", self.baseline.dump()
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
-        yield "graph", self.graph.dump()
-        yield "met", self.met.dump()
+        yield from (("graph", part) for part in self.graph.dump())
+        yield from (("met", part) for part in self.met.dump())
         yield "lanes", dump_lanes(self.lanes)
         yield "cards", [(card, dump_lanes(lanes)) for card, lanes in self.cards.items()]
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
         yield "words", self.words.dump()
-        yield "returned", [(row, *state) for row, state in self.returned.items()]
-        yield "counted", list(self.counted.items())
+        yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
+        yield from in_slices("counted", self.counted.items())
         yield "accounts", (self.account_ids, self._owners, self._account_orders)
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
-        for part in self.alerts.dump():
-            yield "alerts", part
-        for actor in self.actors:
-            yield "actor", actor.dump()
-        for party in self.counterparties.all:
-            yield "counterparty", party.dump()
-        yield "lookups", self.counterparties.dump_lookups()
+        yield from (("alerts", part) for part in self.alerts.dump())
+        yield from in_slices("actors", (actor.dump() for actor in self.actors))
+        yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
+        yield from (("lookups", part) for part in self.counterparties.dump_lookups())
 
     def load_part(self, part: str, dumped: Any) -> None:
         """Take back one part of a dump, in the order in which ``dump`` gave them."""
@@ -225,8 +223,8 @@ class ProgramState:
             "preflights": self.preflights.load,
             "scores": self.scores.load,
             "alerts": self.alerts.load,
-            "actor": self._load_actor,
-            "counterparty": self.counterparties.load_party,
+            "actors": self._load_actors,
+            "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,
         }
         loaders[part](dumped)
@@ -242,7 +240,7 @@ class ProgramState:
         self.cards.update((card, load_lanes(lanes)) for card, lanes in dumped)
 
     def _load_returned(self, dumped: Any) -> None:
-        self.returned = {row: ReturnState(*state) for row, *state in dumped}
+        self.returned.update((row, ReturnState(*state)) for row, *state in dumped)
 
     def _load_counted(self, dumped: Any) -> None:
         self.counted.update((row, [counted_of(held) for held in history]) for row, history in dumped)
@@ -252,7 +250,8 @@ class ProgramState:
         self._account_orders = {account_id: (order[0], order[1]) for account_id, order in orders.items()}
         self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
 
-    def _load_actor(self, dumped: Any) -> None:
-        actor = Actor.loaded(dumped, len(self.actors))
-        self.actors.append(actor)
-        (self._account_actors if actor.is_account else self._entities)[actor.id] = actor
+    def _load_actors(self, dumped: Any) -> None:
+        for each in dumped:
+            actor = Actor.loaded(each, len(self.actors))
+            self.actors.append(actor)
+            (self._account_actors if actor.is_account else self._entities)[actor.id] = actor

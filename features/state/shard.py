@@ -99,6 +99,12 @@ class ShardState:
         """How many transfers the shard's programs hold."""
         return sum(len(program.transfers) for program in self.programs.values())
 
+    @property
+    def size(self) -> int:
+        """Transfers and parties together: what a dump's cost grows with."""
+        programs = self.programs.values()
+        return sum(len(each.transfers) + len(each.actors) + len(each.counterparties.all) for each in programs)
+
     def apply(self, entry: LogEntry, emit: Emit) -> None:
         """Change the state by one entry and emit the rows it leads to."""
         try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from features.log_entry import EntryKind, LogEntry
 from features.outcomes import AlertRow, DispositionRow, QuarantineRow
-from features.state import alert_book
+from features.state import slices
 from features.state.alert_book import AlertBook
 from features.state.shard import ShardState
 from tests.features.streams import streams
@@ -242,7 +242,7 @@ def test_given_any_stream_when_the_state_is_dumped_and_loaded_then_what_follows_
         state.apply(entry, straight.append)
     for entry in spoken[:place]:
         half.apply(entry, resumed.append)
-    with patch.object(alert_book, "DUMPED_AT_ONCE", 2):
+    with patch.object(slices, "AT_ONCE", 2):
         half = ShardState.loaded(iter(list(half.dump())))
     for entry in spoken[place:]:
         half.apply(entry, resumed.append)
