@@ -36,7 +36,7 @@ OUR_FEATURES: Final = (
         "integer",
         "cents",
         "90 days",
-        "Median of its newest 64 other transfers; null below 5.",
+        "Median of its newest 64 other transfers, the larger ones of one instant counting as newer; null below 5.",
     ),
     Feature(
         "repeatedAmount24hCount",

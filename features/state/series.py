@@ -142,7 +142,7 @@ class EventTimes:
 
 
 class AmountSeries(EventTimes):
-    """Instants with amounts; counted and summed."""
+    """Instants with amounts; counted and summed. Of one instant the smaller come first, however they arrived."""
 
     __slots__ = ("_sums",)
 
@@ -151,7 +151,8 @@ class AmountSeries(EventTimes):
         self._sums = array("Q")
 
     def add_amount(self, at: int, cents: int, *, known_at: int | None = None) -> int:
-        index = self._insert(at)
+        index = self._place_of(at, cents)
+        self.times.insert(index, at)
         sums = self._sums
         before = sums[index - 1] if index else 0
         sums.insert(index, (before + cents) & _WRAP)
@@ -238,6 +239,15 @@ class AmountSeries(EventTimes):
                     del amounts[index]
                     break
         return amounts[-most:]
+
+    def _place_of(self, at: int, cents: int) -> int:
+        """Where a fact belongs: behind all that are older, or as old and not larger."""
+        times = self.times
+        last = len(times)
+        if not times or at > times[-1] or (at == times[-1] and cents >= self.amount(last - 1)):
+            return last
+        first, last = bisect_left(times, at), bisect_right(times, at)
+        return bisect_right(range(last), cents, first, last, key=self.amount)
 
     def _shift(self, index: int, cents: int) -> None:
         """Move the running sums from ``index`` on."""

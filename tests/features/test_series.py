@@ -107,6 +107,22 @@ def test_given_facts_added_and_taken_out_when_the_ends_are_asked_for_then_they_a
     assert times.first(upto) == amounts.first(upto) == (known[0] if known else None)
 
 
+@settings(max_examples=300, deadline=None)
+@given(steps=STEPS, after=st.integers(-1, 45), upto=st.integers(-1, 60), most=st.integers(1, 6), own=st.integers(0, 30))
+def test_given_facts_added_and_taken_out_when_the_newest_are_asked_for_then_the_larger_ones_of_an_instant_are_newer(
+    steps: list[Step], after: int, upto: int, most: int, own: int
+) -> None:
+    _, amounts, naive = applied(steps)
+    known = naive.within(after, upto)
+    but = (known[own].at, known[own].cents) if own < len(known) else None
+
+    others = sorted((fact.at, fact.cents) for fact in known)
+    if but is not None:
+        others.remove(but)
+
+    assert amounts.newest(after, upto, most=most, but=but) == [cents for _, cents in others[-most:]]
+
+
 @settings(max_examples=100, deadline=None)
 @given(steps=STEPS, upto=st.integers(-1, 60))
 def test_given_a_series_when_it_is_dumped_and_loaded_then_it_answers_the_same(steps: list[Step], upto: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from features.instants import DAY_US, HOUR_US
 from tests.support.oracle_facts import Key, Known, Profile, Program, decline_of
-from tests.support.oracle_others import Other, newest_of
+from tests.support.oracle_others import NEWEST, Other, newest_of
 from tests.support.oracle_reading import Said
 
 MEDIAN_FLOOR: Final = 5
@@ -39,8 +39,10 @@ def standing_fields(profile: Profile | None, own: list[Other], at: int) -> Field
 
 def amount_fields(subject: Known, own: list[Other], at: int) -> Fields:
     said, has_actor = subject.said, subject.actor.last is not None
-    amounts = sorted(other.amount for other in newest_of(own, at - 90 * DAY_US))
-    alike = [o for o in newest_of(own, at - DAY_US) if abs(o.amount - said.amount) * 10 <= said.amount]
+    quarter = sorted((other.own, other.amount) for other in own if other.own > at - 90 * DAY_US)
+    amounts = sorted(amount for _, amount in quarter[-NEWEST:])
+    of_day = [amount for own_at, amount in quarter[-NEWEST:] if own_at > at - DAY_US]
+    alike = [amount for amount in of_day if abs(amount - said.amount) * 10 <= said.amount]
     month = [other for other in own if other.own > at - 30 * DAY_US]
     two_days = [other for other in own if other.own > at - 48 * HOUR_US and other.said.rail != "card"]
     fields: Fields = {
