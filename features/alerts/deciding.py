@@ -170,11 +170,12 @@ def _appeal_of(old: Alert, said: AppealEntry, law: InForce, opened_at: int, prog
 
 def label(program: ProgramState, said: LabelEntry, when: When, emit: Emit) -> None:
     """Record what a transfer turned out to be, once for each entry's id."""
-    known = program.transfers.row_of(said.transfer_id) is not None
-    result = DecisionResult.MADE if known else DecisionResult.UNKNOWN
-    if known and not program.alerts.take_label(said.id):
+    row = program.transfers.row_of(said.transfer_id)
+    result = DecisionResult.UNKNOWN if row is None else DecisionResult.MADE
+    if row is not None and not program.alerts.take_label(said.id):
         return
-    if known:
+    if row is not None:
+        program.alerts.judged.add(row)
         emit(
             LabelRow(
                 program.tenant_id,

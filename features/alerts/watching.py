@@ -22,7 +22,7 @@ from features.detectors.on_programs import Measured, measured_at
 from features.detectors.table import LINES
 from features.instants import format_instant
 from features.narrative import Draft, draft_of, policy_close
-from features.outcomes import AlertRow, LabelRow, TransferRow
+from features.outcomes import AlertRow, LabelRow
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import Question, Routing, route
 from features.reason import Reason
@@ -31,6 +31,7 @@ from features.state.alert_book import Alert
 from features.state.landing import Landed
 from features.state.program import ProgramState
 from features.state.records import When
+from features.state.transfer_table import ReturnState
 from features.vocabulary import AlertDecision, AlertStatus, Band, LabelSource, LabelValue, Route, Severity, SubjectType
 
 Emit = Callable[[msgspec.Struct], None]
@@ -41,14 +42,14 @@ _OPEN, _HELD = AlertStatus.OPEN.value, AlertStatus.HELD.value
 
 
 def watch(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
-    """Ask every detector about a transfer that was assessed, and label one that came back unauthorized."""
+    """Ask every detector about a transfer that was assessed; label one whose unauthorized return stands, or falls."""
     assessment, row = landed.assessment, landed.row
     if assessment is None or row is None:
         return
     fired = _fired(assessment)
     measured = measured_at(program, assessment.vector, landed.taken_at) if landed.is_new else ()
-    returned = _is_unauthorized(row) and _is_newly_returned(program, landed)
-    if not measured and not returned and not any(reason.id in LINES for reason in fired):
+    returned, lifted = _is_newly_returned(program, landed), _is_lifted(program, landed)
+    if not measured and not returned and not lifted and not any(reason.id in LINES for reason in fired):
         return
     scene = Scene(program, row.id, landed, assessment, fired)
     rows: list[msgspec.Struct] = []
@@ -56,7 +57,9 @@ def watch(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None
         _take(scene, hit, when, rows.append)
     _emit_newest(rows, emit)
     if returned:
-        emit(_label(program, landed, when))
+        emit(_label(program, landed, LabelValue.BAD, f"Returned as {row.return_code}.", when))
+    elif lifted:
+        emit(_label(program, landed, LabelValue.OK, f"The return as {row.return_code} was dishonoured.", when))
 
 
 def watch_again(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
@@ -66,7 +69,7 @@ def watch_again(program: ProgramState, landed: Landed, when: When, emit: Emit) -
         return
     scene = Scene(program, row.id, landed, assessment, _fired(assessment))
     returned = program.returned.get(landed.place)
-    returned_at = returned.at if returned is not None and _is_unauthorized(row) and returned.counts else None
+    returned_at = None if returned is None or not _stands_unauthorized(returned) else returned.at
     for hit in _hits(scene, (), returned_at):
         if hit.subject.type in _ACTORS and _covering(scene, hit) is None:
             _take(scene, hit, when, emit)
@@ -265,33 +268,40 @@ def _summary(hit: Hit) -> str:
     return f"{hit.detector.id} on {hit.subject.type} {hit.subject.id}: {hit.sentence}"
 
 
-def _is_unauthorized(row: TransferRow) -> bool:
-    return row.return_code in UNAUTHORIZED_RETURN_CODES
+def _stands_unauthorized(returned: ReturnState) -> bool:
+    return returned.code in UNAUTHORIZED_RETURN_CODES and returned.counts
 
 
 def _is_newly_returned(program: ProgramState, landed: Landed) -> bool:
-    """True once for each transfer: when an unauthorized return that stands is delivered for the first time."""
-    if landed.place in program.alerts.labelled:
+    """True when an unauthorized return is delivered that stands, and again when one that was dishonoured does."""
+    state, labelled = program.returned.get(landed.place), program.alerts.labelled
+    if state is None or not _stands_unauthorized(state) or landed.place in labelled:
         return False
-    state = program.returned.get(landed.place)
-    if state is None or not state.counts:
-        return False
-    program.alerts.labelled.add(landed.place)
+    labelled.add(landed.place)
     return True
 
 
-def _label(program: ProgramState, landed: Landed, when: When) -> LabelRow:
+def _is_lifted(program: ProgramState, landed: Landed) -> bool:
+    """True when the return that labelled a transfer stands no more, and no person has said what the transfer is."""
+    book = program.alerts
+    if landed.place not in book.labelled or program.returned[landed.place].counts:
+        return False
+    book.labelled.remove(landed.place)
+    return landed.place not in book.judged
+
+
+def _label(program: ProgramState, landed: Landed, value: LabelValue, reason: str, when: When) -> LabelRow:
     row = landed.row
     assert row is not None
     return LabelRow(
         program.tenant_id,
         program.id,
-        derived_from(row.id, f"{program.id}/{row.return_code}"),
+        derived_from(row.id, f"{program.id}/{when.offset}"),
         when.shard,
         when.offset,
         row.id,
-        LabelValue.BAD.value,
-        f"Returned as {row.return_code}.",
+        value.value,
+        reason,
         LabelSource.RETURN.value,
         "bank",
         when.event_at,

@@ -110,6 +110,7 @@ class AlertBook:
         "_tallies",
         "_whole",
         "_windows",
+        "judged",
         "labelled",
     )
 
@@ -123,7 +124,8 @@ class AlertBook:
         self._tallies: dict[str, list[tuple[int, int]]] = {}
         self._rows: dict[str, array[int]] = {}  # by alert: the transfers that hit it, where they can hit twice
         self._labels = IdIndex()  # ids of the labels that people gave
-        self.labelled: set[int] = set()  # rows of the transfers that a return has labelled
+        self.labelled: set[int] = set()  # rows of the transfers that a return has labelled, and that still stands
+        self.judged: set[int] = set()  # rows of the transfers that a person has labelled
 
     def __len__(self) -> int:
         return len(self._whole) + len(self._packed)
@@ -232,6 +234,7 @@ class AlertBook:
         yield from in_slices("tallies", self._tallies.items())
         yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
         yield from in_slices("labelled", sorted(self.labelled))
+        yield from in_slices("judged", sorted(self.judged))
         yield "labels", self._labels.dump()
 
     def load(self, dumped: tuple[str, Any]) -> None:
@@ -247,16 +250,15 @@ class AlertBook:
             self._windows.update((subject, [Window(*window) for window in windows]) for subject, windows in held)
         elif part == "over":
             self._over += [(at, alert_id) for at, alert_id in held]  # sorted, and so a heap
-        elif part == "decided":
-            self._decided.update(held)
         elif part == "tallies":
             self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in held)
         elif part == "rows":
             self._rows.update((alert_id, array("I", rows)) for alert_id, rows in held)
-        elif part == "labelled":
-            self.labelled.update(held)
-        else:
+        elif part == "labels":
             self._labels.load(held)
+        else:
+            sets: dict[str, set[Any]] = {"decided": self._decided, "labelled": self.labelled, "judged": self.judged}
+            sets[part].update(held)
 
     def _wait_for_clock(self, alert: Alert) -> None:
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:

@@ -178,11 +178,8 @@ def test_given_a_return_then_an_unauthorized_one_labels_its_transfer_bad_by_itse
         assert label.created_at == T0 + DAY
 
 
-def test_given_an_unauthorized_return_when_more_is_said_of_it_then_it_labels_no_second_time() -> None:
-    watched = Watched()
-    debit = watched.debit("enti_1", "cpty_1", 10_00, 0)
-    watched.come_back(debit, "R10", DAY)
-
+def disputed(watched: Watched, debit: bank.Data) -> None:
+    """The return is dishonoured, and the dishonour contested: it stands again."""
     dishonoured = [bank.a_return("R10", T0 + DAY), bank.a_return("R68", T0 + 2 * DAY)]
     news = {"status": "RETURN_DISHONORED", "return_details": dishonoured, "updated_at": bank.rfc3339(T0 + 2 * DAY)}
     watched.say("ach.outgoing_transfer.return_dishonored", debit | news, 2 * DAY)
@@ -190,4 +187,30 @@ def test_given_an_unauthorized_return_when_more_is_said_of_it_then_it_labels_no_
     news = {"status": "RETURN_CONTESTED", "return_details": contested, "updated_at": bank.rfc3339(T0 + 3 * DAY)}
     watched.say("ach.outgoing_transfer.return_contested", debit | news, 3 * DAY)
 
-    assert len(watched.all(LabelRow)) == 1
+
+def test_given_an_unauthorized_return_that_is_disputed_then_the_last_label_says_whether_it_stands() -> None:
+    watched = Watched()
+    debit = watched.debit("enti_1", "cpty_1", 10_00, 0)
+    watched.come_back(debit, "R10", DAY)
+    watched.come_back(debit, "R10", DAY + 1)
+
+    disputed(watched, debit)
+
+    labels = watched.all(LabelRow)
+    assert [(row.label, row.reason) for row in labels] == [
+        ("bad", "Returned as R10."),
+        ("ok", "The return as R10 was dishonoured."),
+        ("bad", "Returned as R10."),
+    ]
+    assert len({row.id for row in labels}) == 3
+
+
+def test_given_a_person_who_has_labelled_when_the_return_is_dishonoured_then_it_does_not_unsay_that() -> None:
+    watched = Watched()
+    debit = watched.debit("enti_1", "cpty_1", 10_00, 0)
+    watched.come_back(debit, "R10", DAY)
+    watched.ask(a_label(str(debit["id"]), "bad", DAY + HOUR))
+
+    disputed(watched, debit)
+
+    assert [row.label for row in watched.all(LabelRow)] == ["bad", "bad", "bad"]
