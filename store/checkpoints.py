@@ -24,7 +24,10 @@ log = structlog.get_logger()
 
 
 class Checkpoints:
-    """The newest few checkpoints of each shard. ``format_version`` is the caller's; files of others are not touched."""
+    """The newest few checkpoints of each shard. ``format_version`` is the caller's.
+
+    Files of earlier versions go once as many of this one are there; those of later versions are not touched.
+    """
 
     def __init__(self, root: Path, *, format_version: int, keep: int = KEPT_PER_SHARD) -> None:
         make_durable_folder(root)
@@ -42,8 +45,12 @@ class Checkpoints:
                 digest.update(chunk)
                 file.write(chunk)
             file.write(digest.digest())
-        for superseded in self._newest_first(shard)[self._keep :]:
+        held = self._newest_first(shard)
+        for superseded in held[self._keep :]:
             superseded.unlink()
+        if len(held) >= self._keep:
+            for outlived in self._of_earlier_versions(shard):
+                outlived.unlink()
         return path
 
     def newest(self, shard: int) -> tuple[int, bytes] | None:
@@ -60,6 +67,10 @@ class Checkpoints:
 
     def _newest_first(self, shard: int) -> list[Path]:
         return sorted(self._root.glob(f"{self._stem(shard)}*.checkpoint"), reverse=True)
+
+    def _of_earlier_versions(self, shard: int) -> list[Path]:
+        files = self._root.glob(f"shard-{shard:02d}.v*.checkpoint")
+        return [path for path in files if int(path.name.split(".")[1][1:]) < self._format_version]
 
     def _stem(self, shard: int) -> str:
         return f"shard-{shard:02d}.v{self._format_version}."

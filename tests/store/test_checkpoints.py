@@ -74,14 +74,23 @@ def test_given_a_checkpoint_under_the_name_of_another_shard_then_it_is_not_used(
     assert checkpoints.newest(1) is None
 
 
-def test_given_another_format_then_its_files_are_ignored_and_left_alone(tmp_path: Path) -> None:
-    older = Checkpoints(tmp_path, format_version=1).write(0, 2, [b"format 1"])
-    checkpoints = Checkpoints(tmp_path, format_version=2)
+def test_given_another_format_then_its_files_are_ignored_and_go_once_this_one_has_enough_of_its_own(
+    tmp_path: Path,
+) -> None:
+    older, newer, other_shard = (
+        Checkpoints(tmp_path, format_version=version).write(shard, 2, [b"another format"])
+        for version, shard in ((9, 0), (11, 0), (9, 1))
+    )
+    checkpoints = Checkpoints(tmp_path, format_version=10)
 
     assert checkpoints.newest(0) is None
-    for offset in range(3, 8):
-        checkpoints.write(0, offset, [b"format 2"])
+    checkpoints.write(0, 3, [b"format 10"])
     assert older.exists()
+    checkpoints.write(0, 4, [b"format 10"])
+    assert not older.exists()
+    assert newer.exists()
+    assert other_shard.exists()
+    assert checkpoints.newest(0) == (4, b"format 10")
 
 
 def test_given_a_state_that_fails_midway_then_the_last_checkpoint_stands_and_nothing_else_is_left(
