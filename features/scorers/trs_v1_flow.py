@@ -22,6 +22,7 @@ GATHER_SCATTER_COUNT: Final = 5
 USUAL_FACTOR: Final = 3
 MIDDLES: Final = 3
 PASSED_ON_FROM_CENTS: Final = 100_000
+PASSED_ON_SHARE: Final = 5
 YOUNG_DAYS: Final = 90
 LAYERING_HOPS: Final = 3
 LAYERING_FROM_CENTS: Final = 100_000
@@ -70,7 +71,7 @@ RAPID: Final = ReasonKind(
     "rapid_in_out",
     (25,),
     Family.FLOW,
-    "Within 48 h the entity sent on 80 % to 120 % of at least $1,000 that it received.",
+    "Within 48 h the entity sent on 80 % to 120 % of at least $1,000 that it received, a fifth of its 90 days or more.",
     "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
     rails=BUT_CARD,
 )
@@ -165,8 +166,11 @@ def gather_scatter(v: FeatureVector) -> Reason | None:
 
 
 def rapid_in_out(v: FeatureVector) -> Reason | None:
-    """Received, then sent on: $1,000, 48 h, 80 % to 120 % [P]."""
-    if not _passes_through(v):
+    """Received, then sent on: $1,000, 48 h, 80 % to 120 %, and a fifth of what it moved in its own 90 days [P].
+
+    Whoever passes on by trade, such as an employer on pay day, does it again and again: that is its usual.
+    """
+    if not _passes_through(v) or v.entity_in_48h_cents * PASSED_ON_SHARE < v.entity_sum_cents_90d:
         return None
     return RAPID.reason(f"{money(v.entity_out_48h_cents)} sent of {money(v.entity_in_48h_cents)} received in 48 h.")
 
