@@ -170,7 +170,7 @@ def _open(scene: Scene, hit: Hit, routed: Routing, law: InForce, when: When, emi
     if hit.subject.type is not SubjectType.TRANSFER:
         program.alerts.cover(subject_key(hit), hit.after, alert)
     program.alerts.keep(alert)
-    _is_counted(scene, hit, alert)
+    _take_hit(scene, hit, alert)
     for row in rows:
         emit(row)
 
@@ -220,7 +220,7 @@ def _join(held: Alert, scene: Scene, hit: Hit, routed: Routing, law: InForce, wh
     if book.is_packed(held.id):
         return  # it is decided, and its time is over: a late hit changes nothing
     is_graver = _is_graver(held, scene, hit)
-    is_news = hit.is_news and not _is_counted(scene, hit, held)
+    is_news = hit.is_news and _take_hit(scene, hit, held)
     if is_news:
         held.count(scene.transfer_id, scene.at, scene.vector.amount_cents)
     if held.status == _CLOSED or not ((is_graver and held.waits) or (is_news and held.hits & (held.hits - 1) == 0)):
@@ -236,9 +236,9 @@ def _join(held: Alert, scene: Scene, hit: Hit, routed: Routing, law: InForce, wh
     emit(alert_row(scene.program, held, when))
 
 
-def _is_counted(scene: Scene, hit: Hit, alert: Alert) -> bool:
-    """Whether the transfer is a hit of the alert already: one that landed in it may come back, and then hits anew."""
-    return hit.detector.id in FED_BY_RETURNS and scene.program.alerts.is_counted(alert.id, scene.landed.place)
+def _take_hit(scene: Scene, hit: Hit, alert: Alert) -> bool:
+    """True unless the transfer is a hit of the alert already: one that landed in it may come back, and hit it anew."""
+    return hit.detector.id not in FED_BY_RETURNS or scene.program.alerts.take_hit(alert.id, scene.landed.place)
 
 
 def _upgrade(held: Alert, scene: Scene, hit: Hit) -> None:

@@ -207,14 +207,14 @@ class AlertBook:
             del held[:-TALLIED]
         return sum(1 for time, _ in held if at - within_us < time <= at)
 
-    def is_counted(self, alert_id: str, row: int) -> bool:
-        """Whether the transfer had hit the alert before; it has from now on."""
+    def take_hit(self, alert_id: str, row: int) -> bool:
+        """True for a transfer that had not hit the alert before."""
         rows = self._rows.setdefault(alert_id, array("I"))
         place = bisect_left(rows, row)
         if place < len(rows) and rows[place] == row:
-            return True
+            return False
         rows.insert(place, row)
-        return False
+        return True
 
     def take_label(self, label_id: str) -> bool:
         """True for a label that was not given before."""

@@ -14,7 +14,6 @@ from features.backfill import ActorRange, BackfillStep, Progress, Rescored, vect
 from features.outcomes import BackfillRow
 from features.state.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
 from features.state.landing import Landed
-from features.state.parties import Actor
 from features.state.program import ProgramState
 from features.state.records import When, parties_of, scored, version_row
 from features.state.rescoring import score_again
@@ -60,7 +59,9 @@ def _evaluate(program: ProgramState, asked: ActorRange, when: When, emit: Emit, 
     as_of = msgspec.structs.replace(when, event_at=times[-1] if times else when.event_at)
     _remember(program, asked, started_offset=started_offset)
     for actor in program.actors[slice(*asked.actors)]:
-        _emit_actor(program, actor, as_of, emit)
+        score = entity_score_row(program, actor, as_of, force=True)
+        if score is not None:
+            emit(score)
     for party in program.counterparties.all[slice(*asked.counterparties)]:
         row = counterparty_score_row(program, party, as_of, force=True)
         if row is not None:
@@ -104,13 +105,6 @@ def _watch_again(program: ProgramState, transfer_id: str, when: When, emit: Emit
         parties=parties_of(program, record),
     )
     watch_again(program, landed, when, emit)
-
-
-def _emit_actor(program: ProgramState, actor: Actor, when: When, emit: Emit) -> None:
-    """All that follows from an actor's own history: its score."""
-    row = entity_score_row(program, actor, when, force=True)
-    if row is not None:
-        emit(row)
 
 
 def _progress_row(program: ProgramState, progress: Progress, when: When, *, started_offset: int) -> BackfillRow:

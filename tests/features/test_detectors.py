@@ -1,7 +1,7 @@
 """Each detector opens exactly one alert at its line and none before it; the page is the table."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -12,20 +12,23 @@ from features.outcomes import AlertRow, QuarantineRow
 from features.scorers.families import Family
 from features.scorers.trs_v1_rules import REASONS
 from features.vector import FeatureVector
+from features.vocabulary import SubjectType
 from tests.features.detector_stories import ACCOUNT, COUNTERPARTY, ENTITY, STORIES, Story
 from tests.features.watched import HOUR, Watched, evidence_of, gravity_of
 
-TOLD: Final = [
-    pytest.param(detector, story, id=f"{detector}-{name}")
-    for detector, stories in STORIES.items()
-    for name, story in stories.items()
-]
-TOLD_OF_ACTORS: Final = [
-    pytest.param(detector, story, id=f"{detector}-{name}")
-    for detector, stories in STORIES.items()
-    for name, story in stories.items()
-    if set(story.subjects) <= {ENTITY, COUNTERPARTY, ACCOUNT}
-]
+
+def told(*subjects: str) -> list[Any]:
+    """The stories about these alone."""
+    return [
+        pytest.param(detector, story, id=f"{detector}-{name}")
+        for detector, stories in STORIES.items()
+        for name, story in stories.items()
+        if set(story.subjects) <= set(subjects)
+    ]
+
+
+TOLD: Final = told(*SubjectType)
+TOLD_OF_ACTORS: Final = told(ENTITY, COUNTERPARTY, ACCOUNT)
 
 
 @pytest.mark.parametrize(("detector", "story"), TOLD)
