@@ -14,40 +14,40 @@ import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
-from api.http import http_app
-from api.logs import configure_logs
-from api.metrics import RequestMetrics, measure_process
-from api.metrics_port import metrics_served, metrics_socket
-from api.observe import Observed
+from api.http.http_app import http_app
+from api.http.server import address_of, listening_socket, serve_until_signalled
 from api.preflight.service import PreflightLog
-from api.request_log import RequestLog
-from api.server import address_of, listening_socket, serve_until_signalled
 from api.settings import Settings
 from api.system.routes import READY, Readiness
+from api.telemetry.logs import configure_logs
+from api.telemetry.metrics import RequestMetrics, measure_process
+from api.telemetry.metrics_port import metrics_served, metrics_socket
+from api.telemetry.observe import Observed
+from api.telemetry.request_log import RequestLog
 from api.wiring import Stores, wired_gate, wired_record, wired_services
-from features.state.shards import Shards
-from flows.backfill_collector import BackfillCollector
-from flows.backfill_log import BackfillLog
-from flows.backfills import Backfills
+from features.shard.shards import Shards
+from flows.backfill.backfill_log import BackfillLog
+from flows.backfill.backfills import Backfills
+from flows.backfill.collector import BackfillCollector
 from flows.engine import STATE_VERSION, Engine
 from flows.ticks import tick_every_minute
-from store.checkpoints import Checkpoints
 from store.clock import SystemClock
+from store.control.key_usage import KeyUsage
+from store.control.registry import Registry
 from store.data_dir import DataDir
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.ids import new_id, new_token
-from store.key_usage import KeyUsage
+from store.keys.secrets import SecretBox, UnsealError
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import check_external, connect_async, connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
-from store.registry import Registry
-from store.secrets import SecretBox, UnsealError
-from store.signing_keys import KeyPurpose, SigningKeys
 from store.startup import StartupError
+from store.state_snapshots import Checkpoints
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8

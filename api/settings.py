@@ -6,8 +6,8 @@ from typing import Final, Self
 
 import msgspec
 
-from api.operation import RateClass
-from api.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
+from api.http.operation import RateClass
+from api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from store.startup import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable

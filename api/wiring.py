@@ -12,34 +12,36 @@ import redis.asyncio
 from api.admin.service import AdminService
 from api.alerts.decisions import DecisionService
 from api.alerts.service import AlertService
-from api.auth import Authenticator
 from api.clocks.service import ClockService
-from api.committed import CommittedLog
 from api.dispositions.service import DispositionService
-from api.exports import Concurrency
-from api.gate import Gate
-from api.http import Services
-from api.idempotency import Idempotency
+from api.http.auth import Authenticator
+from api.http.gate import Gate
+from api.http.http_app import Services
+from api.http.idempotency import Idempotency
+from api.http.operation import RateClass
+from api.http.rate_limits import RateLimits
 from api.ingest.service import IngestService
 from api.keys.service import KeyService
 from api.labels.service import LabelService
-from api.operation import RateClass
+from api.lists.exports import Concurrency
+from api.log.commands import CommittedLog
+from api.log.pending_entries import Unapplied
 from api.policies.service import PolicyService
 from api.preflight.recorded import RecordedPreflights
 from api.preflight.service import PreflightDetails, PreflightLog, PreflightService
 from api.programs.service import ProgramService
-from api.rate_limits import RateLimits
 from api.record.service import RecordService
-from api.skoor.service import Rescoring, RescoringService
+from api.rescoring.service import Rescoring, RescoringService
 from api.system.routes import Readiness
 from api.transfers.export import TransferExports
 from api.transfers.service import TransferService
-from api.unapplied import Unapplied
+from features.core.canonical import canonical
 from features.policy.seeds import seeded_policies
-from features.record import canonical
-from features.state.id_index import IdIndex
-from features.state.shards import Shards
+from features.shard.shards import Shards
+from features.windows.id_index import IdIndex
 from store.clock import Clock
+from store.control.key_usage import KeyUsage
+from store.control.registry import Registry
 from store.duck.alerts import Alerts
 from store.duck.dispositions import Dispositions
 from store.duck.labels import Labels
@@ -47,18 +49,16 @@ from store.duck.preflights import Preflights
 from store.duck.transfers import Transfers
 from store.idempotency import IdempotencyClaims
 from store.ids import IdFactory
-from store.key_usage import KeyUsage
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
-from store.raw_events import RawEvents
+from store.lake.raw_events import RawEvents
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
 from store.record.reader import RecordReader
 from store.record.verification import Verification
 from store.redis_log.appender import LogAppender
 from store.redis_log.reader import LogReader
-from store.registry import Registry
-from store.secrets import SecretBox
-from store.signing_keys import KeyPurpose, SigningKeys
 
 
 class RecordStores(msgspec.Struct, frozen=True, kw_only=True):

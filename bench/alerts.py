@@ -20,9 +20,9 @@ from bench.detection_measures import per_thousand
 from bench.detection_stream import Heard, from_states
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
+from features.core.rows import AlertRow
+from features.core.vocabulary import AlertStatus, Route
 from features.detectors.table import DETECTORS
-from features.outcomes import AlertRow
-from features.vocabulary import AlertStatus, Route
 
 FLOOD_PER_THOUSAND: Final = 5.0
 

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from bench.bank_rows import rows_in
-from features.instants import parse_instant
+from features.core.instants import parse_instant
 
 TRANSFERS: Final = "amlsim.transfers.csv.gz"
 LABELS: Final = "amlsim.labels.csv.gz"

@@ -28,7 +28,7 @@ from bench.detection_measures import (
     touched,
     volume_of,
 )
-from features.instants import DAY_US
+from features.core.instants import DAY_US
 
 VOLUMES_PER_THOUSAND: Final = (5, 10, 20)
 SPAN_DAYS: Final = (7, 30, 90)

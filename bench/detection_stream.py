@@ -13,20 +13,20 @@ from typing import Final, cast
 import httpx
 import msgspec
 
-from api.client import ClearholdClient
-from api.event_lines import ByteStream, LineReader
-from api.event_pipe import Target
-from api.event_replay import Replay, Tally
+from api.client.client import ClearholdClient
+from api.client.event_lines import ByteStream, LineReader
+from api.client.event_pipe import Target
+from api.client.event_replay import Replay, Tally
 from bench.detection_data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
-from features.instants import parse_instant
-from features.log_entry import EntryKind, LogEntry, shard_of
-from features.outcomes import QuarantineRow, TransferRow
-from features.program import Program
-from features.reason import Reason
-from features.state.shard import ShardState
-from features.vector import TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.instants import parse_instant
+from features.core.log_entry import EntryKind, LogEntry, shard_of
+from features.core.program import Program
+from features.core.reason import Reason
+from features.core.rows import QuarantineRow, TransferRow
+from features.shard.shard import ShardState
 from store.data_dir import DEFAULT_SHARDS
 
 Done = Callable[[int], None]

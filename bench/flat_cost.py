@@ -17,8 +17,8 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
-from features.log_entry import EntryKind, LogEntry
-from features.state.shard import ShardState
+from features.core.log_entry import EntryKind, LogEntry
+from features.shard.shard import ShardState
 from flows.engine import GC_THRESHOLDS
 
 YOUNG_TRANSFERS: Final = 10_000

@@ -18,7 +18,7 @@ import redis
 from hiredis import pack_command
 
 from bench.stream_events import Traffic
-from features.log_entry import EntryKind, shard_of
+from features.core.log_entry import EntryKind, shard_of
 from store.redis_log.connect import connect_sync
 from store.redis_log.keys import FIELD_APPENDED_AT, FIELD_BODY, FIELD_KIND, FIELD_PROGRAM, shard_key
 

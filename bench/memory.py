@@ -18,8 +18,8 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
-from features.log_entry import EntryKind, LogEntry
-from features.state.shard import ShardState
+from features.core.log_entry import EntryKind, LogEntry
+from features.shard.shard import ShardState
 
 TRANSFER_BYTES: Final = Promise(250)
 PARTY_BYTES: Final = Promise(1_500)

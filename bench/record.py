@@ -19,13 +19,15 @@ import duckdb
 from api.record.service import LINES_A_BATCH
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
-from features.outcomes import ChainFactRow
-from features.principal import Principal, PrincipalKind
-from features.record import Chain
+from features.core.canonical import Chain
+from features.core.principal import Principal, PrincipalKind
+from features.core.rows import ChainFactRow
 from flows.engine import GC_THRESHOLDS
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
@@ -33,8 +35,6 @@ from store.record.export_check import ExportCheck
 from store.record.notes import opened_note
 from store.record.reader import RecordFilter, RecordReader
 from store.record.verification import Verification
-from store.secrets import SecretBox
-from store.signing_keys import KeyPurpose, SigningKeys
 
 LINKS: Final = 1_000_000
 QUICK_LINKS: Final = 100_000

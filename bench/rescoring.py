@@ -14,11 +14,11 @@ from bench.harness import Figure, Promise, Run
 from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START
 from bench.workbench import TENANT, Workbench, programs, wait_until_caught_up
-from features.scorers import trs_v1
-from features.state.shards import Shards
-from features.vector import FEATURE_VERSION
-from flows.backfill_log import BackfillLog
-from flows.backfills import Backfills
+from features.catalogue.vector import FEATURE_VERSION
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.shard.shards import Shards
+from flows.backfill.backfill_log import BackfillLog
+from flows.backfill.backfills import Backfills
 from flows.engine import Engine
 from store.clock import SystemClock
 from store.duck.scorings import NewestScorings

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from api.client import ClearholdClient, RefusedError
+from api.client.client import ClearholdClient, RefusedError
 from bench.log_feed import Feed, feed_of
 from bench.stream_events import Traffic
 from store.data_dir import DEFAULT_SHARDS

@@ -17,7 +17,7 @@ from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START
 from bench.workbench import MarkedShards, Workbench, programs, wait_until_caught_up
 from features.bank.events import EVENT_DECODER, decode_object
-from features.log_entry import EntryKind, LogEntry
+from features.core.log_entry import EntryKind, LogEntry
 from flows.log_source import BATCH_ENTRIES
 from store.duck.database import THREADS
 from store.redis_log.connect import connect_sync

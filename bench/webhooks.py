@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from api.client import SIGNATURE_HEADER, ingest_path, sign
+from api.client.client import SIGNATURE_HEADER, ingest_path, sign
 from bench.callers import call, post
 from bench.harness import Figure, Run, percentile
 from bench.service import Known, Service

@@ -13,11 +13,10 @@ import redis
 
 from bench.log_feed import Appender, Feed, feed_of
 from bench.stream_events import Traffic
-from features.log_entry import EntryKind
-from features.program import Program
-from features.state.shards import Shards
+from features.core.log_entry import EntryKind
+from features.core.program import Program
+from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
-from store.checkpoints import Checkpoints
 from store.clock import SystemClock
 from store.data_dir import DEFAULT_SHARDS, DataDir
 from store.duck.database import open_database
@@ -25,6 +24,7 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
+from store.state_snapshots import Checkpoints
 
 PREFIX: Final = "clearhold-bench-"
 TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress
 
-from api.client import ClearholdClient, RefusedError, UnreachableError
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
 from demo.clock import now_us

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from api.client import ClearholdClient, Posted
-from api.event_pipe import EventPipe, Target
+from api.client.client import ClearholdClient, Posted
+from api.client.event_pipe import EventPipe, Target
 from demo.asking import preflight_request
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from api.client import ClearholdClient
+from api.client.client import ClearholdClient
 
 CHECKOUT: Final = Path(__file__).parent.parent
 HOST: Final = "127.0.0.1"

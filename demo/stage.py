@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from api.client import ClearholdClient, RefusedError
+from api.client.client import ClearholdClient, RefusedError
 from demo.cast import Program
 from demo.service import DemoError
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from threading import Event, Thread
 from typing import Any, Final
 
-from api.client import ClearholdClient, RefusedError, UnreachableError
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from demo.board import Board
 from demo.objects import stamp
 from demo.service import DemoError

@@ -11,8 +11,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from features.instants import SECOND_US
-from features.state.shards import Shards
+from features.core.instants import SECOND_US
+from features.shard.shards import Shards
 from flows.counts import Distribution, FlowCounts
 from store.clock import Clock
 from store.redis_log.offsets import log_time_of

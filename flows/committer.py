@@ -14,9 +14,9 @@ import msgspec
 import structlog
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
-from features.instants import SECOND_US
-from features.outcomes import QuarantineRow
-from features.state.shards import Shards
+from features.core.instants import SECOND_US
+from features.core.rows import QuarantineRow
+from features.shard.shards import Shards
 from flows.counts import FlowCounts
 from flows.publishing import Publisher
 from flows.results import ShardResults

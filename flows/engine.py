@@ -19,8 +19,7 @@ import structlog
 from bytewax.dataflow import Dataflow
 from bytewax.testing import run_main
 
-from features.state.shards import Shards
-from flows.checkpointing import Checkpointer, load_state
+from features.shard.shards import Shards
 from flows.collector import FlowCollector
 from flows.committer import Committer, RecordSink
 from flows.log_source import LogSource
@@ -28,7 +27,7 @@ from flows.publishing import Publisher
 from flows.results import ShardChunk
 from flows.score_bank_events import score_bank_events
 from flows.shard_step import ShardStep, StepContext
-from store.checkpoints import Checkpoints
+from flows.snapshotting import Checkpointer, load_state
 from store.clock import Clock
 from store.duck.database import fold_wal
 from store.duck.writer import BatchWriter, committed_offsets
@@ -37,6 +36,7 @@ from store.lake.segmenter import Segmenter
 from store.record.chain import ChainWriter
 from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
+from store.state_snapshots import Checkpoints
 
 STATE_VERSION: Final = 7
 SWITCH_INTERVAL_S: Final = 0.0002

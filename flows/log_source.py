@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 
-from features.log_entry import LogEntry
+from features.core.log_entry import LogEntry
 from flows.results import ShardChunk
 from store.redis_log.reader import LogReader
 

@@ -8,9 +8,9 @@ from itertools import islice
 
 import structlog
 
-from features.instants import format_instant
-from features.outcomes import BackfillRow, TransferRow
-from features.state.shards import Shards
+from features.core.instants import format_instant
+from features.core.rows import BackfillRow, TransferRow
+from features.shard.shards import Shards
 from flows.results import ShardResults
 from store.redis_log.hot_views import LIVE_AT_ONCE, HotViews, LiveScore, ProgramView
 

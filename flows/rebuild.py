@@ -17,10 +17,10 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.log_entry import LogEntry
-from features.record import Chain
-from features.state.shard import ShardState
-from features.state.shards import Shards
+from features.core.canonical import Chain
+from features.core.log_entry import LogEntry
+from features.shard.shard import ShardState
+from features.shard.shards import Shards
 from flows.results import ShardChunk, ShardResults
 from flows.shard_step import ShardStep, StepContext
 from store.clock import Clock
@@ -28,13 +28,13 @@ from store.data_dir import DataDir
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.durable_files import fsync_folder
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog
 from store.record.rebuilding import RebuildingChains
 from store.record.verification import Verification
 from store.redis_log.reader import LogReader
-from store.signing_keys import KeyPurpose, SigningKeys
 from store.startup import StartupError
 
 PAGE_ENTRIES: Final = 2_048

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import msgspec
 
-from features.log_entry import LogEntry
+from features.core.log_entry import LogEntry
 
 
 class ShardChunk(msgspec.Struct, gc=False):

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from bytewax.operators import StatefulBatchLogic
 
-from features.log_entry import LogEntry
-from features.state.shards import Shards
+from features.core.log_entry import LogEntry
+from features.shard.shards import Shards
 from flows.results import ShardChunk, ShardResults
 
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import structlog
 
-from features.errors import UnavailableError
-from features.instants import SECOND_US
-from features.log_entry import EntryKind
+from features.core.errors import UnavailableError
+from features.core.instants import SECOND_US
+from features.core.log_entry import EntryKind
 from store.clock import Clock
 from store.redis_log.appender import LogAppender
 

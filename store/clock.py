@@ -1,6 +1,6 @@
 """The wall clock, and the only module that reads it. Whoever needs the time is handed a ``Clock``.
 
-Unit    microseconds since the Unix epoch, UTC, as everywhere (``features/instants.py``)
+Unit    microseconds since the Unix epoch, UTC, as everywhere (``features/core/instants.py``)
 """
 
 import time

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 import msgspec
 
-from store.secrets import MASTER_KEY_BYTES, new_master_key
+from store.keys.secrets import MASTER_KEY_BYTES, new_master_key
 from store.startup import StartupError
 
 DEFAULT_SHARDS: Final = 16

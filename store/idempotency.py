@@ -14,8 +14,8 @@ import msgspec
 import redis.asyncio
 from redis.exceptions import RedisError
 
-from features.errors import UnavailableError
-from store.secrets import SecretBox
+from features.core.errors import UnavailableError
+from store.keys.secrets import SecretBox
 
 LEASE_MS: Final = 60_000
 KEPT_MS: Final = 25 * 60 * 60 * 1_000

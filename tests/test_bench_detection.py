@@ -43,7 +43,7 @@ from bench.detection_measures import (
 from bench.detection_report import findings_of, markdown
 from bench.detection_stream import from_states
 from bench.harness import Asked, Run
-from features.instants import DAY_US
+from features.core.instants import DAY_US
 
 BAD = Label(bad=True, typology="fan_in", scenario="s1")
 LOOKALIKE = Label(bad=False, typology="fan_in", scenario="l1")

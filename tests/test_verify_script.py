@@ -15,13 +15,13 @@ from msgspec import json
 from typer.testing import CliRunner
 
 from api.cli.main import app
-from features.record import Chain, canonical, link_hash
+from features.core.canonical import Chain, canonical, link_hash
 from store.duck.database import open_database
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
 from store.record.reader import RecordFilter, RecordReader
-from store.secrets import SecretBox
-from store.signing_keys import KeyPurpose, SigningKeys
 from tests.support.clock import FrozenClock
 from tests.support.principals import an_operator
 from tests.support.record import POLICY, TENANT, a_fact, record

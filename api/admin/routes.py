@@ -19,11 +19,11 @@ from api.admin.schemas import (
     countries_exist,
 )
 from api.admin.service import AdminService
-from api.gate import body_of, effect_id_of, principal_of
-from api.operation import Access, Operation
-from api.shapes import Shape
-from features.program import Program
-from store.control_entries import Tenant
+from api.http.gate import body_of, effect_id_of, principal_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from features.core.program import Program
+from store.control.entries import Tenant
 
 
 def _administration(

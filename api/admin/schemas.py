@@ -7,12 +7,12 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.countries import COUNTRIES
-from api.fields import LIST_LIMIT, BankId, CentsText, CountryCode, Name, Slug
-from api.validation import Failure
-from features.program import Program
-from features.vocabulary import ProgramSource, Rail
-from store.control_entries import Tenant
+from api.http.countries import COUNTRIES
+from api.http.fields import LIST_LIMIT, BankId, CentsText, CountryCode, Name, Slug
+from api.http.validation import Failure
+from features.core.program import Program
+from features.core.vocabulary import ProgramSource, Rail
+from store.control.entries import Tenant
 
 Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
 Countries = Annotated[tuple[CountryCode, ...], msgspec.Meta(max_length=LIST_LIMIT)]

@@ -13,10 +13,10 @@ from api.admin.schemas import (
     Rotation,
     TenantCreated,
 )
-from features.principal import Principal
-from features.program import Program
-from store.control_entries import Tenant
-from store.registry import Registry
+from features.core.principal import Principal
+from features.core.program import Program
+from store.control.entries import Tenant
+from store.control.registry import Registry
 
 log = structlog.get_logger()
 

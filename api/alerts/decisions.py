@@ -18,15 +18,15 @@ from anyio import to_thread
 
 from api.alerts.schemas import Alert, AppealRequest, DecisionRequest
 from api.alerts.service import UNKNOWN_ALERT, alerts_shown
-from api.committed import CommittedLog
 from api.dispositions.schemas import Disposition
 from api.dispositions.schemas import shown as disposition_shown
-from features.decisions import AppealEntry, DecisionEntry, DecisionResult, OperatorKind
-from features.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
-from features.log_entry import EntryKind
-from features.outcomes import AlertRow, DecisionResultRow
-from features.principal import Principal
-from features.vocabulary import Route
+from api.log.commands import CommittedLog
+from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, OperatorKind
+from features.core.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
+from features.core.log_entry import EntryKind
+from features.core.principal import Principal
+from features.core.rows import AlertRow, DecisionResultRow
+from features.core.vocabulary import Route
 from store.clock import Clock
 from store.duck.alerts import Alerts
 from store.duck.dispositions import Dispositions, StoredDisposition
@@ -129,5 +129,5 @@ class DecisionService:
 
 
 def operator_kind(principal: Principal) -> OperatorKind:
-    """A key that names nobody acts as itself; no person's name may begin like its own (``api/auth.py``)."""
+    """A key that names nobody acts as itself; no person's name may begin like its own (``api/http/auth.py``)."""
     return OperatorKind.KEY if principal.operator.startswith("key:") else OperatorKind.PERSON

@@ -20,12 +20,12 @@ from api.alerts.schemas import (
 from api.alerts.service import AlertService
 from api.dispositions.schemas import Disposition
 from api.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST, DISPOSITION
-from api.exports import MEDIA_TYPES, ExportFormat, examples_of
-from api.gate import body_of, effect_id_of, principal_of, query_of
-from api.lists import moments_exist, next_link
-from api.operation import Access, Operation
-from api.shapes import Shape
-from features.principal import KeyScope
+from api.http.gate import body_of, effect_id_of, principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from api.lists.exports import MEDIA_TYPES, ExportFormat, examples_of
+from api.lists.lists import moments_exist, next_link
+from features.core.principal import KeyScope
 
 _TAG: Final = "alerts"
 

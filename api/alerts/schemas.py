@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import msgspec
 
 from api.dispositions.schemas import Disposition
-from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
-from api.lists import DEFAULT_LIMIT, instant_shown
+from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
+from api.lists.lists import DEFAULT_LIMIT, instant_shown
 from api.transfers.schemas import Transfer
-from features.instants import format_instant
-from features.narrative import Draft
-from features.outcomes import AlertRow
-from features.reason import Reason
-from features.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from features.alerts.narrative import Draft
+from features.core.instants import format_instant
+from features.core.reason import Reason
+from features.core.rows import AlertRow
+from features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 

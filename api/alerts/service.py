@@ -11,19 +11,19 @@ import msgspec
 from anyio import to_thread
 
 from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, shown
-from api.cursors import Place, place_of
 from api.dispositions.schemas import Disposition
 from api.dispositions.schemas import shown as disposition_shown
-from api.exports import BATCH, Concurrency, Export, ExportFormat
-from api.lists import instant_in, page_of
+from api.lists.cursors import Place, place_of
+from api.lists.exports import BATCH, Concurrency, Export, ExportFormat
+from api.lists.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import Transfer
 from api.transfers.service import TransferService
-from features.errors import NotFoundError
-from features.narrative import Draft
-from features.outcomes import AlertRow
-from features.principal import Principal
-from features.reason import Reason
+from features.alerts.narrative import Draft
+from features.core.errors import NotFoundError
+from features.core.principal import Principal
+from features.core.reason import Reason
+from features.core.rows import AlertRow
 from store.clock import Clock
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.dispositions import Dispositions

@@ -16,15 +16,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from api.client import ClearholdClient, RefusedError, UnreachableError
-from features.backfill import rescored
-from features.catalogue import FEATURES
-from features.explain import AmountChange, smallest_change
-from features.reason import Reason, Score
-from features.scorers import trs_v1
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from features.catalogue.rule_fields import FEATURES
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.backfill import rescored
+from features.core.reason import Reason, Score
+from features.core.vocabulary import band_word
+from features.measurement.explain import AmountChange, smallest_change
 from features.scorers.sentences import money
-from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.vocabulary import band_word
+from features.scorers.trs_v1 import scorer as trs_v1
 from store.duck.database import open_to_read
 from store.duck.scorings import newest_of
 from store.startup import StartupError

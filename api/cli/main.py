@@ -10,7 +10,7 @@ import typer
 
 from api.app import serve as run_service
 from api.cli import explain, rebuild, replay, verify
-from api.http import public_document
+from api.http.http_app import public_document
 from api.settings import Settings
 from store.startup import StartupError
 

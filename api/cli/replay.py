@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from api.event_lines import ByteStream, LineReader
-from api.event_pipe import MAX_IN_FLIGHT, Target
-from api.event_replay import (
+from api.client.event_lines import ByteStream, LineReader
+from api.client.event_pipe import MAX_IN_FLIGHT, Target
+from api.client.event_replay import (
     DEFAULT_IN_FLIGHT,
     DEFAULT_MAX_TRIES,
     FIRST_REFUSALS,

@@ -8,9 +8,9 @@ from litestar.di import NamedDependency
 from api.clocks.schemas import Overdue
 from api.clocks.service import ClockService
 from api.examples import OVERDUE
-from api.gate import principal_of
-from api.operation import Access, Operation
-from features.principal import KeyScope
+from api.http.gate import principal_of
+from api.http.operation import Access, Operation
+from features.core.principal import KeyScope
 
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from api.lists import instant_shown
-from features.instants import format_instant
-from features.outcomes import AlertRow
+from api.lists.lists import instant_shown
+from features.core.instants import format_instant
+from features.core.rows import AlertRow
 from features.policy.bodies import ClockPolicy
 
 

@@ -5,9 +5,9 @@ from typing import Final
 from anyio import to_thread
 
 from api.clocks.schemas import Overdue, shown
-from features.instants import format_instant
+from features.core.instants import format_instant
+from features.core.principal import Principal
 from features.policy.seeds import CLOCK_V1
-from features.principal import Principal
 from store.clock import Clock
 from store.duck.alerts import Alerts
 

@@ -10,12 +10,12 @@ from litestar.types import ASGIApp
 from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery
 from api.dispositions.service import DispositionService
 from api.examples import DISPOSITION
-from api.exports import MEDIA_TYPES, ExportFormat, examples_of
-from api.gate import principal_of, query_of
-from api.lists import moments_exist, next_link
-from api.operation import Access, Operation
-from api.shapes import Shape
-from features.principal import KeyScope
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from api.lists.exports import MEDIA_TYPES, ExportFormat, examples_of
+from api.lists.lists import moments_exist, next_link
+from features.core.principal import KeyScope
 
 _TAG: Final = "dispositions"
 

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from api.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from api.lists import DEFAULT_LIMIT
-from features.instants import format_instant
-from features.vocabulary import AlertDecision
+from api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
+from api.lists.lists import DEFAULT_LIMIT
+from features.core.instants import format_instant
+from features.core.vocabulary import AlertDecision
 from store.duck.dispositions import StoredDisposition
 
 

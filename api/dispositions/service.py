@@ -9,13 +9,13 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.cursors import Place, place_of
 from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery, shown
-from api.exports import BATCH, Concurrency, Export, ExportFormat
-from api.lists import instant_in, page_of
+from api.lists.cursors import Place, place_of
+from api.lists.exports import BATCH, Concurrency, Export, ExportFormat
+from api.lists.lists import instant_in, page_of
 from api.programs.service import ProgramService
-from features.errors import NotFoundError
-from features.principal import Principal
+from features.core.errors import NotFoundError
+from features.core.principal import Principal
 from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
 
 UNKNOWN_DISPOSITION: Final = "Unknown disposition on this tenant."

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from litestar import Request, Response, get
 
-from api.conditional import ETAG, published
 from api.docs_page.page import CONTENT_SECURITY_POLICY
-from api.operation import Access, Operation
+from api.http.conditional import ETAG, published
+from api.http.operation import Access, Operation
 
 HTML: Final = "text/html"
 

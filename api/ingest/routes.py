@@ -5,11 +5,11 @@ from typing import Any, Final
 import msgspec
 from litestar import post
 
-from api.at_once import AtOnce, JsonAnswer
-from api.gate import passed
+from api.http.fast_route import AtOnce, JsonAnswer
+from api.http.gate import passed
+from api.http.operation import INGEST_BODY_LIMIT, Access, Operation
 from api.ingest.service import IngestService
-from api.metrics import Outcome, note
-from api.operation import INGEST_BODY_LIMIT, Access, Operation
+from api.telemetry.metrics import Outcome, note
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,16 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-from api.envelope import header_values
-from api.unapplied import EventKey, Unapplied
-from features.errors import InvalidRequestError, UnauthorizedError
-from features.instants import parse_instant
-from features.log_entry import EntryKind
-from features.state.shards import Shards
+from api.http.envelope import header_values
+from api.log.pending_entries import EventKey, Unapplied
+from features.core.errors import InvalidRequestError, UnauthorizedError
+from features.core.instants import parse_instant
+from features.core.log_entry import EntryKind
+from features.shard.shards import Shards
 from store.clock import Clock
-from store.control_entries import IngestTarget
+from store.control.entries import IngestTarget
+from store.control.tenancy import Tenancy
 from store.redis_log.appender import LogAppender
-from store.tenancy import Tenancy
 
 UNVERIFIED: Final = "The event's signature could not be verified."
 MAX_ID_LENGTH: Final = 255

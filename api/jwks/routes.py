@@ -6,9 +6,9 @@ import msgspec
 from litestar import Request, Response, get
 from litestar.di import NamedDependency
 
-from api.conditional import ETAG, published
-from api.operation import Access, Operation
-from store.signing_keys import SigningKeys
+from api.http.conditional import ETAG, published
+from api.http.operation import Access, Operation
+from store.keys.signing_keys import SigningKeys
 
 JWKS: Final = "application/jwk-set+json"
 

@@ -7,11 +7,11 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.examples import KEY, NEW_KEY
-from api.gate import body_of, effect_id_of, principal_of
+from api.http.gate import body_of, effect_id_of, principal_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
 from api.keys.service import KeyService
-from api.operation import Access, Operation
-from api.shapes import Shape
 
 _TAG: Final = "keys"
 

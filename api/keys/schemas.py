@@ -5,10 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from api.fields import Name
-from features.instants import format_instant
-from features.principal import KeyMode, KeyScope
-from store.key_ring import HeldKey
+from api.http.fields import Name
+from features.core.instants import format_instant
+from features.core.principal import KeyMode, KeyScope
+from store.keys.key_ring import HeldKey
 
 Scopes = Annotated[
     tuple[KeyScope, ...], msgspec.Meta(max_length=len(KeyScope), extra_json_schema={"uniqueItems": True})

@@ -7,10 +7,10 @@ import structlog
 from msgspec import structs
 
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, shown
-from features.principal import Principal
-from store.key_ring import HeldKey
-from store.key_usage import KeyUsage
-from store.registry import Registry
+from features.core.principal import Principal
+from store.control.key_usage import KeyUsage
+from store.control.registry import Registry
+from store.keys.key_ring import HeldKey
 
 log = structlog.get_logger()
 

@@ -6,13 +6,13 @@ from litestar import Request, Response, get, post
 from litestar.di import NamedDependency
 
 from api.examples import LABEL, NEW_LABEL
-from api.gate import body_of, effect_id_of, principal_of, query_of
+from api.http.gate import body_of, effect_id_of, principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
 from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
 from api.labels.service import LabelService
-from api.lists import moments_exist, next_link
-from api.operation import Access, Operation
-from api.shapes import Shape
-from features.principal import KeyScope
+from api.lists.lists import moments_exist, next_link
+from features.core.principal import KeyScope
 
 _TAG: Final = "labels"
 

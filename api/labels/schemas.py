@@ -4,11 +4,11 @@ from typing import Annotated
 
 import msgspec
 
-from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
-from api.lists import DEFAULT_LIMIT
-from features.instants import format_instant
-from features.outcomes import LabelRow
-from features.vocabulary import LabelSource, LabelValue
+from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
+from api.lists.lists import DEFAULT_LIMIT
+from features.core.instants import format_instant
+from features.core.rows import LabelRow
+from features.core.vocabulary import LabelSource, LabelValue
 
 
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -12,18 +12,18 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from api.committed import CommittedLog
-from api.cursors import Place, place_of
 from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel, shown
-from api.lists import instant_in, page_of
+from api.lists.cursors import Place, place_of
+from api.lists.lists import instant_in, page_of
+from api.log.commands import CommittedLog
 from api.programs.service import ProgramService
 from api.transfers.service import UNKNOWN_TRANSFER
-from features.decisions import LabelEntry
-from features.errors import InvalidRequestError, NotFoundError
-from features.log_entry import EntryKind
-from features.outcomes import LabelRow
-from features.principal import Principal
-from features.vocabulary import LabelSource
+from features.core.commands import LabelEntry
+from features.core.errors import InvalidRequestError, NotFoundError
+from features.core.log_entry import EntryKind
+from features.core.principal import Principal
+from features.core.rows import LabelRow
+from features.core.vocabulary import LabelSource
 from store.clock import Clock
 from store.duck.labels import LabelFilter, Labels
 from store.duck.transfers import Transfers

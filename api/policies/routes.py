@@ -7,14 +7,14 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.conditional import ETAG, PRIVATE, published
 from api.examples import POLICY
-from api.gate import principal_of, query_of
-from api.operation import JSON, Access, Operation
+from api.http.conditional import ETAG, PRIVATE, published
+from api.http.gate import principal_of, query_of
+from api.http.operation import JSON, Access, Operation
+from api.http.request_schema import Shape
 from api.policies.schemas import PoliciesQuery, Policy
 from api.policies.service import PolicyService
-from api.shapes import Shape
-from features.principal import KeyScope
+from features.core.principal import KeyScope
 
 _TAG: Final = "policies"
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.fields import ProgramIds
+from api.http.fields import ProgramIds
 from features.policy.bodies import Policy as HeldPolicy
 
 

@@ -7,12 +7,12 @@ from typing import Final
 
 from api.policies.schemas import PoliciesQuery, Policy, shown
 from api.programs.service import ProgramService
-from features.errors import NotFoundError
-from features.instants import parse_instant
+from features.core.errors import NotFoundError
+from features.core.instants import parse_instant
+from features.core.principal import Principal
 from features.policy.bodies import Policy as HeldPolicy
 from features.policy.seeds import seeded_policies
-from features.principal import Principal
-from store.tenancy import Tenancy
+from store.control.tenancy import Tenancy
 
 UNKNOWN_POLICY: Final = "Unknown policy on this tenant."
 

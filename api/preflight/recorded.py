@@ -10,12 +10,12 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from features.errors import UnavailableError
-from features.preflight import PreflightRecord
-from features.principal import Principal
-from features.state.shards import Shards
+from features.core.errors import UnavailableError
+from features.core.preflight import PreflightRecord
+from features.core.principal import Principal
+from features.shard.shards import Shards
 from store.duck.preflights import Preflights
-from store.raw_events import RawEvents
+from store.lake.raw_events import RawEvents
 
 UNCOMMITTED_LIMIT: Final = 65_536
 """Pre-flights a shard that may be durable and not yet committed."""

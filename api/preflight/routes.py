@@ -7,16 +7,16 @@ from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.at_once import AtOnce, JsonAnswer
 from api.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
-from api.gate import body_of, effect_id_of, passed, principal_of
-from api.metrics import Outcome, note
-from api.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from api.http.fast_route import AtOnce, JsonAnswer
+from api.http.gate import body_of, effect_id_of, passed, principal_of
+from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from api.http.request_schema import Shape
 from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, names_one_program
 from api.preflight.service import PreflightDetails, PreflightService
-from api.shapes import Shape
-from features.preflight import Preflight
-from features.principal import KeyScope
+from api.telemetry.metrics import Outcome, note
+from features.core.preflight import Preflight
+from features.core.principal import KeyScope
 
 MISMATCH: Final = "Idempotent-Mismatch"
 

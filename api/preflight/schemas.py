@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from api.fields import (
+from api.http.fields import (
     AccountLast4,
     BankId,
     CentsText,
@@ -18,9 +18,9 @@ from api.fields import (
     Slug,
     Text,
 )
-from api.validation import Failure
-from features.preflight import Preflight, ProposedCounterparty, ProposedTransfer
-from features.vocabulary import AchType, Direction, Rail
+from api.http.validation import Failure
+from features.core.preflight import Preflight, ProposedCounterparty, ProposedTransfer
+from features.core.vocabulary import AchType, Direction, Rail
 
 
 class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -13,19 +13,19 @@ from uuid import UUID
 
 import msgspec
 
+from api.log.pending_entries import Unapplied
 from api.preflight.recorded import RecordedPreflights
 from api.preflight.schemas import PreflightDetail, PreflightRequest, proposed
 from api.programs.service import ProgramService
-from api.unapplied import Unapplied
-from features.errors import NotFoundError, UnavailableError
-from features.instants import SECOND_US, format_instant
-from features.log_entry import EntryKind, shard_of
-from features.preflight import LimitHit, Preflight, PreflightRecord, ProposedTransfer, decide
-from features.principal import Principal
-from features.program import Program
-from features.state.ask import Asked, ask
-from features.state.id_index import IdIndex
-from features.state.shards import Shards
+from features.core.errors import NotFoundError, UnavailableError
+from features.core.instants import SECOND_US, format_instant
+from features.core.log_entry import EntryKind, shard_of
+from features.core.preflight import LimitHit, Preflight, PreflightRecord, ProposedTransfer, decide
+from features.core.principal import Principal
+from features.core.program import Program
+from features.landing.preflight import Asked, ask
+from features.shard.shards import Shards
+from features.windows.id_index import IdIndex
 from store.clock import Clock
 from store.ids import IdFactory, derived_id, is_derived
 from store.redis_log.appender import LogAppender

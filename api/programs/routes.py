@@ -8,13 +8,13 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.examples import PROGRAM
-from api.gate import principal_of, query_of
-from api.lists import only
-from api.operation import Access, Operation
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from api.lists.lists import only
 from api.programs.service import ProgramService
-from api.shapes import Shape
-from features.program import Program
-from features.vocabulary import ProgramSource
+from features.core.program import Program
+from features.core.vocabulary import ProgramSource
 
 _Sources = Annotated[tuple[ProgramSource, ...], msgspec.Meta(min_length=1, max_length=len(ProgramSource))]
 

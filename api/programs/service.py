@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from features.errors import NotFoundError
-from features.principal import Principal
-from features.program import Program
-from features.vocabulary import ProgramSource
-from store.registry import UNKNOWN_PROGRAM
-from store.tenancy import Tenancy
+from features.core.errors import NotFoundError
+from features.core.principal import Principal
+from features.core.program import Program
+from features.core.vocabulary import ProgramSource
+from store.control.registry import UNKNOWN_PROGRAM
+from store.control.tenancy import Tenancy
 
 
 class ProgramService:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from api.examples import DISPOSITION
-from features.record import Chain, LineKind, canonical, link_hash, record_line
+from features.core.canonical import Chain, LineKind, canonical, link_hash, record_line
 
 _ORIGIN: Final = "risk.bank.example/first-bank/dispositions"
 _ROOT: Final = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -6,10 +6,11 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
-from api.exports import MEDIA_TYPES, ExportFormat
-from api.gate import principal_of, query_of
-from api.lists import moments_exist, next_link
-from api.operation import Access, Operation
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from api.lists.exports import MEDIA_TYPES, ExportFormat
+from api.lists.lists import moments_exist, next_link
 from api.record.examples import CHAIN_REPORT, CHECKPOINT, CHECKPOINT_PAGE, RECORD_LINE, RECORD_PROOF
 from api.record.schemas import (
     ChainReport,
@@ -23,8 +24,7 @@ from api.record.schemas import (
     VerifyQuery,
 )
 from api.record.service import RecordService
-from api.shapes import Shape
-from features.principal import KeyScope
+from features.core.principal import KeyScope
 
 _TAG: Final = "record"
 _NOTE_MEDIA: Final = "text/plain"

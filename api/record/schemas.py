@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.fields import CursorText, Moment, PageLimit
-from api.lists import DEFAULT_LIMIT, instant_shown
-from features.instants import format_instant
-from features.record import Chain, LineKind
+from api.http.fields import CursorText, Moment, PageLimit
+from api.lists.lists import DEFAULT_LIMIT, instant_shown
+from features.core.canonical import Chain, LineKind
+from features.core.instants import format_instant
 from store.record.checkpoints import InclusionProof
 from store.record.rows import RecordCheckpointRow
 from store.record.verification import Break, ChainCheck

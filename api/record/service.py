@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from api.cursors import UNREADABLE, Place, place_of
-from api.exports import Concurrency, Export, ExportFormat
-from api.lists import instant_in, only, page_of
+from api.lists.cursors import UNREADABLE, Place, place_of
+from api.lists.exports import Concurrency, Export, ExportFormat
+from api.lists.lists import instant_in, only, page_of
 from api.record.schemas import (
     ChainReport,
     CheckpointPage,
@@ -26,9 +26,9 @@ from api.record.schemas import (
     proof_shown,
     report_of,
 )
-from features.errors import InvalidRequestError
-from features.principal import Principal
-from features.record import Chain
+from features.core.canonical import Chain
+from features.core.errors import InvalidRequestError
+from features.core.principal import Principal
 from store.record.checkpoints import RecordCheckpoints
 from store.record.reader import RecordFilter, RecordReader
 from store.record.rows import RecordCheckpointRow

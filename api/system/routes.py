@@ -7,8 +7,8 @@ import msgspec
 from litestar import Request, Response, get
 from litestar.di import NamedDependency
 
-from api.conditional import ETAG, published
-from api.operation import JSON, Access, Operation
+from api.http.conditional import ETAG, published
+from api.http.operation import JSON, Access, Operation
 
 UP: Final = "up"
 DOWN: Final = "down"

@@ -8,15 +8,15 @@ from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
 from api.examples import TRANSFER_SUMMARY
-from api.exports import BATCH, MEDIA_TYPES, Concurrency, Export, ExportFormat, examples_of
-from api.gate import principal_of, query_of
-from api.lists import moments_exist
-from api.operation import Access, Operation
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from api.lists.exports import BATCH, MEDIA_TYPES, Concurrency, Export, ExportFormat, examples_of
+from api.lists.lists import moments_exist
 from api.programs.service import ProgramService
-from api.shapes import Shape
 from api.transfers.schemas import TransferFilters, TransferSummary
 from api.transfers.service import filter_of, summary_of
-from features.principal import KeyScope, Principal
+from features.core.principal import KeyScope, Principal
 from store.duck.transfers import TransferFilter, Transfers
 
 

@@ -7,13 +7,13 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.examples import TRANSFER, TRANSFER_PAGE
-from api.gate import principal_of, query_of
-from api.lists import moments_exist, next_link
-from api.operation import Access, Operation
-from api.shapes import Shape
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import Shape
+from api.lists.lists import moments_exist, next_link
 from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery
 from api.transfers.service import TransferService
-from features.principal import KeyScope
+from features.core.principal import KeyScope
 
 _LIST: Final = Operation(
     id="listTransfers",

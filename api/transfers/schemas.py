@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from api.lists import DEFAULT_LIMIT, instant_shown
-from features.instants import format_instant
-from features.outcomes import TransferRow
-from features.reason import Reason
-from features.vocabulary import Band
+from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
+from api.lists.lists import DEFAULT_LIMIT, instant_shown
+from features.core.instants import format_instant
+from features.core.reason import Reason
+from features.core.rows import TransferRow
+from features.core.vocabulary import Band
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

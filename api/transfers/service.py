@@ -10,8 +10,8 @@ import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
-from api.cursors import Place, place_of
-from api.lists import instant_in, page_of
+from api.lists.cursors import Place, place_of
+from api.lists.lists import instant_in, page_of
 from api.programs.service import ProgramService
 from api.transfers.schemas import (
     ScoreInputs,
@@ -23,13 +23,13 @@ from api.transfers.schemas import (
     shown,
 )
 from features.bank.masking import masked_raw
-from features.catalogue import values_by_name
-from features.errors import NotFoundError, UnavailableError
-from features.principal import Principal
-from features.reason import Reason
-from features.vector import TransferFeaturesRow
+from features.catalogue.rule_fields import values_by_name
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.errors import NotFoundError, UnavailableError
+from features.core.principal import Principal
+from features.core.reason import Reason
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
-from store.raw_events import RawEvents
+from store.lake.raw_events import RawEvents
 
 UNKNOWN_TRANSFER: Final = "Unknown transfer on this tenant."
 UNREADABLE: Final = "The bank's object cannot be read right now. Try again."

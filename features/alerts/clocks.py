@@ -7,9 +7,9 @@ import msgspec
 
 from features.alerts.evidence import Escalation, brought_up_to_date
 from features.alerts.rows import alert_row
-from features.instants import format_instant
+from features.core.instants import format_instant
+from features.landing.stored_transfer import When
 from features.state.program import ProgramState
-from features.state.records import When
 
 Emit = Callable[[msgspec.Struct], None]
 

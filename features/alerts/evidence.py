@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue import FEATURES
+from features.catalogue.rule_fields import FEATURES
+from features.catalogue.vector import FEATURE_VERSION
+from features.core.instants import format_instant
+from features.core.reason import Reason
+from features.core.vocabulary import SubjectType
 from features.detectors.detector import Hit, Scene
-from features.instants import format_instant
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
-from features.reason import Reason
 from features.state.alert_book import Alert, key_of_subject
-from features.vector import FEATURE_VERSION
-from features.vocabulary import SubjectType
 
 Figure = str | int | float | bool | None
 

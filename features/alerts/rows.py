@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import msgspec
 
-from features.decisions import DecisionResult, ResultKind
-from features.instants import format_instant
-from features.narrative import Draft
-from features.outcomes import AlertBodyRow, AlertRow, ChainFactRow, DecisionResultRow, DispositionRow
-from features.record import Chain, canonical, digest_of
+from features.alerts.narrative import Draft
+from features.core.canonical import Chain, canonical, digest_of
+from features.core.commands import DecisionResult, ResultKind
+from features.core.instants import format_instant
+from features.core.rows import AlertBodyRow, AlertRow, ChainFactRow, DecisionResultRow, DispositionRow
+from features.landing.stored_transfer import When
 from features.state.alert_book import Alert
 from features.state.program import ProgramState
-from features.state.records import When
 
 _IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/alerts")
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from features.bank import fields
-from features.money import MAX_CENTS
+from features.core.money import MAX_CENTS
 
 NOT_AN_OBJECT: Final = "the event's data is not an object"
 

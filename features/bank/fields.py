@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from features.instants import parse_instant
-from features.money import MAX_CENTS, parse_cents
+from features.core.instants import parse_instant
+from features.core.money import MAX_CENTS, parse_cents
 
 TEXT_LIMIT: Final = 255
 _ALPHA_2: Final = 2

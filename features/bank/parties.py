@@ -9,7 +9,7 @@ from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySn
 from features.bank.fields import country, country_in, flag, instant, mapping, name, text, texts, word
 from features.bank.masking import last_four
 from features.bank.transfers import country_of_counterparty
-from features.vocabulary import EntityType, PepStatus, VerificationStatus
+from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 
 _ENTITY_TYPES: Final = frozenset(EntityType)
 _VERIFICATION_STATUSES: Final = frozenset(VerificationStatus)

@@ -7,10 +7,7 @@ Source  the bank's public object pages; checks are inverted, because "incoming d
 from typing import Any, Final
 
 from features.bank.card_reasons import normalised_reason
-from features.bank.events import BankObject, TransferSnapshot
-from features.bank.fields import country, country_in, instant, mapping, name, text, word
-from features.bank.masking import last_four
-from features.bank.words import (
+from features.bank.event_families import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
     STATUS_OF_SUFFIX,
@@ -18,8 +15,11 @@ from features.bank.words import (
     is_dishonour,
     is_interbank_step,
 )
-from features.instants import parse_instant
-from features.vocabulary import AchType, Direction, Rail
+from features.bank.events import BankObject, TransferSnapshot
+from features.bank.fields import country, country_in, instant, mapping, name, text, word
+from features.bank.masking import last_four
+from features.core.instants import parse_instant
+from features.core.vocabulary import AchType, Direction, Rail
 
 _CURRENCY_LETTERS: Final = 3
 _ACH_TYPES: Final = frozenset(AchType)

@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from features.catalogue.thresholds import structuring_zones
+from features.core.reason import Reason
+from features.core.vocabulary import Direction, SubjectType
 from features.detectors.detector import (
     DAYS_7,
     DAYS_30,
@@ -18,16 +21,13 @@ from features.detectors.detector import (
     Subject,
 )
 from features.detectors.subjects import named_actor, named_counterparty, the_actor, the_counterparty, the_payee
-from features.reason import Reason
-from features.scorers.trs_v1_amount import MICRO_COUNT, STRUCTURING_7D_COUNT, STRUCTURING_24H_COUNT
-from features.scorers.trs_v1_flow import PASSED_ON_FROM_CENTS
-from features.scorers.trs_v1_timing import VELOCITY_COUNT_FLOOR
-from features.state.edges import NOBODY
-from features.state.lanes import Lane
+from features.scorers.trs_v1.amount import MICRO_COUNT, STRUCTURING_7D_COUNT, STRUCTURING_24H_COUNT
+from features.scorers.trs_v1.flow import PASSED_ON_FROM_CENTS
+from features.scorers.trs_v1.timing import VELOCITY_COUNT_FLOOR
 from features.state.parties import Actor, Counterparty
-from features.state.series import AmountSeries, EventTimes
-from features.thresholds import structuring_zones
-from features.vocabulary import Direction, SubjectType
+from features.windows.edges import NOBODY
+from features.windows.series import AmountSeries, EventTimes
+from features.windows.series_kinds import Lane
 
 UNVERIFIED_7D_CENTS: Final = 100_000
 UNAUTHORIZED_RETURNS: Final = 2

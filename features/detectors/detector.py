@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.assess import Assessment
-from features.instants import DAY_US, HOUR_US
-from features.reason import Reason
-from features.state.landing import Landed
+from features.catalogue.vector import FeatureVector
+from features.core.instants import DAY_US, HOUR_US
+from features.core.reason import Reason
+from features.core.vocabulary import Severity, SubjectType
+from features.landing.landing import Landed
+from features.measurement.assess import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.vector import FeatureVector
-from features.vocabulary import Severity, SubjectType
 
 HOURS_24: Final = 24 * HOUR_US
 HOURS_48: Final = 48 * HOUR_US

@@ -5,6 +5,8 @@ Source  the reasons' own (``docs/reasons.md``); windows and what conditions add 
 
 from typing import Final
 
+from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, STRUCTURING_ZONE_FROM_PERCENT
+from features.core.vocabulary import Severity
 from features.detectors.conditions import (
     BUSIEST_PERCENT,
     DORMANT_HIGH_DAYS,
@@ -36,9 +38,9 @@ from features.detectors.detector import (
     Line,
 )
 from features.detectors.subjects import the_actor, the_payee, the_payer, the_transfer
-from features.scorers import trs_v1_amount, trs_v1_flow, trs_v1_timing
-from features.thresholds import STRUCTURING_THRESHOLDS_CENTS, STRUCTURING_ZONE_FROM_PERCENT
-from features.vocabulary import Severity
+from features.scorers.trs_v1 import amount as trs_v1_amount
+from features.scorers.trs_v1 import flow as trs_v1_flow
+from features.scorers.trs_v1 import timing as trs_v1_timing
 
 _AMOUNT: Final = (
     Detector(

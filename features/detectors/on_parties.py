@@ -5,6 +5,7 @@ Source  the reasons' own (``docs/reasons.md``); windows and what conditions add 
 
 from typing import Final
 
+from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.detectors.conditions import (
     UNAUTHORIZED_RETURN,
     UNAUTHORIZED_RETURNS,
@@ -29,8 +30,11 @@ from features.detectors.detector import (
     Line,
 )
 from features.detectors.subjects import the_account, the_actor, the_program, the_shared_account, the_transfer
-from features.scorers import trs_v1_card, trs_v1_identity, trs_v1_place, trs_v1_relationship, trs_v1_returns
-from features.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from features.scorers.trs_v1 import card as trs_v1_card
+from features.scorers.trs_v1 import geography as trs_v1_place
+from features.scorers.trs_v1 import identity as trs_v1_identity
+from features.scorers.trs_v1 import relationship as trs_v1_relationship
+from features.scorers.trs_v1 import returns as trs_v1_returns
 
 _RELATIONSHIP: Final = (
     Detector(

@@ -9,12 +9,12 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from features.catalogue.vector import FeatureVector
+from features.core.instants import DAY_US, datetime_of, instant_of
+from features.core.vocabulary import Severity
 from features.detectors.detector import DAYS_30, DAYS_60, HARD, HIGH, HOURS_24, MEDIUM, Detector, Gravity
-from features.instants import DAY_US, datetime_of, instant_of
 from features.scorers.sentences import money, tenths
 from features.state.program import ProgramState
-from features.vector import FeatureVector
-from features.vocabulary import Severity
 
 UNAUTHORIZED_RATE: Final = 0.005
 VOLUME_PERCENT: Final = 100

@@ -3,12 +3,12 @@
 A party that is not known, or that the bank never gave an id, cannot be named: then the actor is, else the transfer.
 """
 
+from features.core.reason import Reason
+from features.core.vocabulary import SubjectType
 from features.detectors.detector import Scene, Subject
-from features.reason import Reason
-from features.state.edges import NOBODY
+from features.landing.stored_transfer import CLASSES, nodes_of
 from features.state.parties import Actor, Counterparty
-from features.state.records import CLASSES, nodes_of
-from features.vocabulary import SubjectType
+from features.windows.edges import NOBODY
 
 
 def the_transfer(scene: Scene, _reason: Reason) -> Subject:

@@ -10,7 +10,8 @@ from features.detectors.detector import Detector, Line
 from features.detectors.on_money import ON_MONEY
 from features.detectors.on_parties import ON_PARTIES
 from features.detectors.on_programs import ON_PROGRAMS
-from features.scorers import trs_v1_amount, trs_v1_relationship
+from features.scorers.trs_v1 import amount as trs_v1_amount
+from features.scorers.trs_v1 import relationship as trs_v1_relationship
 
 FED: Final = (*ON_MONEY, *ON_PARTIES)
 DETECTORS: Final[tuple[Detector, ...]] = (*FED, *ON_PROGRAMS)

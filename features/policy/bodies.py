@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from features.record import canonical, digest_of
-from features.vocabulary import Band
+from features.core.canonical import canonical, digest_of
+from features.core.vocabulary import Band
 
 
 class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from features.instants import HOUR_US
+from features.core.instants import HOUR_US
+from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
 from features.policy.bodies import ClockPolicy, PolicyBody
-from features.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
 
 RULE_PREFIX: Final = "rule:"
 

@@ -6,9 +6,9 @@ Source  all [P], proposed here; ``docs/policies.md`` gives the reasons
 import uuid
 from typing import Final
 
-from features.instants import format_instant
+from features.core.instants import format_instant
+from features.core.vocabulary import Band
 from features.policy.bodies import BandCaps, Body, ClockPolicy, Ladder, LimitLadder, Policy, PolicyBody, RescreenDays
-from features.vocabulary import Band
 
 POLICY_VERSION: Final = "policy-v1"
 CLOCK_VERSION: Final = "clock-v1"

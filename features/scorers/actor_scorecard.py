@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from features.reason import Reason, Score
+from features.core.reason import Reason, Score
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
 

@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from features.reason import Score
+from features.core.reason import Score
+from features.core.vocabulary import VerificationStatus
 from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
-from features.vocabulary import VerificationStatus
 
 VERSION: Final = "ars-v1"
 SETTLEMENTS_FLOOR: Final = 10

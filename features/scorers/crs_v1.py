@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from features.reason import Score
+from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from features.core.reason import Score
 from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
-from features.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 
 VERSION: Final = "crs-v1"
 TRANSFERS_FLOOR: Final = 3

@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
-from features.reason import Score
+from features.core.reason import Score
+from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
 from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
-from features.vocabulary import PepStatus, VerificationStatus
 
 VERSION: Final = "ers-v1"
 TRANSFERS_FLOOR: Final = 5

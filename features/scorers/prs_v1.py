@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.reason import Reason, Score
+from features.core.reason import Reason, Score
 from features.scorers.actor_scorecard import CEILING, PROPOSED, in_order
 from features.scorers.rule import ReasonKind
 

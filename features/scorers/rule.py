@@ -6,10 +6,10 @@ A kind is one row of ``docs/reasons.md``: its weight, its family and its source 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from features.reason import Reason
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Reason
+from features.core.vocabulary import Rail
 from features.scorers.families import Family
-from features.vector import FeatureVector
-from features.vocabulary import Rail
 
 ANY_RAIL: Final = frozenset(rail.value for rail in Rail)
 BUT_CARD: Final = ANY_RAIL - {Rail.CARD.value}

@@ -16,9 +16,9 @@ from zlib import compress, decompress
 
 import msgspec
 
-from features.state.id_index import IdIndex, key_of
-from features.state.slices import in_slices
-from features.vocabulary import AlertStatus
+from features.core.vocabulary import AlertStatus
+from features.windows.id_index import IdIndex, key_of
+from features.windows.slices import in_slices
 
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16

@@ -9,7 +9,7 @@ How     both sides are found under everything that is known of their counterpart
 from collections import deque
 from typing import Any, Final, NamedTuple
 
-from features.instants import HOUR_US, SECOND_US
+from features.core.instants import HOUR_US, SECOND_US
 from features.state.parties import folded
 
 MATCH_WINDOW_US: Final = 24 * HOUR_US

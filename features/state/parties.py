@@ -7,10 +7,10 @@ from typing import Any, Final
 import msgspec
 
 from features.bank.events import EntitySnapshot
-from features.state.edges import NOBODY, Edges
-from features.state.lanes import Lanes, dump_lanes, load_lanes
-from features.state.series import AmountSeries, EventTimes
-from features.state.slices import Slice, in_slices
+from features.windows.edges import NOBODY, Edges
+from features.windows.series import AmountSeries, EventTimes
+from features.windows.series_kinds import Lanes, dump_lanes, load_lanes
+from features.windows.slices import Slice, in_slices
 
 
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):

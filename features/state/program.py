@@ -1,7 +1,7 @@
 """Everything one program's transfers are scored with, kept in memory and changed by one thread only.
 
 ``ProgramState`` knows the parties, the windows and the newest state of each transfer; ``Landing`` in
-``features/state/landing.py`` applies bank events to it, and ``features/state/ask.py`` reads it for pre-flight.
+``features/landing/landing.py`` applies bank events to it, and ``features/landing/preflight.py`` reads it for pre-flight.
 """
 
 from bisect import bisect_right
@@ -10,21 +10,21 @@ from typing import Any, Final
 
 import msgspec
 
-from features.money import parse_cents
-from features.program import Program
-from features.state.acquaintances import Acquaintances
+from features.core.money import parse_cents
+from features.core.program import Program
+from features.measurement.subject import Declared, ProgramSeries
 from features.state.alert_book import AlertBook
-from features.state.baseline import Baseline
-from features.state.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
-from features.state.id_index import IdIndex
-from features.state.lanes import Lanes, dump_lanes, load_lanes
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.score_memory import ScoreMemory
-from features.state.series import ALWAYS, EventTimes
-from features.state.slices import in_slices
-from features.state.subject import Declared, ProgramSeries
 from features.state.transfer_table import Counted, ReturnState, TransferTable, Words, counted_of
+from features.windows.acquaintances import Acquaintances
+from features.windows.baseline import Baseline
+from features.windows.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
+from features.windows.id_index import IdIndex
+from features.windows.series import ALWAYS, EventTimes
+from features.windows.series_kinds import Lanes, dump_lanes, load_lanes
+from features.windows.slices import in_slices
 
 AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")

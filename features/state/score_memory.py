@@ -10,7 +10,7 @@ Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in micr
 from array import array
 from typing import Any, Final
 
-from features.instants import DAY_US
+from features.core.instants import DAY_US
 from features.scorers.actor_decay import day_of, fades_at
 
 STRONGEST: Final = 4

@@ -6,8 +6,8 @@ Unit    instants in microseconds, amounts in cents; -1 in an index means none; w
 import struct
 from typing import Any, Final, NamedTuple
 
-from features.state.id_index import IdIndex, key_of
-from features.state.lanes import Lane
+from features.windows.id_index import IdIndex, key_of
+from features.windows.series_kinds import Lane
 
 NO_INSTANT: Final = -(2**63)
 

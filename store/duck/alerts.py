@@ -9,11 +9,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.outcomes import AlertRow
-from features.principal import Principal
-from features.vocabulary import AlertStatus
-from store.duck.predicate import NUMBERS, TEXTS, Predicate, listed
+from features.core.principal import Principal
+from features.core.rows import AlertRow
+from features.core.vocabulary import AlertStatus
 from store.duck.timeline import Place, Timeline
+from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 WAITING: Final = (AlertStatus.OPEN, AlertStatus.HELD, AlertStatus.ESCALATED)
 """Statuses in which an alert waits for a decision; its clock runs."""

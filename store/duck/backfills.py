@@ -7,8 +7,8 @@ from typing import Final
 
 import duckdb
 
-from features.outcomes import BackfillRow
-from store.duck.columns import row_builder, select_list
+from features.core.rows import BackfillRow
+from store.tables.columns import row_builder, select_list
 
 _ROW: Final = row_builder(BackfillRow)
 

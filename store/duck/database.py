@@ -9,9 +9,9 @@ from typing import Final
 
 import duckdb
 
-from store.duck.columns import columns_of
 from store.duck.schema import TABLES, ddl
 from store.startup import StartupError
+from store.tables.columns import columns_of
 
 # A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for
 # from another thread lets commits go on. So the commit's own threshold is far above the one of ``fold_wal``.

@@ -9,11 +9,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.outcomes import DecisionResultRow, DispositionRow
-from features.principal import Principal
-from features.record import Chain
-from store.duck.predicate import TEXTS, Predicate, listed
+from features.core.canonical import Chain
+from features.core.principal import Principal
+from features.core.rows import DecisionResultRow, DispositionRow
 from store.duck.timeline import Place, Timeline
+from store.tables.predicate import TEXTS, Predicate, listed
 
 MOST_OF_ONE_ALERT: Final = 1_000
 

@@ -9,10 +9,10 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.outcomes import LabelRow
-from features.principal import Principal
-from store.duck.predicate import Predicate
+from features.core.principal import Principal
+from features.core.rows import LabelRow
 from store.duck.timeline import Place, Timeline
+from store.tables.predicate import Predicate
 
 _TABLE: Final = Timeline("labels", LabelRow, at="created_at")
 _GRADED: Final = """

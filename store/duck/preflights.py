@@ -8,8 +8,8 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.preflight import PreflightRecord
-from features.principal import Principal
+from features.core.preflight import PreflightRecord
+from features.core.principal import Principal
 
 # An append that was not confirmed may have left a record beside the one that was answered, which is the newer.
 _FIND: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'

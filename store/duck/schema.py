@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from features.outcomes import (
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.rows import (
     AccountRow,
     AlertBodyRow,
     AlertRow,
@@ -26,9 +27,8 @@ from features.outcomes import (
     ScoreRow,
     TransferRow,
 )
-from features.vector import TransferFeaturesRow
-from store.duck.columns import columns_of
 from store.record.rows import RecordChainRow, RecordCheckpointRow
+from store.tables.columns import columns_of
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):

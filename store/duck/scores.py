@@ -10,10 +10,10 @@ from typing import Final
 
 import duckdb
 
-from features.outcomes import ScoreRow
-from features.principal import Principal
-from store.duck.columns import row_builder, select_list
-from store.duck.predicate import Predicate, placeholders
+from features.core.principal import Principal
+from features.core.rows import ScoreRow
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import Predicate, placeholders
 
 _ROW: Final = row_builder(ScoreRow)
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from features.vector import TransferFeaturesRow
-from store.duck.columns import rows_in, select_list
+from features.catalogue.vector import TransferFeaturesRow
+from store.tables.columns import rows_in, select_list
 
 _IDS_AT_ONCE: Final = 20_000
 

@@ -10,12 +10,12 @@ from typing import Final, Self
 import duckdb
 import msgspec
 
-from features.backfill import Strongest
-from features.reason import Reason
+from features.core.backfill import Strongest
+from features.core.reason import Reason
+from features.landing.actor_scores import shares_of
 from features.scorers.actor_decay import fades_at
-from features.state.actor_scores import shares_of
 from features.state.score_memory import STRONGEST
-from store.duck.predicate import TEXTS, listed
+from store.tables.predicate import TEXTS, listed
 
 _LIVES: Final = [fades_at(points, 0) for points in range(1, 101)]
 _A_DAY: Final = fades_at(1, 1) - fades_at(1, 0)

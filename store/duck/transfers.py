@@ -12,11 +12,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.outcomes import TransferRow
-from features.principal import Principal
-from features.vector import TransferFeaturesRow
-from store.duck.columns import row_builder, select_list
-from store.duck.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.principal import Principal
+from features.core.rows import TransferRow
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
 LEAST_CANDIDATES: Final = 100
 MOST_CANDIDATES: Final = 4_000

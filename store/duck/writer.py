@@ -12,11 +12,11 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from features.outcomes import ChainFactRow, QuarantineRow
-from store.duck.columns import Column, arrow_table, columns_of
+from features.core.rows import ChainFactRow, QuarantineRow
 from store.duck.schema import TABLES, LogOffsetRow
 from store.record.chain import ChainWriter
 from store.record.rows import RecordChainRow
+from store.tables.columns import Column, arrow_table, columns_of
 
 _ROW_TYPES: Final[tuple[type[msgspec.Struct], ...]] = (ChainFactRow, *(row_type for _, row_type in TABLES))
 _COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {kind: columns_of(kind) for kind in _ROW_TYPES}

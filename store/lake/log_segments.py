@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Final
 from urllib.parse import quote, unquote
 
-from features.log_entry import LogEntry
-from store.control_entries import ControlEntry
+from features.core.log_entry import LogEntry
+from store.control.entries import ControlEntry
 from store.durable_files import make_durable_folder, remove_unfinished
 from store.lake.segment_files import SegmentFiles
 

@@ -16,8 +16,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from features.instants import DAY_US, datetime_of
-from features.log_entry import LogEntry
+from features.core.instants import DAY_US, datetime_of
+from features.core.log_entry import LogEntry
 from store.durable_files import durable_file
 
 ENTRIES_PER_ROW_GROUP: Final = 1_000  # what a search for one entry, or one step of a reader, has to decompress

@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 import duckdb
 import structlog
 
-from features.outcomes import ChainFactRow
-from features.record import link_hash
-from store.duck.columns import row_builder, select_list
+from features.core.canonical import link_hash
+from features.core.rows import ChainFactRow
 from store.record.chain_file import ChainFile, chain_files, line_of
 from store.record.rows import RecordChainRow
 from store.startup import StartupError
+from store.tables.columns import row_builder, select_list
 
 COMPARED_AT_START_BYTES: Final = 64 << 20
 PAGE_LINKS: Final = 5_000

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from features.record import Chain
+from features.core.canonical import Chain
 from store.durable_files import fsync_folder, make_durable_folder
 from store.record.rows import RecordChainRow
 from store.startup import StartupError

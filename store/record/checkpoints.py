@@ -15,17 +15,17 @@ import duckdb
 import msgspec
 import structlog
 
-from features.errors import ConflictError, NotFoundError
-from features.instants import HOUR_US
-from features.principal import Principal
-from features.record import Chain
+from features.core.canonical import Chain
+from features.core.errors import ConflictError, NotFoundError
+from features.core.instants import HOUR_US
+from features.core.principal import Principal
 from store.clock import Clock
+from store.keys.signing_keys import SigningKey
 from store.record.chain import ChainKey
 from store.record.checkpoint_log import CheckpointLog, CheckpointPlace
 from store.record.merkle import TILE_LEAVES, MerkleTree
 from store.record.notes import Checkpoint, signed_note
 from store.record.rows import RecordCheckpointRow
-from store.signing_keys import SigningKey
 
 EVERY_US: Final = HOUR_US
 TOO_SHORT: Final = "The chain has fewer links than that."

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from features.record import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
+from features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
 from store.record.merkle import TILE_LEAVES, MerkleTree
 from store.record.notes import Checkpoint
 

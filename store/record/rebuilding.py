@@ -9,8 +9,8 @@ Errors  ``StartupError``, naming file and seq, for a file that is no chain, or t
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from features.outcomes import ChainFactRow
-from features.record import link_hash
+from features.core.canonical import link_hash
+from features.core.rows import ChainFactRow
 from store.record.chain import EMPTY, ChainKey, ChainWriter, Head, link_of
 from store.record.chain_file import ChainFile, ChainLine, chain_files
 from store.record.rows import RecordChainRow

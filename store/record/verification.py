@@ -11,8 +11,8 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.principal import Principal
-from features.record import Chain, link_hash
+from features.core.canonical import Chain, link_hash
+from features.core.principal import Principal
 from store.record.chain import BareLink, ChainKey, bare_links_of
 from store.record.checkpoint_log import CheckpointLog
 from store.record.merkle import MerkleTree

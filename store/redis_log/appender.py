@@ -17,8 +17,8 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
-from features.errors import UnavailableError
-from features.log_entry import EntryKind
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind
 from store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,

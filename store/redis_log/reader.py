@@ -10,7 +10,7 @@ import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from features.log_entry import LogEntry
+from features.core.log_entry import LogEntry
 from store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,

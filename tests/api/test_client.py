@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from api.client import ClearholdClient, RefusedError, UnreachableError, pause_after, sign
+from api.client.client import ClearholdClient, RefusedError, UnreachableError, pause_after, sign
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 
 TEST_VECTOR_BODY = (

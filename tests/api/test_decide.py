@@ -9,9 +9,9 @@ import pytest
 import rfc8785
 from msgspec import json
 
-from api import committed
-from features.errors import UnavailableError
-from features.log_entry import EntryKind
+from api.log import commands as committed
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind
 from tests.support.alerting import (
     DETECTOR,
     NARRATIVE,

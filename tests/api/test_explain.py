@@ -11,10 +11,10 @@ import typer
 from typer.testing import CliRunner, Result
 
 from api.cli.explain import register
-from features.catalogue import FEATURES
-from features.explain import smallest_change
-from features.scorers import trs_v1
-from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.catalogue.rule_fields import FEATURES
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.measurement.explain import smallest_change
+from features.scorers.trs_v1 import scorer as trs_v1
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from tests.store.duck_rows import AT, PROGRAM, some_features

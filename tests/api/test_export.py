@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from msgspec import json
 
-from api import exports
-from api.exports import Concurrency
+from api.lists import exports
+from api.lists.exports import Concurrency
 from api.transfers import export as transfer_export
-from features.errors import RateLimitedError
-from features.principal import Principal, PrincipalKind
+from features.core.errors import RateLimitedError
+from features.core.principal import Principal, PrincipalKind
 from tests.api.test_transfers import land
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped

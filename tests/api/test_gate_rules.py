@@ -7,12 +7,12 @@ import pytest
 from litestar import Litestar, Request, post
 from litestar.testing import TestClient
 
-from api.envelope import stamp_headers
-from api.errors import render_error
-from api.gate import principal_of
-from api.operation import Access, Operation
+from api.http.envelope import stamp_headers
+from api.http.errors import render_error
+from api.http.gate import principal_of
+from api.http.operation import Access, Operation
 from api.wiring import wired_gate
-from features.principal import KeyScope
+from features.core.principal import KeyScope
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused
 
 _OWNED = Operation(id="owned", tag="t", summary="s", access=Access.OWNER, answers={200: dict[str, str]})

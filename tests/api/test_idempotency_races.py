@@ -17,9 +17,9 @@ import httpx
 import msgspec
 import pytest
 
-from features.errors import UnavailableError
-from features.log_entry import EntryKind
-from features.preflight import PreflightRecord
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind
+from features.core.preflight import PreflightRecord
 from tests.support.callers import TRANSFER, Headers, bearer
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.running_service import ADMIN_TOKEN, RunningService

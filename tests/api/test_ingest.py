@@ -9,8 +9,8 @@ import pytest
 from msgspec import json
 
 from api.ingest.service import read_envelope
-from features.errors import InvalidRequestError, UnavailableError
-from features.log_entry import EntryKind
+from features.core.errors import InvalidRequestError, UnavailableError
+from features.core.log_entry import EntryKind
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped, signature
 
 VECTOR_SECRET: Final = "whsec_inbound_test"

@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api import committed
-from features.log_entry import EntryKind
-from features.principal import Principal, PrincipalKind
+from api.log import commands as committed
+from features.core.log_entry import EntryKind
+from features.core.principal import Principal, PrincipalKind
 from store.duck.labels import Labels
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID

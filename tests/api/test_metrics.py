@@ -14,8 +14,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.metrics_port import USUAL_PORT
 from api.settings import Settings
+from api.telemetry.metrics_port import USUAL_PORT
 from store.startup import StartupError
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.redis_process import redis_of_its_own

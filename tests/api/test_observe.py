@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from api.gate import PRINCIPAL
-from api.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
-from api.observe import Observed
-from api.request_log import FLUSH_AFTER_S, RequestLog
+from api.http.gate import PRINCIPAL
+from api.telemetry.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
+from api.telemetry.observe import Observed
+from api.telemetry.request_log import FLUSH_AFTER_S, RequestLog
 from tests.support.clock import FrozenClock
 
 HEADERS: Final = [(b"content-type", b"application/json")]

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from api.examples import ALERT
-from api.http import ROUTES, public_document
-from api.operation import OPT, Access, Operation
+from api.http.http_app import ROUTES, public_document
+from api.http.operation import OPT, Access, Operation
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.running_app import RunningApp
 

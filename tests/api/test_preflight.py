@@ -9,9 +9,9 @@ import pytest
 
 from api.preflight.schemas import PreflightRequest
 from api.preflight.service import STATE_BEHIND_AFTER_US
-from features.errors import UnavailableError
-from features.log_entry import EntryKind
-from features.preflight import PreflightRecord
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind
+from features.core.preflight import PreflightRecord
 from tests.api.test_ingest import an_event
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from api.operation import RateClass
-from api.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
-from features.errors import RateLimitedError
-from features.instants import SECOND_US
-from features.principal import Principal
+from api.http.operation import RateClass
+from api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
+from features.core.errors import RateLimitedError
+from features.core.instants import SECOND_US
+from features.core.principal import Principal
 from store.startup import StartupError
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator

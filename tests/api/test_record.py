@@ -11,7 +11,7 @@ from msgspec import json
 from typer.testing import CliRunner
 
 from api.cli.main import app
-from features.record import link_hash
+from features.core.canonical import link_hash
 from store.record.merkle import root_of_path
 from store.record.notes import Checkpoint, opened_note
 from tests.support.alerting import an_alert, decide

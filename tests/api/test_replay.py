@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from api.cli.replay import register
-from api.event_lines import MAX_LINE_BYTES
-from api.event_pipe import MAX_IN_FLIGHT
+from api.client.event_lines import MAX_LINE_BYTES
+from api.client.event_pipe import MAX_IN_FLIGHT
 from tests.support.fake_service import (
     BUSY,
     CLOSE,

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from msgspec import json
 
-from api.client import sign
+from api.client.client import sign
 from tests.support.waiting import eventually
 
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from litestar.routes import HTTPRoute
 
-from api.openapi import wire_path
-from api.operation import OPT, Access
+from api.http.openapi import wire_path
+from api.http.operation import OPT, Access
 from tests.support.running_app import RunningApp, assert_stamped
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from api.client import ClearholdClient
+from api.client.client import ClearholdClient
 from demo.service import CHECKOUT
 
 ENDS_WITHIN_S = 120

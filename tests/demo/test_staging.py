@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.client import ClearholdClient, RefusedError
+from api.client.client import ClearholdClient, RefusedError
 from demo.bank import SimulatedBank
 from demo.board import Board, percentile
 from demo.cast import cast_of

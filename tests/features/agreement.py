@@ -4,11 +4,11 @@ from typing import Any, Final
 
 import msgspec
 
-from features.log_entry import LogEntry
-from features.outcomes import QuarantineRow
-from features.scorers import trs_v1
-from features.state.shard import ShardState
-from features.vector import FeatureVector, TransferFeaturesRow
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.core.log_entry import LogEntry
+from features.core.rows import QuarantineRow
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.shard.shard import ShardState
 from tests.support.oracle import Expected, Oracle
 
 QUANTILES: Final = ("program_median_cents", "program_p95_cents")

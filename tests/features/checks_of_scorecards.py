@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from features.reason import Reason, Score
+from features.core.reason import Reason, Score
 from features.scorers.actor_scorecard import Scorecard
 
 Inputs = TypeVar("Inputs")

@@ -6,7 +6,7 @@ A story takes a watcher and whether it is to go all the way. What it opens besid
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from features.vocabulary import SubjectType
+from features.core.vocabulary import SubjectType
 from tests.features.watched import DAY, HOUR, Watched
 from tests.support import bank_events as bank
 

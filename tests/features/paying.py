@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import msgspec
 
-from features.instants import DAY_US
-from features.outcomes import ScoreRow
-from features.reason import Reason
-from features.state.records import When
+from features.core.instants import DAY_US
+from features.core.reason import Reason
+from features.core.rows import ScoreRow
+from features.landing.stored_transfer import When
 from tests.support.applied import Applied
 from tests.support.bank_events import Data, a_return, an_ach_transfer, rfc3339
 from tests.support.clock import T0

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from features.outcomes import AlertRow, DecisionResultRow
+from features.core.rows import AlertRow, DecisionResultRow
 from tests.features.warmed import warmed
 from tests.features.watched import DAY, HOUR, Watched, a_decision
 

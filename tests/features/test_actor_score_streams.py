@@ -7,15 +7,15 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.instants import DAY_US
-from features.log_entry import LogEntry
-from features.outcomes import ScoreRow, TransferRow
-from features.reason import Reason, Score
+from features.core.instants import DAY_US
+from features.core.log_entry import LogEntry
+from features.core.reason import Reason, Score
+from features.core.rows import ScoreRow, TransferRow
+from features.core.vocabulary import band_word
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.actor_decay import decayed
+from features.shard.shard import ShardState
 from features.state.score_memory import STRONGEST
-from features.state.shard import ShardState
-from features.vocabulary import band_word
 from tests.features.streams import streams
 
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]

@@ -5,9 +5,9 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.instants import DAY_US, HOUR_US
-from features.state.actor_scores import counterparty_score_row, entity_score_row, score_id
-from features.state.records import When
+from features.core.instants import DAY_US, HOUR_US
+from features.landing.actor_scores import counterparty_score_row, entity_score_row, score_id
+from features.landing.stored_transfer import When
 from tests.features.paying import ACH, LONG_AGO, RETURNED, WIRE, a_credit, a_returned, pay, reason_ids, scores, the_end
 from tests.support.applied import Applied
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339

@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
-from features.instants import DAY_US, HOUR_US
+from features.core.instants import DAY_US, HOUR_US
+from features.landing.actor_scores import program_score_row
 from features.scorers import ars_v1
 from features.scorers.prs_v1 import DEFINED, KriReading, KriStatus
-from features.state.actor_scores import program_score_row
 from tests.features.paying import reason_ids, scores, the_end
 from tests.support.applied import Applied
 from tests.support.bank_events import Data, an_entity, rfc3339

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.log_entry import EntryKind, LogEntry
-from features.outcomes import AlertRow, DispositionRow, QuarantineRow
-from features.state import slices
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.rows import AlertRow, DispositionRow, QuarantineRow
+from features.shard.shard import ShardState
 from features.state.alert_book import AlertBook
-from features.state.shard import ShardState
+from features.windows import slices
 from tests.features.streams import streams
 from tests.features.warmed import warmed
 from tests.features.watched import DAY, HOUR, PROGRAM, Watched, a_decision, evidence_of, gravity_of

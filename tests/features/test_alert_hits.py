@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.instants import format_instant
-from features.outcomes import AlertRow, DispositionRow
+from features.core.instants import format_instant
+from features.core.rows import AlertRow, DispositionRow
 from tests.features.standing import results_of
 from tests.features.warmed import warmed
 from tests.features.watched import DAY, HOUR, Watched, a_decision, evidence_of

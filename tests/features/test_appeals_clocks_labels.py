@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from features.decisions import AppealEntry, LabelEntry
-from features.instants import HOUR_US, format_instant
-from features.outcomes import AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.commands import AppealEntry, LabelEntry
+from features.core.instants import HOUR_US, format_instant
+from features.core.rows import AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.vocabulary import LabelSource, LabelValue
 from features.policy.seeds import CLOCK_V1
-from features.vocabulary import LabelSource, LabelValue
 from tests.features.standing import denied, results_of, standing
 from tests.features.watched import DAY, HOUR, Watched, a_decision, evidence_of
 from tests.support import bank_events as bank

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.reason import Score
+from features.core.reason import Score
+from features.core.vocabulary import Band, VerificationStatus
 from features.scorers import ars_v1
 from features.scorers.ars_v1 import AgentInputs
-from features.vocabulary import Band, VerificationStatus
 from tests.features.checks_of_scorecards import assert_complete, assert_sound, found, weights
 
 QUIET: Final[dict[str, Any]] = {

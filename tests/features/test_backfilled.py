@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.backfill import (
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.backfill import (
     ActorRange,
     BackfillStep,
     Progress,
@@ -16,11 +17,10 @@ from features.backfill import (
     rescored,
     vector_of,
 )
-from features.log_entry import EntryKind, LogEntry
-from features.outcomes import BackfillRow, ScoreRow, TransferRow
-from features.reason import Reason, Score
-from features.state.shard import ShardState
-from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.reason import Reason, Score
+from features.core.rows import BackfillRow, ScoreRow, TransferRow
+from features.shard.shard import ShardState
 from tests.support.applied import Applied, changed
 from tests.support.bank_events import an_ach_transfer
 from tests.support.builders import a_vector

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from features.outcomes import EventRow, TransferRow
+from features.core.rows import EventRow, TransferRow
 from tests.features.landed import BUILDERS, built, landed
 from tests.support import bank_events as bank
 from tests.support.applied import Applied

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from features.outcomes import CounterpartyRow, EventRow, QuarantineRow, TransferRow
+from features.core.rows import CounterpartyRow, EventRow, QuarantineRow, TransferRow
 from tests.features.landed import built, landed
 from tests.support import bank_events as bank
 from tests.support.applied import Applied

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.bank.masking import masked_raw
-from features.outcomes import AccountRow, CounterpartyRow, EntityRow, EventRow, QuarantineRow, TransferRow
-from features.vector import TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.rows import AccountRow, CounterpartyRow, EntityRow, EventRow, QuarantineRow, TransferRow
 from tests.features.landed import BUILDERS
 from tests.support import bank_events as bank
 from tests.support.applied import Applied

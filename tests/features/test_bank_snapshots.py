@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from features.outcomes import EventRow, TransferRow
-from features.vector import TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.rows import EventRow, TransferRow
 from tests.features.landed import landed
 from tests.support import bank_events as bank
 from tests.support.applied import Applied

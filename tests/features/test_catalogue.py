@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from features.catalogue import FEATURES, markdown
-from features.vector import FeatureVector
+from features.catalogue.rule_fields import FEATURES, markdown
+from features.catalogue.vector import FeatureVector
 
 RULE_FIELDS = """amountCents rail direction type status counterpartyCountry cardDecisionReason entity.verificationStatus
 entity.pepStatus entity.isHighRisk entity.requiresScreening entity.screeningAgeDays entity.count30d velocity24hCount

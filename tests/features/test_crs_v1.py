@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.reason import Score
+from features.core.reason import Score
+from features.core.vocabulary import Band
 from features.scorers import crs_v1
 from features.scorers.crs_v1 import CounterpartyInputs
-from features.vocabulary import Band
 from tests.features.checks_of_scorecards import assert_complete, assert_sound, found, weights
 
 QUIET: Final[dict[str, Any]] = {"transfers": 10, "transfers_60d": 10, "relationship_days": 60, "country": "US"}

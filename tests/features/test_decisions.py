@@ -8,10 +8,11 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.decisions import DecisionResult, OperatorKind
-from features.instants import HOUR_US, format_instant
-from features.log_entry import EntryKind
-from features.outcomes import (
+from features.core.canonical import digest_of
+from features.core.commands import DecisionResult, OperatorKind
+from features.core.instants import HOUR_US, format_instant
+from features.core.log_entry import EntryKind
+from features.core.rows import (
     AlertBodyRow,
     AlertRow,
     ChainFactRow,
@@ -19,10 +20,9 @@ from features.outcomes import (
     DispositionRow,
     QuarantineRow,
 )
+from features.core.vocabulary import AlertDecision, AlertStatus
 from features.policy.bodies import policy_sha256
 from features.policy.seeds import CLOCK_V1, POLICY_V1
-from features.record import digest_of
-from features.vocabulary import AlertDecision, AlertStatus
 from tests.features.standing import NOON, closed_alone, denied, results_of, standing
 from tests.features.watched import DAY, HOUR, a_decision, evidence_of
 from tests.support.clock import T0

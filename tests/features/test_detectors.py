@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import pytest
 
-from features.detectors.catalogue import markdown
-from features.detectors.questions import QUESTIONS
+from features.alerts.questions import QUESTIONS
+from features.catalogue.vector import FeatureVector
+from features.core.rows import AlertRow, QuarantineRow
+from features.core.vocabulary import SubjectType
+from features.detectors.docs_page import markdown
 from features.detectors.table import DETECTORS, LINES, NOT_YET, SIGNALS_ONLY
-from features.outcomes import AlertRow, QuarantineRow
 from features.scorers.families import Family
-from features.scorers.trs_v1_rules import REASONS
-from features.vector import FeatureVector
-from features.vocabulary import SubjectType
+from features.scorers.trs_v1.rules import REASONS
 from tests.features.detector_stories import ACCOUNT, COUNTERPARTY, ENTITY, STORIES, Story
 from tests.features.watched import HOUR, Watched, evidence_of, gravity_of
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.reason import Score
+from features.core.reason import Score
+from features.core.vocabulary import Band, PepStatus, VerificationStatus
 from features.scorers import ers_v1
 from features.scorers.ers_v1 import EntityInputs
-from features.vocabulary import Band, PepStatus, VerificationStatus
 from tests.features.checks_of_scorecards import assert_complete, assert_sound, found, weights
 
 QUIET: Final[dict[str, Any]] = {

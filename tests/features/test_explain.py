@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from features.explain import MOST_CENTS, smallest_change, with_amount
-from features.log_entry import LogEntry
-from features.preflight import ProposedTransfer
-from features.scorers import trs_v1
-from features.state.ask import ask
-from features.state.shard import ShardState
-from features.vector import FeatureVector
-from features.vocabulary import AchType, Band, Direction, Rail, band_of
+from features.catalogue.vector import FeatureVector
+from features.core.log_entry import LogEntry
+from features.core.preflight import ProposedTransfer
+from features.core.vocabulary import AchType, Band, Direction, Rail, band_of
+from features.landing.preflight import ask
+from features.measurement.explain import MOST_CENTS, smallest_change, with_amount
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.shard.shard import ShardState
 from tests.features.streams import streams
 from tests.support.builders import a_vector
 from tests.support.vectors import VECTORS

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.state.id_index import IdIndex, key_of
+from features.windows.id_index import IdIndex, key_of
 
 
 def filled(values: dict[int, int]) -> IdIndex:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.instants import SECOND_US, datetime_of, format_instant, instant_of, parse_instant
+from features.core.instants import SECOND_US, datetime_of, format_instant, instant_of, parse_instant
 
 
 @pytest.mark.parametrize(

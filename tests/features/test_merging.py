@@ -4,11 +4,11 @@ from typing import Final
 
 import pytest
 
-from features.instants import DAY_US
-from features.outcomes import EventRow, TransferRow
-from features.preflight import ProposedCounterparty, ProposedTransfer
-from features.state.ask import ask
-from features.vocabulary import Direction, Rail
+from features.core.instants import DAY_US
+from features.core.preflight import ProposedCounterparty, ProposedTransfer
+from features.core.rows import EventRow, TransferRow
+from features.core.vocabulary import Direction, Rail
+from features.landing.preflight import ask
 from tests.support import bank_events as bank
 from tests.support.applied import Applied
 from tests.support.clock import T0

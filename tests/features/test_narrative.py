@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.instants import format_instant
-from features.narrative import Recommendation, recommended
-from features.outcomes import AlertRow, DispositionRow
+from features.alerts.narrative import Recommendation, recommended
+from features.core.instants import format_instant
+from features.core.rows import AlertRow, DispositionRow
 from features.scorers.sentences import money
 from tests.features.detector_stories import STORIES, Story
 from tests.features.warmed import warmed

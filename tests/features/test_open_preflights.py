@@ -5,13 +5,13 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.instants import HOUR_US, SECOND_US
-from features.log_entry import EntryKind, LogEntry
-from features.outcomes import PreflightMatchRow
-from features.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
-from features.state.ask import ask
-from features.state.shard import ShardState
-from features.vocabulary import Decision, Direction, Rail
+from features.core.instants import HOUR_US, SECOND_US
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
+from features.core.rows import PreflightMatchRow
+from features.core.vocabulary import Decision, Direction, Rail
+from features.landing.preflight import ask
+from features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.applied import Applied
 from tests.support.clock import T0

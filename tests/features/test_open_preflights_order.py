@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.instants import HOUR_US, SECOND_US
+from features.core.instants import HOUR_US, SECOND_US
 from features.state.open_preflights import OpenPreflights, OtherSide
 from tests.support.clock import T0
 

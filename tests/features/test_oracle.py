@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from features.catalogue_of_ours import OUR_FEATURES
-from features.log_entry import LogEntry
-from features.outcomes import TransferRow
-from features.reason import Reason
-from features.state.shard import ShardState
-from features.vector import TransferFeaturesRow
+from features.catalogue.further_fields import OUR_FEATURES
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.log_entry import LogEntry
+from features.core.reason import Reason
+from features.core.rows import TransferRow
+from features.shard.shard import ShardState
 from tests.features.agreement import disagreements, rows_of
 from tests.features.streams import WIDTH, stream_of, streams
 from tests.support.oracle import Oracle

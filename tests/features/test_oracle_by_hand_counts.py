@@ -2,7 +2,7 @@
 
 import pytest
 
-from features.instants import DAY_US, HOUR_US, SECOND_US
+from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from tests.features.told import told_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.instants import DAY_US, HOUR_US
-from features.log_entry import LogEntry
-from features.preflight import ProposedCounterparty, ProposedTransfer
-from features.state.ask import ask
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.instants import DAY_US, HOUR_US
+from features.core.log_entry import LogEntry
+from features.core.preflight import ProposedCounterparty, ProposedTransfer
+from features.core.vocabulary import AchType, Direction, Rail
+from features.landing.preflight import ask
+from features.shard.shard import ShardState
 from features.state.parties import Counterparty
 from features.state.program import ProgramState
-from features.state.shard import ShardState
-from features.vector import TransferFeaturesRow
-from features.vocabulary import AchType, Direction, Rail
 from tests.features.streams import AMOUNTS, NAMES, NUMBERS, ROUTING, streams
 from tests.support import bank_events as bank
 from tests.support.applied import Applied

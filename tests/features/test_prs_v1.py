@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.reason import Score
+from features.core.reason import Score
+from features.core.vocabulary import Band
 from features.scorers import prs_v1
 from features.scorers.prs_v1 import DEFINED, KriReading, KriStatus
-from features.vocabulary import Band
 from tests.features.checks_of_scorecards import weights
 
 OK: Final = KriReading(0.0, 100, KriStatus.OK, 1.0)

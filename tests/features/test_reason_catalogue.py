@@ -4,10 +4,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 
-from features.reason_catalogue import SECTIONS, markdown
-from features.scorers import trs_v1
-from features.scorers.trs_v1_rules import REASONS
-from features.vector import FeatureVector
+from features.catalogue.vector import FeatureVector
+from features.scorers.docs_page import SECTIONS, markdown
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.scorers.trs_v1.rules import REASONS
 from tests.support.vectors import VECTORS
 
 KINDS = {kind.id: kind for section in SECTIONS for kind in section.reasons}

@@ -1,8 +1,8 @@
 """What a late or a corrected transfer is scored with: the facts of its own time, and never itself."""
 
-from features.instants import DAY_US, HOUR_US
-from features.outcomes import EventRow, TransferRow
-from features.state.shard import ShardState
+from features.core.instants import DAY_US, HOUR_US
+from features.core.rows import EventRow, TransferRow
+from features.shard.shard import ShardState
 from tests.support.applied import Applied
 from tests.support.bank_events import (
     Data,

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from features.instants import HOUR_US
+from features.core.canonical import canonical, digest_of
+from features.core.instants import HOUR_US
+from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
 from features.policy.bodies import ClockPolicy, PolicyBody, policy_sha256
+from features.policy.docs_page import markdown
 from features.policy.in_force import policy_in_force
-from features.policy.page import markdown
 from features.policy.routing import Question, hours_us, route, tier_of
 from features.policy.seeds import CLOCK_V1, POLICY_V1, SEEDS, seeded_policies
-from features.record import canonical, digest_of
-from features.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
 
 
 def a_policy(**over: Any) -> PolicyBody:

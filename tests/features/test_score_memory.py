@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.instants import DAY_US
+from features.core.instants import DAY_US
 from features.scorers.actor_decay import decayed
 from features.state.score_memory import NO_TRANSFER, NOT_KEPT, LastScores, StrongestTransfers
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.state.series import ALWAYS, AmountSeries, EventTimes
+from features.windows.series import ALWAYS, AmountSeries, EventTimes
 
 INSTANTS = st.integers(0, 40)
 CENTS = st.one_of(st.integers(0, 5), st.sampled_from((10**17, 10**18 - 1)))

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.reason import Reason, Score
-from features.scorers import trs_v1
+from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Reason, Score
+from features.core.vocabulary import Band, band_of
 from features.scorers.families import CAPS, Family
-from features.scorers.trs_v1_rules import RULES
-from features.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
-from features.vector import FeatureVector
-from features.vocabulary import Band, band_of
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.scorers.trs_v1.rules import RULES
 from tests.support.builders import a_vector
 from tests.support.vectors import VECTORS
 

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import pytest
 
-from features.reason import Reason, Score
-from features.scorers import trs_v1
-from features.scorers.trs_v1_rules import RULES
-from features.vocabulary import Band, Rail
+from features.core.reason import Reason, Score
+from features.core.vocabulary import Band, Rail
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.scorers.trs_v1.rules import RULES
 from tests.features import trs_v1_cases, trs_v1_cases_of_flow
 from tests.support.builders import a_vector
 

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from features.state.shard import ShardState
-from features.vector import FeatureVector
+from features.catalogue.vector import FeatureVector
+from features.shard.shard import ShardState
 from tests.features.agreement import differences, rows_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0

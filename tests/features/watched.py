@@ -4,14 +4,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from features.backfill import ActorRange, BackfillStep, Progress, Subjects
-from features.decisions import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
-from features.instants import DAY_US, HOUR_US
-from features.log_entry import EntryKind, LogEntry
-from features.outcomes import AlertRow, TransferRow
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
+from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
+from features.core.instants import DAY_US, HOUR_US
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.rows import AlertRow, TransferRow
+from features.core.vocabulary import AlertDecision, Severity
 from features.state.program import ProgramState
-from features.vector import FeatureVector, TransferFeaturesRow
-from features.vocabulary import AlertDecision, Severity
 from tests.features.told import Told
 from tests.support import bank_events as bank
 from tests.support.builders import a_program

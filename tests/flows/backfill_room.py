@@ -6,8 +6,8 @@ from contextlib import closing
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from flows.backfill_log import BackfillLog
-from flows.backfills import Backfills
+from flows.backfill.backfill_log import BackfillLog
+from flows.backfill.backfills import Backfills
 from flows.engine import Engine
 from store.clock import SystemClock
 from store.redis_log.appender import LogAppender

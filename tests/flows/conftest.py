@@ -8,8 +8,8 @@ import pytest
 import redis
 
 from demo.bank import SimulatedBank
-from features.log_entry import EntryKind
-from features.program import Program
+from features.core.log_entry import EntryKind
+from features.core.program import Program
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.backfill_room import PROGRAM, TENANT, BackfillRoom

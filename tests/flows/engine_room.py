@@ -8,15 +8,15 @@ from typing import Any
 import duckdb
 import redis
 
-from features.log_entry import EntryKind, shard_of
-from features.state.shards import Shards
+from features.core.log_entry import EntryKind, shard_of
+from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
-from store.checkpoints import Checkpoints
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.keys import shard_key
+from store.state_snapshots import Checkpoints
 from tests.support.waiting import eventually
 
 SHARDS = 4

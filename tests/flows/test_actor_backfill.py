@@ -7,16 +7,16 @@ import msgspec
 import pytest
 import redis
 
-from features.backfill import ActorsRescored
-from features.errors import UnavailableError
-from features.log_entry import EntryKind, shard_of
-from features.program import Program
-from features.reason import Score
-from features.scorers import trs_v1
+from features.catalogue.vector import FeatureVector
+from features.core.backfill import ActorsRescored
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind, shard_of
+from features.core.program import Program
+from features.core.reason import Score
+from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import AlertBook
 from features.state.program import ProgramState
-from features.vector import FeatureVector
-from flows.backfills import Backfills
+from flows.backfill.backfills import Backfills
 from flows.engine import Engine
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
@@ -138,7 +138,7 @@ def test_given_transfers_that_another_scorer_scored_higher_when_all_is_rescored_
 def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_where_it_was(
     room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.actor_backfill.STEP_SUBJECTS", 5)
+    monkeypatch.setattr("flows.backfill.actors.STEP_SUBJECTS", 5)
 
     async def cut_off(backfills: Backfills) -> None:
         asking = asyncio.create_task(backfills.rescore_actors(TENANT, PROGRAM, None))

@@ -16,8 +16,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from demo.bank import SimulatedBank
-from features.backfill import BackfillStep
-from features.log_entry import EntryKind, shard_of
+from features.core.backfill import BackfillStep
+from features.core.log_entry import EntryKind, shard_of
 from store.data_dir import DEFAULT_SHARDS
 from store.redis_log.connect import connect_sync
 from store.redis_log.keys import shard_key

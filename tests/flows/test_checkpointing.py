@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from features.log_entry import EntryKind, LogEntry
-from features.state.shards import Shards
-from flows import checkpointing
-from flows.checkpointing import Checkpointer
-from store.checkpoints import Checkpoints
+from features.core.log_entry import EntryKind, LogEntry
+from features.shard.shards import Shards
+from flows import snapshotting as checkpointing
+from flows.snapshotting import Checkpointer
+from store.state_snapshots import Checkpoints
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
 

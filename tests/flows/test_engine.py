@@ -10,10 +10,10 @@ import pytest
 import redis
 
 from demo.bank import SimulatedBank
-from features.log_entry import EntryKind, LogEntry, shard_of
-from features.outcomes import EventRow
-from features.program import Program
-from features.state.shards import Shards
+from features.core.log_entry import EntryKind, LogEntry, shard_of
+from features.core.program import Program
+from features.core.rows import EventRow
+from features.shard.shards import Shards
 from flows.committer import Committer
 from flows.log_source import LogPartition
 from flows.publishing import Publisher

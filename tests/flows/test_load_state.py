@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from flows.checkpointing import load_state
-from store.checkpoints import Checkpoints
+from flows.snapshotting import load_state
+from store.state_snapshots import Checkpoints
 
 OTHERS = (("shard", 0, 77), ("preflights", "prg_1", "another shape"))
 

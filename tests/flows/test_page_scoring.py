@@ -8,14 +8,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from features.backfill import Rescored
-from features.scorers import trs_v1
-from features.vector import FEATURE_VERSION, TransferFeaturesRow
-from flows.giving_way import LONGEST_REST_S, GivingWay
-from flows.page_scoring import PageScoring
-from flows.scoring_process import EndedError, ScoringProcess
-from flows.workers import Workers
-from store.duck.columns import arrow_table, columns_of
+from features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
+from features.core.backfill import Rescored
+from features.scorers.trs_v1 import scorer as trs_v1
+from flows.backfill.page_scoring import PageScoring
+from flows.backfill.scoring_process import EndedError, ScoringProcess
+from flows.backfill.throttle import LONGEST_REST_S, GivingWay
+from flows.backfill.workers import Workers
+from store.tables.columns import arrow_table, columns_of
 from tests.store.duck_rows import some_features
 from tests.support.builders import a_vector
 

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.outcomes import (
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.core.rows import (
     AlertRow,
     DecisionResultRow,
     DispositionRow,
@@ -15,7 +16,6 @@ from features.outcomes import (
     QuarantineRow,
     TransferRow,
 )
-from features.vector import FeatureVector, TransferFeaturesRow
 from store.record.rows import RecordChainRow
 
 TENANT: Final = "tnt_1"

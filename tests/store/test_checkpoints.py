@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.checkpoints import Checkpoints
+from store.state_snapshots import Checkpoints
 
 
 @pytest.fixture

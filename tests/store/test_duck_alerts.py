@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.errors import ForbiddenError
-from features.outcomes import AlertRow
+from features.core.errors import ForbiddenError
+from features.core.rows import AlertRow
 from store.duck import timeline
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.database import open_database

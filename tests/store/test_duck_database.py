@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from features.vector import TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
 from store.duck.database import open_database, open_to_read
 from store.duck.scorings import newest_of
 from store.duck.writer import BatchWriter

@@ -14,7 +14,7 @@ WRITES_UNTIL_KILLED = """
 import sys
 from pathlib import Path
 from threading import Thread
-from features.outcomes import EventRow, TransferRow
+from features.core.rows import EventRow, TransferRow
 from store.duck.database import fold_wal, open_database
 from store.duck.writer import BatchWriter, committed_offsets
 from tests.store.duck_rows import AT, a_transfer, an_event

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from features.errors import ForbiddenError
-from features.outcomes import LabelRow, PreflightMatchRow, PreflightRow
+from features.core.errors import ForbiddenError
+from features.core.rows import LabelRow, PreflightMatchRow, PreflightRow
 from store.duck.database import open_database
 from store.duck.labels import LabelFilter, Labels
 from store.duck.writer import BatchWriter, Rows

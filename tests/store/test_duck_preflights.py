@@ -7,9 +7,9 @@ import duckdb
 import msgspec
 import pytest
 
-from features.outcomes import PreflightMatchRow, PreflightRow
-from features.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
-from features.vocabulary import Band, Decision, Direction, Rail
+from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
+from features.core.rows import PreflightMatchRow, PreflightRow
+from features.core.vocabulary import Band, Decision, Direction, Rail
 from store.duck.database import open_database
 from store.duck.preflights import Preflights, idempotent_ids
 from store.duck.writer import BatchWriter

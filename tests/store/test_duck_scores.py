@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.errors import ForbiddenError
-from features.outcomes import ScoreRow
+from features.core.errors import ForbiddenError
+from features.core.rows import ScoreRow
 from store.duck.database import open_database
 from store.duck.scores import Scores
 from store.duck.writer import BatchWriter

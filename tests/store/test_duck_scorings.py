@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.backfill import Strongest
-from features.instants import DAY_US
-from features.reason import Reason
-from features.scorers.trs_v1_rules import REASONS
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.backfill import Strongest
+from features.core.instants import DAY_US
+from features.core.reason import Reason
+from features.scorers.trs_v1.rules import REASONS
 from features.state.score_memory import StrongestTransfers
-from features.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from store.duck.database import open_database
 from store.duck.scorings import NewestScorings, newest_of
 from store.duck.strongest import StrongestScorings

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.outcomes import TransferRow
-from features.vector import TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.rows import TransferRow
 from store.duck import transfers as transfers_module
 from store.duck.database import open_database
 from store.duck.transfers import Place, TransferFilter, Transfers

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.outcomes import EventRow, TransferRow
-from store.duck.columns import Row, columns_of, row_builder, select_list
+from features.core.rows import EventRow, TransferRow
 from store.duck.database import fold_wal, open_database
 from store.duck.schema import TABLES, LogOffsetRow
 from store.duck.writer import BatchWriter, committed_offsets
+from store.tables.columns import Row, columns_of, row_builder, select_list
 from tests.store.duck_rows import AT, a_transfer, an_event
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)

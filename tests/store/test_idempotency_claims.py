@@ -6,7 +6,7 @@ import pytest
 import redis.asyncio
 from redis import Redis
 
-from features.errors import UnavailableError
+from features.core.errors import UnavailableError
 from store.idempotency import (
     LEASE_MS,
     Claimed,
@@ -15,9 +15,9 @@ from store.idempotency import (
     OtherRequest,
     StoredAnswer,
 )
+from store.keys.secrets import SecretBox
 from store.redis_log.connect import connect_async
 from store.redis_log.server import EmbeddedRedis
-from store.secrets import SecretBox
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("log_redis")]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.instants import DAY_US
-from features.log_entry import LogEntry
-from store.control_entries import ControlEntry
+from features.core.instants import DAY_US
+from features.core.log_entry import LogEntry
+from store.control.entries import ControlEntry
 from store.lake.log_segments import LogSegments
 from store.lake.segment_files import ENTRIES_PER_ROW_GROUP, DamagedSegmentError
 from tests.store.duck_rows import AT

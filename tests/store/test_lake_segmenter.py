@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from features.log_entry import LogEntry
+from features.core.log_entry import LogEntry
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.redis_log.keys import shard_key

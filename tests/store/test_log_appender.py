@@ -15,8 +15,8 @@ import pytest
 import redis.asyncio
 from redis import Redis
 
-from features.errors import UnavailableError
-from features.log_entry import EntryKind, LogEntry
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind, LogEntry
 from store.redis_log import appender as appender_module
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from features.log_entry import LogEntry
+from features.core.log_entry import LogEntry
 from store.redis_log import reader as reader_module
 from store.redis_log.connect import connect_sync
 from store.redis_log.offsets import offset_of

@@ -10,8 +10,8 @@ import duckdb
 import msgspec
 import pytest
 
-from features.outcomes import ChainFactRow
-from features.record import Chain, canonical
+from features.core.canonical import Chain, canonical
+from features.core.rows import ChainFactRow
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter, Rows
 from store.record import chain_file

@@ -7,17 +7,17 @@ from typing import Final
 import duckdb
 import pytest
 
-from features.errors import ForbiddenError, NotFoundError
-from features.instants import HOUR_US
-from features.record import Chain
+from features.core.canonical import Chain
+from features.core.errors import ForbiddenError, NotFoundError
+from features.core.instants import HOUR_US
 from store.duck.database import open_database
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import InconsistentChainError, RecordCheckpoints
 from store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
 from store.record.notes import opened_note
 from store.record.rows import RecordCheckpointRow
-from store.secrets import SecretBox
-from store.signing_keys import KeyPurpose, SigningKeys
 from store.startup import StartupError
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from msgspec import json
 
-from features.errors import ForbiddenError
-from features.outcomes import AlertBodyRow
-from features.record import Chain, LineKind, canonical, digest_of
+from features.core.canonical import Chain, LineKind, canonical, digest_of
+from features.core.errors import ForbiddenError
+from features.core.rows import AlertBodyRow
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.record.reader import RecordFilter, RecordReader

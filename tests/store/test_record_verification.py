@@ -7,8 +7,8 @@ from typing import Final
 import duckdb
 import pytest
 
-from features.errors import ForbiddenError
-from features.record import Chain, link_hash
+from features.core.canonical import Chain, link_hash
+from features.core.errors import ForbiddenError
 from store.duck.database import open_database
 from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog

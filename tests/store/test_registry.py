@@ -9,18 +9,18 @@ import pytest
 from msgspec import json
 from redis import Redis
 
-from features.errors import ConflictError, NotFoundError, UnavailableError
-from features.instants import HOUR_US
-from features.log_entry import EntryKind, shard_of
-from features.program import Program
-from features.vocabulary import ProgramSource
+from features.core.errors import ConflictError, NotFoundError, UnavailableError
+from features.core.instants import HOUR_US
+from features.core.log_entry import EntryKind, shard_of
+from features.core.program import Program
+from features.core.vocabulary import ProgramSource
+from store.control.registry import Registry
+from store.keys.secrets import SecretBox
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async
 from store.redis_log.keys import control_key
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
-from store.registry import Registry
-from store.secrets import SecretBox
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.principals import an_operator
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from store.secrets import SecretBox
-from store.signing_keys import KeyPurpose, SigningKeys, thumbprint
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys, thumbprint
 from store.startup import StartupError
 from tests.support.clock import FrozenClock
 

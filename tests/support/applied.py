@@ -4,11 +4,11 @@ from typing import TypeVar
 
 import msgspec
 
-from features.log_entry import EntryKind, LogEntry
-from features.program import Program
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.program import Program
+from features.shard.shard import ShardState
 from features.state.program import ProgramState
-from features.state.shard import ShardState
-from features.vector import FeatureVector, TransferFeaturesRow
 from tests.support.bank_events import Data, a_bank_entry
 from tests.support.clock import T0
 

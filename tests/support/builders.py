@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from features.log_entry import EntryKind, LogEntry
-from features.program import Program
-from features.vector import FeatureVector
+from features.catalogue.vector import FeatureVector
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.program import Program
 from tests.support.clock import T0
 
 

@@ -8,9 +8,9 @@ the time in question. Quantiles are exact here; the state may differ from them b
 import json
 from typing import Any, Final, NamedTuple
 
-from features.instants import DAY_US
-from features.log_entry import EntryKind, LogEntry
-from features.vector import FeatureVector
+from features.catalogue.vector import FeatureVector
+from features.core.instants import DAY_US
+from features.core.log_entry import EntryKind, LogEntry
 from tests.support.oracle_activity import ach_fields, amount_fields, card_fields, party_fields, standing_fields
 from tests.support.oracle_facts import (
     NOTHING_SAID,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.instants import DAY_US, HOUR_US
+from features.core.instants import DAY_US, HOUR_US
 from tests.support.oracle_facts import Key, Known, Profile, Program, decline_of
 from tests.support.oracle_others import NEWEST, Other, newest_of
 from tests.support.oracle_reading import Said

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from features.instants import parse_instant
+from features.core.instants import parse_instant
 from tests.support.oracle_reading import Return, Said, normal_name
 
 V = TypeVar("V")

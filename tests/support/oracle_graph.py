@@ -7,7 +7,7 @@ has that node and is no edge. The bounds on what is looked at are part of the de
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from features.instants import DAY_US, HOUR_US
+from features.core.instants import DAY_US, HOUR_US
 from tests.support.oracle_facts import Key, Known
 from tests.support.oracle_others import NEWEST, Other
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.instants import DAY_US
+from features.core.instants import DAY_US
 from tests.support.oracle_facts import Known, Meeting, Program
 from tests.support.oracle_graph import edge_of
 from tests.support.oracle_others import Other

@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from features.instants import parse_instant
+from features.core.instants import parse_instant
 
 INTERBANK: Final = range(61, 78)
 DISHONOUR: Final = range(61, 71)

@@ -7,8 +7,8 @@ from typing import Final, Self
 
 import msgspec
 
-from api.protocol import Protocol
-from api.server import listening_socket, server_of
+from api.http.protocol import Protocol
+from api.http.server import listening_socket, server_of
 from tests.support.running_app import RunningApp
 from tests.support.waiting import eventually
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import duckdb
 
-from features.instants import format_instant
-from features.outcomes import AlertBodyRow, ChainFactRow
-from features.record import Chain, canonical, digest_of
+from features.core.canonical import Chain, canonical, digest_of
+from features.core.instants import format_instant
+from features.core.rows import AlertBodyRow, ChainFactRow
 from store.duck.writer import BatchWriter
 from store.record.chain import ChainWriter
 from tests.support.clock import T0

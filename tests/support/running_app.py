@@ -12,26 +12,26 @@ import msgspec
 from litestar.testing import TestClient
 from redis import Redis
 
-from api.http import http_app
-from api.operation import RateClass
+from api.http.http_app import http_app
+from api.http.operation import RateClass
 from api.system.routes import Readiness
 from api.wiring import RecordStores, Stores, wired_gate, wired_record, wired_services
-from features.log_entry import EntryKind, LogEntry
-from features.state.shards import Shards
-from flows.backfill_log import BackfillLog
-from flows.backfills import Backfills
+from features.core.log_entry import EntryKind, LogEntry
+from features.shard.shards import Shards
+from flows.backfill.backfill_log import BackfillLog
+from flows.backfill.backfills import Backfills
+from store.control.key_usage import KeyUsage
+from store.control.registry import Registry
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
-from store.key_usage import KeyUsage
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.reader import LogReader
-from store.registry import Registry
-from store.secrets import SecretBox
-from store.signing_keys import KeyPurpose, SigningKeys
 from tests.support.clock import FrozenClock, SequentialIds
 
 T = TypeVar("T")

@@ -1,0 +1,155 @@
+"""Who is calling: bearer tokens prove a tenant or the platform, X-Operator names the person.
+
+X-Operator is asserted by the bank and not authenticated here. It is ASCII, because look-alike letters would defeat the
+two-person rule, and may not look like another kind of actor.
+
+Errors  UnauthorizedError, one sentence for a missing, unknown, revoked or repeated bearer; ForbiddenError for what a
+        known caller may not do; InvalidRequestError for X-Operator
+"""
+
+import re
+from hmac import compare_digest
+from typing import Any, Final
+
+import msgspec
+
+from api.http.envelope import header_values
+from api.http.operation import Access, Operation
+from features.core.errors import ForbiddenError, InvalidRequestError, UnauthorizedError
+from features.core.principal import OUT_OF_REACH, SOURCE_OF_MODE, KeyMode, Principal, PrincipalKind
+from features.core.program import Program
+from store.clock import Clock
+from store.control.entries import Tenant
+from store.control.key_usage import KeyUsage
+from store.control.tenancy import Tenancy
+from store.keys.key_ring import HeldKey
+from store.keys.secrets import token_digest
+
+UNKNOWN_BEARER: Final = "The bearer token is missing or unknown."
+OTHER_TENANT: Final = "The bearer token does not belong to this tenant."
+OPERATORS_ONLY: Final = "This needs the tenant's operator token; an API key cannot do it."
+TEST_KEYS_ONLY: Final = "The sandbox needs a test key."
+FORBIDDEN_PREFIXES: Final = ("key:", "policy:", "operator:")
+OPERATOR_NAME: Final = (
+    r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$"
+)
+"""What ``operator_of`` takes, for the OpenAPI document."""
+OPERATOR_ID: Final = "operator"
+
+_BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7E]{1,512})")
+_OPERATOR: Final = re.compile(rb"[\x20-\x7E]{1,128}")
+_SPACES: Final = re.compile(r" +")
+_KEY_PREFIXES: Final = tuple(f"{mode}_" for mode in KeyMode)
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """The programs that a request names in its path, query or body, before anything of it is validated."""
+
+    program_ids: tuple[str, ...] = ()
+    program_slug: str | None = None
+
+
+class Authenticator:
+    """Finds the principal of a request's headers, and says what it may not do."""
+
+    def __init__(self, *, tenancy: Tenancy, admin_token: str, usage: KeyUsage, clock: Clock) -> None:
+        self._tenancy, self._usage, self._clock = tenancy, usage, clock
+        self._admin_digest = token_digest(admin_token)
+
+    def principal(self, scope: Any, access: Access, tenant: str | None) -> Principal:
+        """The principal, without its operator; ``tenant`` is the query parameter, which can only confirm the token."""
+        token = bearer_of(scope)
+        if access is Access.ADMIN:
+            if not compare_digest(token_digest(token), self._admin_digest):
+                raise UnauthorizedError(UNKNOWN_BEARER)
+            return Principal(kind=PrincipalKind.ADMIN, id=PrincipalKind.ADMIN, tenant_id="", tenant="")
+        found = self._operator(token) or (self._key(token) if access is not Access.OWNER else None)
+        if found is None:
+            raise UnauthorizedError(UNKNOWN_BEARER)
+        if tenant is not None and tenant != found.tenant:
+            raise UnauthorizedError(OTHER_TENANT)
+        return found
+
+    def _operator(self, token: str) -> Principal | None:
+        if token.startswith(_KEY_PREFIXES):
+            return None
+        tenant = self._tenancy.tenant_of_token(token, at=self._clock.now())
+        if tenant is None:
+            return None
+        return Principal(kind=PrincipalKind.OPERATOR, id=OPERATOR_ID, tenant_id=tenant.id, tenant=tenant.slug)
+
+    def _key(self, token: str) -> Principal | None:
+        key = self._tenancy.keys.of_secret(token)
+        tenant = None if key is None else self._tenancy.tenant(key.tenant_id)
+        if key is None or tenant is None:
+            return None
+        self._usage.note(key.entry.id, self._clock.now())
+        return self._key_principal(key, tenant)
+
+    def _key_principal(self, key: HeldKey, tenant: Tenant) -> Principal:
+        entry = key.entry
+        program_ids = self._tenancy.program_ids(tenant.id, SOURCE_OF_MODE[entry.mode])
+        if entry.program_id is not None:
+            program_ids = program_ids & {entry.program_id}
+        return Principal(
+            kind=PrincipalKind.KEY,
+            id=entry.id,
+            tenant_id=tenant.id,
+            tenant=tenant.slug,
+            operator=f"key:{entry.prefix}",
+            mode=entry.mode,
+            program_ids=program_ids,
+            tenant_wide=entry.program_id is None and entry.mode is KeyMode.LIVE,
+            scopes=frozenset(entry.scopes),
+        )
+
+    def authorize(self, principal: Principal, operation: Operation, named: Named) -> None:
+        """Raise ForbiddenError for an operation or a named program that this principal may not touch."""
+        if operation.access is Access.OWNER and not self._programs(principal.tenant_id, named):
+            raise UnauthorizedError(UNKNOWN_BEARER)
+        if operation.sandbox and principal.mode is not KeyMode.TEST:
+            raise ForbiddenError(TEST_KEYS_ONLY)
+        if principal.kind is not PrincipalKind.KEY:
+            return
+        if operation.access is Access.OPERATOR:
+            raise ForbiddenError(OPERATORS_ONLY)
+        if operation.scope is not None and not principal.has_scope(operation.scope):
+            raise ForbiddenError(f"This API key lacks the scope {operation.scope}.")
+        if operation.tenant_wide:
+            principal.require_tenant_wide()
+        if not all(principal.reaches(program.id) for program in self._programs(principal.tenant_id, named)):
+            raise ForbiddenError(OUT_OF_REACH)
+
+    def _programs(self, tenant_id: str, named: Named) -> list[Program]:
+        """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
+        find = self._tenancy.program_of_tenant
+        if named.program_ids:
+            found = [find(tenant_id, program_id=each, slug=None) for each in named.program_ids]
+        else:
+            found = [find(tenant_id, program_id=None, slug=named.program_slug)]
+        return [program for program in found if program is not None]
+
+
+def operator_of(scope: Any, principal: Principal) -> str:
+    """The X-Operator header, trimmed and with runs of spaces folded. A key without one is its own operator."""
+    sent = header_values(scope, b"x-operator")
+    if not sent:
+        if principal.kind is PrincipalKind.KEY:
+            return principal.operator
+        raise InvalidRequestError("The header X-Operator is required: it names who is acting.")
+    if len(sent) > 1 or not _OPERATOR.fullmatch(sent[0]):
+        raise InvalidRequestError("The header X-Operator must be given once, as 1-128 printable ASCII characters.")
+    name = _SPACES.sub(" ", sent[0].decode("ascii")).strip()
+    if not name:
+        raise InvalidRequestError("The header X-Operator must not be blank.")
+    if name.casefold().startswith(FORBIDDEN_PREFIXES):
+        raise InvalidRequestError("The header X-Operator must not start with " + ", ".join(FORBIDDEN_PREFIXES) + ".")
+    return name
+
+
+def bearer_of(scope: Any) -> str:
+    sent = header_values(scope, b"authorization")
+    found = _BEARER.fullmatch(sent[0]) if len(sent) == 1 else None
+    if found is None:
+        raise UnauthorizedError(UNKNOWN_BEARER)
+    return found[1].decode("ascii")

@@ -1,0 +1,66 @@
+"""What every answer carries whatever its route: the request id, the interface version and the security headers.
+
+The headers are stamped in the ``before_send`` hook, because that runs for routing 404s, 405s and 500s as well.
+"""
+
+import re
+from typing import Any, Final
+
+import msgspec
+from litestar.types import Message, Scope
+
+from api.http.rate_limits import rate_headers
+from store.ids import new_id
+
+INTERFACE_VERSION: Final = "2026-09-17"
+CONTENT_SECURITY_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
+
+_REQUEST_ID_KEY: Final = "clearhold.request_id"
+_CALLERS_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_START: Final = "http.response.start"
+_STAMPS: Final = (
+    (b"score-version", INTERFACE_VERSION.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+_UNLESS_SAID: Final = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+)
+
+
+class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Every answer that is not a 2xx."""
+
+    error: str
+    request_id: str
+
+
+def header_values(scope: Any, name: bytes) -> list[bytes]:
+    """All values of a header, in the order they were sent; ``name`` in lower case."""
+    return [value for key, value in scope["headers"] if key == name]
+
+
+def request_id(scope: Any) -> str:
+    """The caller's X-Request-Id when it is well formed, else one minted once for this request."""
+    known: str | None = scope.get(_REQUEST_ID_KEY)
+    if known is None:
+        sent = header_values(scope, b"x-request-id")
+        known = sent[0].decode("ascii") if len(sent) == 1 and _CALLERS_ID.fullmatch(sent[0]) else new_id()
+        scope[_REQUEST_ID_KEY] = known
+    return known
+
+
+async def stamp_headers(message: Message, scope: Scope) -> None:
+    """Litestar's before_send hook."""
+    if message["type"] != _START:
+        return
+    said = {name.lower() for name, _ in message["headers"]}
+    unsaid = [stamp for stamp in _UNLESS_SAID if stamp[0] not in said]
+    message["headers"] = [
+        *message["headers"],
+        (b"x-request-id", request_id(scope).encode()),
+        *_STAMPS,
+        *unsaid,
+        *rate_headers(scope),
+    ]

@@ -1,0 +1,269 @@
+"""The order of checks. Every request to a route of ours passes here, and the first failure answers.
+
+body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400 ─▶ Idempotency-Key 400
+─▶ media type 415 ─▶ validation 400 ─▶ the key's stored answer, or 409 ─▶ the handler: 404, 409
+"""
+
+import asyncio
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from litestar.enums import ScopeType
+from litestar.middleware import ASGIMiddleware
+from litestar.response.base import ASGIResponse
+from litestar.status_codes import HTTP_204_NO_CONTENT
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from api.http.auth import Authenticator, Named, operator_of
+from api.http.envelope import INTERFACE_VERSION, header_values
+from api.http.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
+from api.http.idempotency import Idempotency, Requested, key_of, requested
+from api.http.operation import OPT, PROVEN, Access, Operation
+from api.http.rate_limits import RateLimits
+from api.http.request_schema import Shape
+from features.core.errors import InvalidRequestError
+from features.core.principal import Principal, PrincipalKind
+
+MAX_QUERY_PARAMETERS: Final = 500  # Every list of a query may be full, and each of its values repeat the name.
+TENANT: Final = "tenant"
+PRINCIPAL: Final = "clearhold.principal"
+"""Where the scope holds the principal as soon as the bearer is known."""
+BODY_PART_WITHIN_S: Final = 10.0
+BODY_WITHIN_S: Final = 30.0
+TOO_SLOW: Final = "The request body did not arrive in time."
+
+_PASSED: Final = "clearhold.passed"
+_JSON: Final = b"application/json"
+_UTF8: Final = frozenset({b"charset=utf-8", b'charset="utf-8"'})
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class NoQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The query of a route that has none."""
+
+
+class Passed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gate leaves for the handler."""
+
+    raw: bytes
+    principal: Principal | None
+    body: Any
+    plain: dict[str, Any]
+    query: Any
+    asked: Requested | None  # with an idempotency key
+
+
+class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a write that takes none: nothing, or an empty object."""
+
+
+_NO_BODY: Final[Shape[Any]] = Shape(NoBody)
+_NO_QUERY: Final = Shape(NoQuery)
+_EMPTY_QUERY: Final = NoQuery()
+
+
+class _NamedInBody(msgspec.Struct, frozen=True, rename="camel"):
+    """What a body that may yet turn out to be invalid says about its program."""
+
+    program_id: Any = None
+    program_slug: Any = None
+
+
+_NAMED_IN_BODY: Final = msgspec.json.Decoder(_NamedInBody)
+
+
+class Gate(ASGIMiddleware):
+    """One middleware, so that the order of checks is one function."""
+
+    scopes = (ScopeType.HTTP,)
+
+    def __init__(self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency) -> None:
+        self._authenticator, self._limits, self._idempotency = authenticator, limits, idempotency
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        operation: Operation | None = scope["route_handler"].opt.get(OPT)
+        if operation is None:
+            await _say_methods(scope, receive, send)
+            return
+        method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
+        reads = operation.reads_body or operation.is_idempotent(method)
+        raw = await read_body(scope, receive, limit=operation.body_limit) if reads else b""
+        allowed = self._checked(scope, operation, raw)
+        scope[_PASSED] = allowed  # type: ignore[typeddict-unknown-key]
+        if allowed.asked is None:
+            await next_app(scope, receive, send)
+        else:
+            await self._idempotency.answer(allowed.asked, operation, scope, receive, send, next_app)
+
+    def _checked(self, scope: Any, operation: Operation, raw: bytes) -> Passed:
+        pairs, unread = _pairs_of(scope)
+        principal = None
+        key = None
+        writes = operation.is_idempotent(scope["method"])
+        if operation.access in PROVEN:
+            principal = self._principal(scope, operation, raw, pairs)
+            key = key_of(scope) if writes else None
+        check_version(scope)
+        shape = operation.body or (_NO_BODY if writes else None)
+        required = operation.body is not None and operation.body_required
+        body: Any = None
+        plain: dict[str, Any] = {}
+        if shape is not None:
+            check_media_type(scope, raw, required=required)
+        if unread is not None:
+            raise unread
+        query = _query_of(operation, pairs)
+        if shape is not None and (raw or required):
+            body, plain = shape.decode(raw)
+        asked = None if principal is None or key is None else requested(scope, principal, key, plain, pairs)
+        return Passed(raw=raw, principal=principal, body=body, plain=plain, query=query, asked=asked)
+
+    def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
+        """Who asks, once it is clear that they may: 401, 403, 429 and X-Operator's 400."""
+        tenant = next((text for name, text in pairs if name == TENANT), None)
+        principal = self._authenticator.principal(scope, operation.access, tenant)
+        scope[PRINCIPAL] = principal
+        self._authenticator.authorize(principal, operation, _named(scope, principal, raw, pairs))
+        self._limits.take(scope, principal, operation.rate_class(scope["method"]))
+        if operation.access is Access.OWNER:
+            return principal
+        return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
+
+
+async def _say_methods(scope: Any, receive: Receive, send: Send) -> None:
+    """OPTIONS. The framework's own handler knows only the first of the handlers registered for a path."""
+    methods = scope["litestar_app"].route_handler_method_map[scope["path_template"]]
+    answer = ASGIResponse(status_code=HTTP_204_NO_CONTENT, headers={"Allow": ", ".join(sorted(methods))})
+    await answer(scope, receive, send)
+
+
+def passed(scope: Any) -> Passed:
+    found: Passed = scope[_PASSED]
+    return found
+
+
+def principal_of(scope: Any) -> Principal:
+    principal = passed(scope).principal
+    assert principal is not None, "this route has no proven caller"
+    return principal
+
+
+def effect_id_of(scope: Any) -> str | None:
+    """The id that the effect of this request must have, when it came with an idempotency key."""
+    asked = passed(scope).asked
+    return None if asked is None else asked.effect_id
+
+
+def body_of(scope: Any, struct: type[S]) -> S:
+    body = passed(scope).body
+    assert isinstance(body, struct), "this route's operation declares another body"
+    return body
+
+
+def query_of(scope: Any, struct: type[S]) -> S:
+    query = passed(scope).query
+    assert isinstance(query, struct), "this route's operation declares another query"
+    return query
+
+
+async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
+    """The whole body; refused as soon as it is known to be too long, whether or not its length was declared.
+
+    A body of which no part comes for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``, is refused as well.
+    """
+    declared = header_values(scope, b"content-length")
+    if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
+        raise _too_large(limit)
+    parts: list[bytes] = []
+    size = 0
+    more = True
+    loop = asyncio.get_running_loop()
+    end_at = loop.time() + BODY_WITHIN_S
+    try:
+        async with asyncio.timeout(BODY_PART_WITHIN_S) as waiting:
+            while more:
+                message: Any = await receive()
+                if message["type"] == "http.disconnect":
+                    raise InvalidRequestError("The request body ended early.")
+                part: bytes = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise _too_large(limit)
+                parts.append(part)
+                more = message.get("more_body", False)
+                if more:
+                    waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
+    except TimeoutError:
+        raise SlowBodyError(TOO_SLOW) from None
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(limit: int) -> BodyTooLargeError:
+    return BodyTooLargeError(f"The request body must have at most {limit} bytes.")
+
+
+def query_pairs(scope: Any) -> list[tuple[str, str]]:
+    """The query parameters in order; bytes that are not UTF-8 become U+FFFD, which validation refuses."""
+    raw: bytes = scope["query_string"]
+    if not raw:
+        return []
+    try:
+        text = raw.decode("utf-8", "replace")
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
+    except ValueError:
+        raise InvalidRequestError(f"At most {MAX_QUERY_PARAMETERS} query parameters are read.") from None
+
+
+def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | None]:
+    """The parameters, or why they are not read, which is a matter of validation and has to wait for its turn."""
+    try:
+        return query_pairs(scope), None
+    except InvalidRequestError as error:
+        return [], error
+
+
+def check_version(scope: Any) -> None:
+    """Score-Version may be left out; a version that is not this one is refused."""
+    if any(sent != INTERFACE_VERSION.encode() for sent in header_values(scope, b"score-version")):
+        raise InvalidRequestError(f"The header Score-Version must be {INTERFACE_VERSION}.")
+
+
+def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
+    """application/json, in UTF-8. A body that is not there is a matter of validation."""
+    sent = header_values(scope, b"content-type")
+    if not sent and not raw:
+        return
+    if not raw and not required:
+        return
+    kind, *parameters = [part.strip().lower() for part in sent[0].split(b";")] if len(sent) == 1 else [b""]
+    if kind != _JSON or any(parameter not in _UTF8 for parameter in parameters if parameter):
+        raise UnsupportedMediaTypeError("The request body must be application/json in UTF-8.")
+
+
+def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> Named:
+    """The programs named in the path, else in the query, else in the body. Keys are held against every one of them."""
+    in_path = scope["path_params"].get("program_id")
+    in_query = (each for name, text in pairs if name == "programId" for each in text.split(","))
+    named = (in_path,) if in_path else tuple(in_query)
+    if named or not raw or principal.kind is not PrincipalKind.KEY:
+        return Named(program_ids=named)
+    try:
+        found = _NAMED_IN_BODY.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Named()  # Validation will say what is wrong with it.
+    program_id, slug = found.program_id, found.program_slug
+    return Named(
+        program_ids=(program_id,) if isinstance(program_id, str) else (),
+        program_slug=slug if isinstance(slug, str) else None,
+    )
+
+
+def _query_of(operation: Operation, pairs: list[tuple[str, str]]) -> Any:
+    known = [pair for pair in pairs if pair[0] != TENANT]
+    if len(pairs) - len(known) > 1:
+        raise InvalidRequestError("Validation failed: tenant must be given once")
+    if operation.query is not None:
+        return operation.query.read_query(known)
+    return _NO_QUERY.read_query(known) if known else _EMPTY_QUERY

@@ -1,0 +1,206 @@
+"""HTTP/1.1 on one connection: what cannot be read, and who takes forever, is answered in our own form and hung up on.
+
+Unit    seconds; a head's time runs from its first byte on, and not while an earlier request is being answered
+Limits  a head has ``HEAD_LIMIT`` bytes, and what arrived with them, and ``head_within_s``; the rest of a body that was
+        answered before it was there has ``rest_within_s``. The bodies that are read are limited where they are read.
+"""
+
+import asyncio
+from functools import partial
+from typing import Final
+
+import msgspec
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
+from store.ids import new_id
+
+HEAD_LIMIT: Final = 65_536
+HEAD_WITHIN_S: Final = 10.0
+REST_WITHIN_S: Final = 10.0
+
+_BAD_REQUEST: Final = "400 Bad Request"
+_TOO_LARGE: Final = "431 Request Header Fields Too Large"
+_UNREADABLE: Final = "The request is not readable as HTTP."
+_HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
+_HEAD_TOO_SLOW: Final = "The request line and headers did not arrive in time."
+_CONTINUE: Final = b"HTTP/1.1 100 "
+_NO_WEBSOCKET: Final = "This service does not speak WebSocket."
+_NO_UPGRADE: Final = "A request with a body cannot offer an upgrade."
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class _Answering:
+    """The transport as one request sees it: its head leaves with the first of its body, in one system call."""
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head = b""
+
+    def write(self, data: bytes) -> None:
+        if self._head or data.startswith(_CONTINUE):
+            self._transport.write(self._head + data)
+            self._head = b""
+        else:
+            self._head = data
+
+    def flush(self) -> None:
+        """Send a head that no body follows, or not yet."""
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection. Requests are answered in order, and a refusal waits for the answers before it."""
+
+    head_within_s = HEAD_WITHIN_S
+    rest_within_s = REST_WITHIN_S
+
+    _in_head = False
+    _in_body = False
+    _head_bytes = 0
+    _unanswered = 0
+    _refusal: tuple[str, str] | None = None
+    _head_timer: asyncio.TimerHandle | None = None
+    _rest_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._keep_alive()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+        self._stop_head_timer()
+        self._stop_rest_timer()
+
+    def data_received(self, data: bytes) -> None:
+        if self._refusal is not None:
+            return  # Nothing behind a refused request is read.
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT:
+                self._refuse(_TOO_LARGE, _HEAD_TOO_LARGE)
+            elif self._head_timer is None:
+                self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
+        elif not self._in_body and not self._unanswered:
+            self._keep_alive()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head, self._head_bytes = False, 0
+        self._stop_head_timer()
+        if self.parser.should_upgrade():
+            self._check_upgrade()
+        super().on_headers_complete()  # It raises for a target without a path: that request is never begun.
+        self._in_body = True
+        self._unanswered += 1
+        answering = _Answering(self.transport)
+        self.cycle.transport = answering  # type: ignore[assignment]  # what a cycle needs of one
+        self.cycle.on_response = partial(self._answered, answering)
+
+    def _answered(self, answering: _Answering) -> None:
+        answering.flush()
+        self.on_response_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        self._stop_rest_timer()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._unanswered -= 1
+        if self.transport.is_closing() or self._unanswered:
+            return
+        if self._refusal is not None:
+            self._refuse(*self._refusal)
+        elif self._in_body:
+            self._rest_timer = self.loop.call_later(self.rest_within_s, self.transport.close)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's own words are not ours
+        if self._refusal is None:
+            self._refuse(_BAD_REQUEST, _UNREADABLE)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """An upgrade is an offer that nobody has to take: the request is answered as it is."""
+
+    def _check_upgrade(self) -> None:
+        """Refuse WebSocket, and a body: the parser reads none behind an offer and would take it for a new request."""
+        lengths = {value for name, value in self.headers if name in _BODY_HEADERS}
+        if self._get_upgrade() == b"websocket":
+            sentence = _NO_WEBSOCKET
+        elif lengths - {b"0"}:
+            sentence = _NO_UPGRADE
+        else:
+            return
+        self._refuse(_BAD_REQUEST, sentence)
+        raise ValueError(sentence)  # Stops the parser.
+
+    def _refuse(self, status: str, sentence: str) -> None:
+        """Answer and hang up, once the requests before this one on the connection have been answered."""
+        self._refusal = (status, sentence)
+        if self._in_body:
+            self._give_up_on_body()
+        if self._unanswered or self.transport.is_closing():
+            return
+        request_id = new_id()
+        body = msgspec.json.encode(ErrorEnvelope(error=sentence, request_id=request_id))
+        head = (
+            f"HTTP/1.1 {status}\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
+            f"x-request-id: {request_id}\r\nscore-version: {INTERFACE_VERSION}\r\n"
+            f"x-content-type-options: nosniff\r\ncontent-security-policy: {CONTENT_SECURITY_POLICY}\r\n"
+            "referrer-policy: no-referrer\r\ncache-control: no-store\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _give_up_on_body(self) -> None:
+        """The request that is being read cannot be: it is not begun, or its answer is the refusal, if it has none."""
+        self._in_body = False
+        if self.cycle.response_started:
+            self.transport.close()
+            return
+        self._unanswered -= 1
+        if self.pipeline and self.pipeline[0][0] is self.cycle:
+            self.pipeline.popleft()
+
+    def _head_is_late(self) -> None:
+        self._head_timer = None
+        if self.transport.is_closing():
+            return
+        if self._unanswered:  # Perhaps nobody even read the rest of it meanwhile.
+            self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
+        else:
+            self._refuse(_BAD_REQUEST, _HEAD_TOO_SLOW)
+
+    def _keep_alive(self) -> None:
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _stop_rest_timer(self) -> None:
+        if self._rest_timer is not None:
+            self._rest_timer.cancel()
+            self._rest_timer = None

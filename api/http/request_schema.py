@@ -1,0 +1,160 @@
+"""Reading untrusted bytes into closed Structs, in two steps.
+
+A body that is fine is decoded once by msgspec, which is fast and stops at the first failure. Only a body that is not is
+held against the JSON Schema of the same Struct, which lists every failing path. Then come what neither of them sees:
+repeated keys, NUL characters, and rules between fields.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Generic, TypeVar
+
+import jsonschema_rs
+import msgspec
+
+from api.http.validation import Failure, failures_of, path_of, refusal
+
+S = TypeVar("S", bound=msgspec.Struct)
+Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]
+
+_ESCAPED_NUL: Final = b"\\u0000"
+_TOO_DEEP: Final = Failure("", "must not nest so deeply")
+_NOT_JSON: Final = Failure("", "must be valid JSON")
+_NUMBER: Final = Failure("", "must have no number outside the range of a 64-bit float or integer")
+_DIGITS: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+_BOOLEANS: Final = {"true": True, "false": False}
+_FAILING_AT: Final = re.compile(r"at `\$\.?(.*)`$")
+
+
+NO_RULES_SCHEMA: Final[Mapping[str, Any]] = {}
+
+
+def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
+    return ()
+
+
+class Shape(Generic[S]):
+    """One closed Struct, with all that is needed to read it and to say what is wrong with what is not it."""
+
+    def __init__(
+        self, struct: type[S], *, rules: Rules = no_rules, rules_schema: Mapping[str, Any] = NO_RULES_SCHEMA
+    ) -> None:
+        """``rules_schema`` says in JSON Schema what the rules say, for the OpenAPI document."""
+        self.struct = struct
+        self.rules_schema = rules_schema
+        self._rules = rules
+        self._decoder = msgspec.json.Decoder(struct)
+        schema = msgspec.json.schema(struct)
+        self.properties: Mapping[str, Any] = schema["$defs"][struct.__name__]["properties"]
+        self._validator = jsonschema_rs.validator_for(schema, validate_formats=True)
+
+    def decode(self, raw: bytes) -> tuple[S, dict[str, Any]]:
+        """The body as its Struct and as submitted; InvalidRequestError lists every failing path."""
+        try:
+            typed = self._decoder.decode(raw)
+            plain, failures = _parsed(raw)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise refusal(self._listed(raw, error)) from None
+        failures += self._rules(plain)
+        if failures:
+            raise refusal(failures)
+        return typed, plain
+
+    def read_query(self, pairs: Iterable[tuple[str, str]]) -> S:
+        """Query parameters as their Struct. Lists take repeats and commas; anything else may be given once."""
+        plain: dict[str, Any] = {}
+        failures: list[Failure] = []
+        for name, text in pairs:
+            kind = _kind_of(self.properties.get(name, {}))
+            if kind == "array":
+                plain.setdefault(name, []).extend(text.split(","))
+            elif name in plain:
+                failures.append(Failure(path_of([name]), "must be given once"))
+            else:
+                plain[name] = _read(kind, text)
+            if "\x00" in text or "\ufffd" in text:
+                failures.append(Failure(path_of([name]), "must be UTF-8 without NUL characters"))
+        failures += failures_of(self._validator.iter_errors(plain), noun="parameter")
+        failures += self._rules(plain)
+        if failures:
+            raise refusal(failures)
+        return msgspec.convert(plain, self.struct)
+
+    def _listed(self, raw: bytes, error: Exception) -> list[Failure]:
+        if not raw.strip():
+            return [Failure("", "is required")]
+        try:
+            plain = msgspec.json.decode(raw)
+            _, failures = _parsed(raw)
+            failures += failures_of(self._validator.iter_errors(plain), noun="property")
+        except RecursionError:
+            return [_TOO_DEEP]
+        except msgspec.ValidationError:
+            return [_NUMBER]
+        except msgspec.DecodeError:
+            return [_NOT_JSON]
+        except ValueError as unlisted:  # The validator's own depth limit, or text that is not UTF-8.
+            return [_NOT_JSON if isinstance(unlisted, UnicodeError) else _TOO_DEEP]
+        if isinstance(plain, dict):
+            failures += self._rules(plain)
+        return failures or [Failure(_path_in(error), "is not valid")]
+
+
+def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
+    """The plain value, with repeated keys and NUL characters as failures: every parser lets both pass."""
+    repeated: list[tuple[dict[str, Any], list[str]]] = []
+
+    def closed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            repeated.append((found, [name for name, count in counts.items() if count > 1]))
+        return found
+
+    plain = json.loads(raw.decode(), object_pairs_hook=closed)
+    failures = list(_repeats(plain, [], {id(found): names for found, names in repeated})) if repeated else []
+    if _ESCAPED_NUL in raw:
+        failures += _nuls(plain, [])
+    return plain, failures
+
+
+def _repeats(value: Any, path: list[str | int], names_of: Mapping[int, list[str]]) -> Iterator[Failure]:
+    """The keys repeated in an object, which is known by its ``id``, under the object's own path."""
+    if isinstance(value, dict):
+        yield from (Failure(path_of([*path, name]), "must not be repeated") for name in names_of.get(id(value), ()))
+    for key, item in _items(value):
+        yield from _repeats(item, [*path, key], names_of)
+
+
+def _nuls(value: Any, path: list[str | int]) -> Iterator[Failure]:
+    if isinstance(value, str) and "\x00" in value:
+        yield Failure(path_of(path), "must not have NUL characters")
+    for key, item in _items(value):
+        if isinstance(key, str) and "\x00" in key:
+            yield Failure(path_of([*path, key]), "must not have NUL characters")
+        yield from _nuls(item, [*path, key])
+
+
+def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
+
+
+def _read(kind: str | None, text: str) -> Any:
+    """A parameter as its type; what is not of it stays text, for the validator to refuse."""
+    if kind == "boolean":
+        return _BOOLEANS.get(text, text)
+    return int(text) if kind == "integer" and _DIGITS.fullmatch(text) else text
+
+
+def _kind_of(schema: Mapping[str, Any]) -> str | None:
+    branches = schema.get("anyOf", (schema,))
+    return next((branch["type"] for branch in branches if branch.get("type") not in {None, "null"}), None)
+
+
+def _path_in(error: Exception) -> str:
+    found = _FAILING_AT.search(str(error))
+    return path_of([found[1]]) if found else ""

@@ -1,0 +1,107 @@
+"""The HTTP server in this process: its socket, its signals, its end.
+
+Errors  ``StartupError`` when the address cannot be had
+"""
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import uvicorn
+from litestar.types import ASGIApp
+
+from api.http.protocol import Protocol
+from store.startup import StartupError
+
+DRAIN_WITHIN_S: Final = 1
+KEEP_ALIVE_S: Final = 75
+BACKLOG: Final = 2_048
+
+_POLL_S: Final = 0.02
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class Server(uvicorn.Server):
+    """Stops when it is told to. Signals belong to whoever composes the process, so that its end is a clean one."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def listening_socket(host: str, port: int, *, option: str = "--port") -> socket.socket:
+    """Take the address now, so that a taken port is told before anything else is started; ``option`` names the port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host, port))
+        taken.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        taken.close()
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise StartupError(f"Port {port} is taken on {host}; name another with {option}.") from error
+        raise StartupError(f"The address {host}:{port} cannot be listened on: {error}.") from error
+    return taken
+
+
+def address_of(listening: socket.socket) -> str:
+    """``http://HOST:PORT`` of a bound socket."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def server_of(app: ASGIApp, *, protocol: type[Protocol] = Protocol) -> Server:
+    """The server for an application, not started."""
+    config = uvicorn.Config(
+        app=app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=DRAIN_WITHIN_S,
+    )
+    return Server(config)
+
+
+async def serve_until_signalled(
+    app: ASGIApp,
+    listening: socket.socket,
+    *,
+    is_ready: Callable[[], bool],
+    on_ready: Callable[[], None],
+    on_stop: Callable[[], None],
+) -> None:
+    """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given.
+
+    ``on_stop`` is called with the signal: what would take longer than the answers may take is ended then.
+    """
+    server = server_of(app)
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        server.should_exit = True
+        on_stop()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop)
+    announcing = asyncio.create_task(_announce(server, is_ready, on_ready))
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        announcing.cancel()
+        await asyncio.gather(announcing, return_exceptions=True)
+
+
+async def _announce(server: Any, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> None:
+    while not (server.started and await asyncio.to_thread(is_ready)):  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(_POLL_S)
+    on_ready()

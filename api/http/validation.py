@@ -1,0 +1,105 @@
+"""From the failures that a JSON Schema validator lists to the one sentence that the caller reads.
+
+The sentence is built from the failing keyword, never from the validator's own message, because that quotes what was
+submitted. Paths are dotted, ``[i]`` for list items; a missing or unknown property is named under its parent.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import jsonschema_rs
+
+from api.http.fields import WORDS_OF_PATTERN
+from features.core.errors import InvalidRequestError
+
+SHOWN_FAILURES: Final = 20
+SHOWN_OPTIONS: Final = 20
+SHOWN_NAME_LENGTH: Final = 64
+
+_TYPE_WORDS: Final[Mapping[str, str]] = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+_FORMAT_WORDS: Final[Mapping[str, str]] = {
+    "uuid": "must be a UUID",
+    "date": "must be a date (YYYY-MM-DD)",
+    "date-time": "must be a date-time with an offset",
+}
+_WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "type": lambda kind: "must be " + " or ".join(_TYPE_WORDS.get(name, name) for name in kind.types),
+    "enum": lambda kind: _enum_words(kind.options),
+    "pattern": lambda kind: WORDS_OF_PATTERN.get(kind.pattern, "is not well formed"),
+    "format": lambda kind: _FORMAT_WORDS.get(kind.format, "is not well formed"),
+    "minLength": lambda kind: "must not be empty" if kind.limit == 1 else f"must have at least {kind.limit} characters",
+    "maxLength": lambda kind: f"must have at most {kind.limit} characters",
+    "minimum": lambda kind: f"must be at least {kind.limit}",
+    "maximum": lambda kind: f"must be at most {kind.limit}",
+    "minItems": lambda kind: f"must have at least {kind.limit} items",
+    "maxItems": lambda kind: f"must have at most {kind.limit} items",
+    "uniqueItems": lambda _: "must not repeat an item",
+}
+
+
+class Failure(NamedTuple):
+    """One path and what it must be. The empty path is the body itself."""
+
+    path: str
+    words: str
+
+
+def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
+    """The 400 that lists them: one failure a path, the first 20 paths."""
+    by_path: dict[str, str] = {}
+    for failure in failures:
+        by_path.setdefault(failure.path or "body", failure.words)
+    shown = [f"{path} {words}" for path, words in list(by_path.items())[:SHOWN_FAILURES]]
+    if len(by_path) > SHOWN_FAILURES:
+        shown.append(f"and {len(by_path) - SHOWN_FAILURES} more")
+    return InvalidRequestError("Validation failed: " + "; ".join(shown))
+
+
+def failures_of(errors: Iterable[jsonschema_rs.ValidationError], *, noun: str) -> Iterator[Failure]:
+    """Every failing path; ``noun`` is what an unknown name is not: a property or a parameter."""
+    for error in errors:
+        kind: Any = error.kind
+        path = path_of(error.instance_path)
+        if kind.name == "anyOf":
+            yield from failures_of(_likeliest(kind.context), noun=noun)
+        elif kind.name == "required":
+            yield Failure(_joined(path, kind.property), "is required")
+        elif kind.name == "additionalProperties":
+            yield from (Failure(_joined(path, name), f"is not a known {noun}") for name in kind.unexpected)
+        else:
+            yield Failure(path, _WORDS[kind.name](kind) if kind.name in _WORDS else "is not valid")
+
+
+def path_of(segments: Iterable[str | int]) -> str:
+    """``transfer.amountCents``, ``when[0].op``."""
+    path = ""
+    for segment in segments:
+        path = f"{path}[{segment}]" if isinstance(segment, int) else _joined(path, segment)
+    return path
+
+
+def _joined(path: str, name: str) -> str:
+    shown = "".join(char if char.isascii() and char.isprintable() else "?" for char in name[:SHOWN_NAME_LENGTH])
+    return f"{path}.{shown}" if path else shown
+
+
+def _likeliest(branches: list[list[Any]]) -> list[Any]:
+    """Of "this or null", the failures of "this": nobody who sent a value meant null."""
+    return next((errors for errors in branches if not _wants_null(errors)), branches[0])
+
+
+def _wants_null(errors: list[Any]) -> bool:
+    return len(errors) == 1 and errors[0].kind.name == "type" and list(errors[0].kind.types) == ["null"]
+
+
+def _enum_words(options: list[Any]) -> str:
+    names = [str(option) for option in options if option is not None]
+    return "must be one of " + ", ".join(names) if len(names) <= SHOWN_OPTIONS else "is not one of the known values"

@@ -1,0 +1,161 @@
+"""Whole lists as a download: NDJSON or CSV, streamed in bounded memory, a few at a time for each principal.
+
+The status is sent before the first line, so what fails later ends the connection without a clean end, and a reader can
+tell a whole export from half of one. What fails before the first line is answered like any other request.
+
+Limits  a client that reads nothing for ``STALL_WITHIN_S``, or is not done within ``EXPORT_WITHIN_S``, is hung up on
+Errors  RateLimitedError for one more than may run at a time
+"""
+
+import asyncio
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Any, Final
+
+import anyio
+import msgspec
+from anyio import CancelScope, to_thread
+from litestar.types import Receive, Scope, Send
+
+from features.core.errors import RateLimitedError
+from features.core.principal import Principal
+
+AT_A_TIME: Final = 2
+BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause of some 25 ms.
+STALL_WITHIN_S: Final = 30.0
+EXPORT_WITHIN_S: Final = 3_600.0
+
+_TOO_MANY: Final = "At most {most} {what} run at a time; try again when one of them is done."
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\0")  # A spreadsheet would run what follows.
+
+
+class ExportFormat(StrEnum):
+    NDJSON = "ndjson"
+    CSV = "csv"
+
+
+MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
+    ExportFormat.NDJSON: "application/x-ndjson",
+    ExportFormat.CSV: "text/csv; charset=utf-8",
+}
+
+
+class Concurrency:
+    """How many may run at a time for each principal. Belongs to the API's event loop."""
+
+    def __init__(self, most: int = AT_A_TIME, *, what: str = "exports") -> None:
+        self._most, self._what = most, what
+        self._running: Counter[tuple[str, str]] = Counter()
+
+    @contextmanager
+    def slot(self, principal: Principal) -> Iterator[None]:
+        """Held until the block is left, however that happens."""
+        key = (principal.tenant_id, principal.id)
+        if self._running[key] >= self._most:
+            raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what))
+        self._running[key] += 1
+        try:
+            yield
+        finally:
+            self._running[key] -= 1
+            if not self._running[key]:
+                del self._running[key]
+
+
+class Export:
+    """One download, as an ASGI application. ``batches`` starts to read, in a worker thread, when it is run.
+
+    An item that is Raw is a line already; there is no CSV of such.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        kind: type[msgspec.Struct],
+        format_: ExportFormat,
+        batches: Callable[[], Iterator[Sequence[msgspec.Struct | msgspec.Raw]]],
+        principal: Principal,
+        limit: Concurrency,
+    ) -> None:
+        self._name, self._kind, self._format = name, kind, format_
+        self._batches, self._principal, self._limit = batches, principal, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - an ASGI application
+        with self._limit.slot(self._principal):
+            chunks = self._chunks()
+            try:
+                async with asyncio.timeout(EXPORT_WITHIN_S):
+                    await self._run(chunks, receive, send)
+            finally:
+                with CancelScope(shield=True):
+                    await to_thread.run_sync(chunks.close)
+
+    async def _run(self, chunks: Iterator[bytes], receive: Receive, send: Send) -> None:
+        chunk = await to_thread.run_sync(next, chunks, None)
+        headers = {
+            "content-type": MEDIA_TYPES[self._format],
+            "content-disposition": f'attachment; filename="{self._name}.{self._format}"',
+        }
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        async with anyio.create_task_group() as running:
+            running.start_soon(_cancel_when_gone, receive, running.cancel_scope)
+            while chunk is not None:
+                with anyio.fail_after(STALL_WITHIN_S):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                chunk = await to_thread.run_sync(next, chunks, None)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            running.cancel_scope.cancel()
+
+    def _chunks(self) -> Generator[bytes, None, None]:
+        if self._format is ExportFormat.CSV:
+            yield _csv_lines([self._kind.__struct_encode_fields__])
+        encode = _ndjson_of if self._format is ExportFormat.NDJSON else _csv_of
+        for batch in self._batches():
+            yield encode(batch)
+
+
+def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:
+    """A download of one thing in every format, for the OpenAPI document."""
+    only = [msgspec.convert(example, kind)]
+    in_csv = _csv_lines([kind.__struct_encode_fields__]) + _csv_of(only)
+    return {
+        MEDIA_TYPES[ExportFormat.NDJSON]: _ndjson_of(only).decode(),
+        MEDIA_TYPES[ExportFormat.CSV]: in_csv.decode(),
+    }
+
+
+async def _cancel_when_gone(receive: Receive, scope: CancelScope) -> None:
+    while True:
+        message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            scope.cancel()
+            return
+
+
+def _ndjson_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
+    return msgspec.json.Encoder().encode_lines(batch)
+
+
+def _csv_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
+    return _csv_lines([[_cell(value) for value in msgspec.to_builtins(item).values()] for item in batch])
+
+
+def _csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
+    """RFC 4180: commas, CRLF, quotes where they are needed."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    """A value as text that a spreadsheet shows and does not run; what has parts is their JSON."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -1,0 +1,61 @@
+"""What this process has appended to the log and the flow has not applied yet, by shard.
+
+Two questions are asked of it: is this event among them, so that it is a duplicate although the state has not seen it;
+and how long has the oldest been waiting, so that an answer can say that the state is behind.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from operator import itemgetter
+from typing import Final
+
+from features.shard.shards import Shards
+
+UNAPPLIED_LIMIT: Final = 65_536
+"""Entries a shard. Beyond it the oldest are forgotten: a duplicate of one is then appended, and skipped by the flow."""
+
+EventKey = tuple[str, str]
+
+
+class Unapplied:
+    """Belongs to the API's event loop."""
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards = shards
+        self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(shards.count)]
+        self._keys: set[EventKey] = set()
+
+    def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
+        """Note an entry that has just become durable; ``key`` is the program and id of a bank event."""
+        waiting = self._waiting[shard]
+        waiting.append((offset, appended_at, key))
+        if key is not None:
+            self._keys.add(key)
+        self._drop_applied(shard)
+        if len(waiting) > UNAPPLIED_LIMIT:
+            self._forget(waiting.popleft())
+
+    def holds(self, key: EventKey) -> bool:
+        """Whether the event was appended here and may not be applied yet."""
+        return key in self._keys
+
+    def waiting_us(self, shard: int, *, now: int) -> int:
+        """How long the shard's oldest unapplied entry has been waiting, 0 when there is none."""
+        self._drop_applied(shard)
+        waiting = self._waiting[shard]
+        return max(0, now - waiting[0][1]) if waiting else 0
+
+    def entries(self, shard: int) -> int:
+        """How many of the shard's entries are not applied yet. Any thread may ask."""
+        offsets = list(self._waiting[shard])  # One step, while the event loop may be appending.
+        return len(offsets) - bisect_right(offsets, self._shards.applied_offset(shard), key=itemgetter(0))
+
+    def _drop_applied(self, shard: int) -> None:
+        waiting = self._waiting[shard]
+        applied = self._shards.applied_offset(shard)
+        while waiting and waiting[0][0] <= applied:
+            self._forget(waiting.popleft())
+
+    def _forget(self, entry: tuple[int, int, EventKey | None]) -> None:
+        if entry[2] is not None:
+            self._keys.discard(entry[2])

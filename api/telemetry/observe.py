@@ -1,0 +1,68 @@
+"""What operators see of each request: it is counted, and told in one line of the log.
+
+The line holds the route's template, never the path, and nothing that a caller sent but its request id. Events that
+were taken in and probes that passed are many and say nothing, so they are only counted.
+"""
+
+from time import perf_counter
+from typing import Any, Final
+
+from litestar.types import ASGIApp, Receive, Send
+
+from api.http.envelope import request_id
+from api.http.gate import PRINCIPAL
+from api.telemetry.metrics import INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, outcome_of
+from api.telemetry.request_log import RequestLog
+from features.core.principal import Principal
+
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+_QUIET: Final = frozenset({INGEST, "/healthz", "/readyz"})
+_START: Final = "http.response.start"
+_REPLAYED: Final = (b"idempotent-replayed", b"true")
+_UNANSWERED: Final = 500  # uvicorn's own answer for an application that gave none
+_FIRST_REFUSAL: Final = 300
+
+
+class Observed:
+    """Stands outside the application, so that nothing it answers is missed."""
+
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics, log: RequestLog) -> None:
+        self._app, self._metrics, self._log = app, metrics, log
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = perf_counter()
+        status, replayed = _UNANSWERED, False
+
+        async def watched(message: Any) -> None:
+            nonlocal status, replayed
+            if message["type"] == _START:
+                status, replayed = message["status"], _REPLAYED in message["headers"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            self._note(scope, status, perf_counter() - began, replayed=replayed)
+
+    def _note(self, scope: Any, status: int, seconds: float, *, replayed: bool) -> None:
+        principal: Principal | None = scope.get(PRINCIPAL)
+        tenant = principal.tenant if principal is not None else ""
+        route = scope.get("path_template", UNMATCHED)
+        method = scope["method"] if scope["method"] in _METHODS else OTHER
+        outcome = Outcome.REPLAYED if replayed else outcome_of(scope)
+        self._metrics.count(Kind(route, method, status, tenant, outcome), seconds)
+        if status < _FIRST_REFUSAL and route in _QUIET:
+            return
+        self._log.add(
+            request_id=request_id(scope),
+            method=method,
+            route=route,
+            status=status,
+            ms=round(seconds * 1_000, 3),
+            tenant=tenant,
+            principal=None if principal is None else principal.kind,
+            principal_id=None if principal is None else principal.id,
+        )

@@ -1,0 +1,199 @@
+"""What people decide, applied to the alerts as they stand: dispositions, appeals and labels, or why there is none.
+
+From    open: close, hold, escalate, no_action; held: release, close, escalate, no_action, and hold for whoever decides
+        first, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
+        final, and an appeal opens a new alert
+To      close, no_action and release: closed; hold: held; escalate: escalated
+Errors  none: what may not be made is a word of ``DecisionResult`` in the entry's result
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from features.alerts.evidence import Appealed, Escalation, appeal_evidence, brought_up_to_date, text_of
+from features.alerts.rows import Signed, alert_id_of, alert_row, disposition_rows, result_row, sealed
+from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, OperatorKind, ResultKind
+from features.core.instants import format_instant
+from features.core.rows import LabelRow
+from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
+from features.detectors.conditions import STRUCTURING
+from features.landing.stored_transfer import When
+from features.policy.in_force import InForce, policy_in_force
+from features.policy.routing import hours_us, tier_of
+from features.state.alert_book import Alert
+from features.state.program import ProgramState
+
+Emit = Callable[[msgspec.Struct], None]
+
+_CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
+_RELEASE, _NO_ACTION = AlertDecision.RELEASE, AlertDecision.NO_ACTION
+ALLOWED: Final[Mapping[AlertStatus, frozenset[AlertDecision]]] = {
+    AlertStatus.OPEN: frozenset({_CLOSE, _HOLD, _ESCALATE, _NO_ACTION}),
+    AlertStatus.HELD: frozenset({_RELEASE, _CLOSE, _ESCALATE, _NO_ACTION}),
+    AlertStatus.ESCALATED: frozenset({_CLOSE, _HOLD, _NO_ACTION}),
+    AlertStatus.AUTO_CLOSED: frozenset({_CLOSE, _HOLD, _ESCALATE, _NO_ACTION}),
+    AlertStatus.CLOSED: frozenset(),
+}
+BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
+    _CLOSE: AlertStatus.CLOSED,
+    _NO_ACTION: AlertStatus.CLOSED,
+    _RELEASE: AlertStatus.CLOSED,
+    _HOLD: AlertStatus.HELD,
+    _ESCALATE: AlertStatus.ESCALATED,
+}
+_CLASS: Final = {_CLOSE: "close", _NO_ACTION: "close", _RELEASE: "close", _HOLD: "hold", _ESCALATE: "escalate"}
+KEY_PREFIX: Final = "key:"
+
+
+def decide(program: ProgramState, said: DecisionEntry, when: When, emit: Emit) -> None:
+    """Make the decision if the alert's state allows it; one that was made before stays as it is."""
+    alert = program.alerts.get(said.alert_id)
+    if alert is not None and said.id in alert.made:
+        return
+    result = _result_of(alert, said)
+    if alert is None or result is not DecisionResult.MADE:
+        emit(result_row(program, when, result, ResultKind.DECISION, said.id, alert_id=said.alert_id))
+        return
+    law = policy_in_force(program.id, when.appended_at)
+    at = min(said.at, when.appended_at)
+    decided_by = _signer(said.operator)
+    recommended = alert.recommendation
+    signed = Signed(
+        id=said.id,
+        decided_by=decided_by,
+        decision=said.decision.value,
+        narrative=said.narrative,
+        overturns_draft=None if recommended is None else _CLASS[said.decision] != recommended,
+        policy_version=law.policy.version,
+        policy_sha256=law.sha256,
+        at=at,
+    )
+    _move(alert, said.decision, law, at, decided_by)
+    alert.made = (*alert.made, said.id)
+    program.alerts.keep(alert)
+    if alert.detector == STRUCTURING:
+        program.alerts.decide(alert.detector, alert.subject_type, alert.subject_id)
+    emit(alert_row(program, alert, when))
+    for row in disposition_rows(program, alert, signed, when):
+        emit(row)
+    made = result_row(program, when, result, ResultKind.DECISION, said.id, alert_id=alert.id, disposition_id=signed.id)
+    emit(made)
+
+
+def _result_of(alert: Alert | None, said: DecisionEntry) -> DecisionResult:
+    if alert is None:
+        return DecisionResult.UNKNOWN
+    status = AlertStatus(alert.status)
+    if status is AlertStatus.CLOSED:
+        return DecisionResult.FINAL
+    if said.operator_kind is OperatorKind.KEY and (alert.waits or alert.route == Route.REVIEWED):
+        return DecisionResult.NEEDS_PERSON
+    if said.decision in ALLOWED[status] or (said.decision is _HOLD and not alert.made):
+        return DecisionResult.MADE
+    return DecisionResult.NOT_HELD if said.decision is _RELEASE else DecisionResult.ALREADY
+
+
+def _move(alert: Alert, decision: AlertDecision, law: InForce, at: int, decided_by: str) -> None:
+    """The alert after the decision. One that the policy had closed waits anew, on the clock of a person."""
+    was_closed = alert.status == AlertStatus.AUTO_CLOSED
+    alert.status = BECOMES[decision].value
+    alert.closed_at = None if alert.waits else at
+    if was_closed and alert.waits:
+        tier = tier_of(Severity(alert.severity), hard=alert.hard)
+        alert.sla_tier, alert.due_at = tier.value, at + hours_us(law.clock, tier)
+    escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
+    summary, evidence, draft = alert.texts
+    alert.tell(summary, brought_up_to_date(evidence, alert, escalation), draft)
+
+
+def appeal(program: ProgramState, said: AppealEntry, when: When, emit: Emit) -> None:
+    """Open a new alert against a closed one, at most one; what the policy closed a person may still decide."""
+    book = program.alerts
+    old = book.get(said.alert_id)
+    earlier = book.get(alert_id_of(program.id, appeal_key(said.alert_id)))
+    if earlier is not None and said.id in earlier.made:
+        return
+    result = DecisionResult.MADE
+    if old is None:
+        result = DecisionResult.UNKNOWN
+    elif old.status != AlertStatus.CLOSED:
+        result = DecisionResult.NOT_FINAL
+    elif earlier is not None:
+        result = DecisionResult.APPEALED
+    if old is None or result is not DecisionResult.MADE:
+        emit(result_row(program, when, result, ResultKind.APPEAL, said.id, alert_id=said.alert_id))
+        return
+    law = policy_in_force(program.id, when.appended_at)
+    alert = _appeal_of(old, said, law, when.appended_at, program.id)
+    against = Appealed(alert_id=old.id, status=old.status, reason=said.reason, by=_signer(said.operator))
+    evidence = appeal_evidence(old, against, law)
+    about = f"{old.detector} on {old.subject_type} {old.subject_id}"
+    alert.tell(f"Appeal of alert {old.id}: {about}.", text_of(evidence), None)
+    body = sealed(program, alert, evidence, None, when)
+    book.keep(alert)
+    emit(alert_row(program, alert, when))
+    emit(body)
+    made = result_row(program, when, result, ResultKind.APPEAL, said.id, alert_id=old.id, opened_alert_id=alert.id)
+    emit(made)
+
+
+def appeal_key(alert_id: str) -> str:
+    """The dedupe key of the appeal against an alert."""
+    return f"appeal:{alert_id}"
+
+
+def _appeal_of(old: Alert, said: AppealEntry, law: InForce, opened_at: int, program_id: str) -> Alert:
+    """An alert of the same kind on the same subject, for a person to decide afresh and without a draft."""
+    key = appeal_key(old.id)
+    return msgspec.structs.replace(
+        old,
+        id=alert_id_of(program_id, key),
+        status=AlertStatus.OPEN.value,
+        route=Route.REVIEWED.value,
+        policy_version=law.policy.version,
+        opened_at=opened_at,
+        closed_at=None,
+        dedupe_key=key,
+        due_at=opened_at + hours_us(law.clock, SlaTier.APPEAL),
+        escalated_at=None,
+        sla_tier=SlaTier.APPEAL.value,
+        appeal_of=old.id,
+        alert_sha256="",
+        recommendation=None,
+        ends_at=opened_at,
+        made=(said.id,),
+        said=b"",
+    )
+
+
+def label(program: ProgramState, said: LabelEntry, when: When, emit: Emit) -> None:
+    """Record what a transfer turned out to be, once for each entry's id."""
+    row = program.transfers.row_of(said.transfer_id)
+    result = DecisionResult.UNKNOWN if row is None else DecisionResult.MADE
+    if row is not None and not program.alerts.take_label(said.id):
+        return
+    if row is not None:
+        program.alerts.judged.add(row)
+        emit(
+            LabelRow(
+                program.tenant_id,
+                program.id,
+                said.id,
+                when.shard,
+                when.offset,
+                said.transfer_id,
+                said.label.value,
+                said.reason,
+                said.source.value,
+                said.recorded_by,
+                min(said.at, when.appended_at),
+            )
+        )
+    emit(result_row(program, when, result, ResultKind.LABEL, said.id, transfer_id=said.transfer_id))
+
+
+def _signer(operator: str) -> str:
+    """Who signs, on the record: a key's name already says that it is one."""
+    return operator if operator.startswith(KEY_PREFIX) else f"operator:{operator}"

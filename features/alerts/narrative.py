@@ -1,0 +1,224 @@
+"""Draft narratives: an alert told from its evidence, in the order in which an examiner reads.
+
+Parts    decision, who, what and when, where, why it alerted, what was looked at, why this decision
+Figures  every one is of the evidence, or of the alert itself (its id, its times); ids only, never names
+Length   80-250 words for close, 150-500 for hold and escalate
+Wording  "consistent with", never "is"; nothing is said of reports to authorities, filed or not
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from features.alerts.evidence import Evidence, Figure
+from features.alerts.questions import QUESTIONS, Question
+from features.core.instants import format_instant
+from features.core.vocabulary import Band, Severity
+from features.scorers.sentences import money
+from features.state.alert_book import Alert
+
+SHOWN_TRANSFERS: Final = 20
+SHOWN_WHEN_CLOSED: Final = 6
+
+
+class Recommendation(StrEnum):
+    CLOSE = "close"
+    HOLD = "hold"
+    ESCALATE = "escalate"
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A proposed narrative. A template has no confidence and no model."""
+
+    narrative: str
+    recommendation: Recommendation
+    confidence: float | None = None
+    narrative_model: str | None = None
+
+
+_ANY: Final = Question("what the transfers are for", "ask the program for the purpose of the transfers")
+_HOLDING: Final = "The money should not move on before somebody has an answer."
+_ESCALATING: Final = "Somebody with more authority, or more means to ask, should see it."
+
+
+def recommended(severity: str, band: str | None, *, hard: bool) -> Recommendation:
+    """Hold in the hold band; escalate what is hard or high; close what is low or clear; else escalate."""
+    if band == Band.HOLD:
+        return Recommendation.HOLD
+    if hard or severity == Severity.HIGH:
+        return Recommendation.ESCALATE
+    if severity == Severity.LOW or band == Band.CLEAR:
+        return Recommendation.CLOSE
+    return Recommendation.ESCALATE
+
+
+def draft_of(alert: Alert, evidence: Evidence, *, program_id: str) -> Draft:
+    """What a person is offered to sign."""
+    advice = recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
+    head = (
+        f"Recommended: {_ADVICE[advice]}. {_called(alert)}, opened at {format_instant(alert.opened_at)} "
+        f"and routed to a person ({_words(evidence.route_reason)})."
+    )
+    return Draft(narrative=_told(head, alert, evidence, program_id, advice), recommendation=advice)
+
+
+def policy_close(alert: Alert, evidence: Evidence, *, program_id: str) -> Draft:
+    """What the policy signs when it closes an alert alone."""
+    signed = f"Closed by policy:{alert.policy_version} at {format_instant(alert.opened_at)}"
+    head = f"{signed} ({_words(evidence.route_reason)}). {_called(alert)}."
+    advice = Recommendation.CLOSE
+    return Draft(narrative=_told(head, alert, evidence, program_id, advice), recommendation=advice)
+
+
+def _band_of(alert: Alert, evidence: Evidence) -> str | None:
+    """The highest band of the alert's transfers; None when it is about the program."""
+    if alert.band is None:
+        return None
+    return Band.HOLD.value if alert.in_hold else evidence.band
+
+
+_ADVICE: Final = {
+    Recommendation.CLOSE: "close",
+    Recommendation.HOLD: "hold for review",
+    Recommendation.ESCALATE: "escalate for review",
+}
+
+
+def _called(alert: Alert) -> str:
+    hardness = "a hard signal" if alert.hard else "not a hard signal"
+    return f"Alert {alert.id} of detector {alert.detector}, severity {alert.severity}, {hardness}"
+
+
+def _told(head: str, alert: Alert, evidence: Evidence, program_id: str, advice: Recommendation) -> str:
+    closes = advice is Recommendation.CLOSE
+    parts = (
+        head,
+        _who(alert, evidence, program_id),
+        _what_and_when(evidence, SHOWN_WHEN_CLOSED if closes else SHOWN_TRANSFERS),
+        _where(evidence),
+        _why_alerted(evidence),
+        _looked_at(evidence),
+        _why_close(alert, evidence) if closes else _why_not(alert, evidence, advice),
+    )
+    return " ".join(parts)
+
+
+def _who(alert: Alert, e: Evidence, program_id: str) -> str:
+    status = e.features["entity.verificationStatus"]
+    age = e.features["entity.screeningAgeDays"]
+    screened = "no screening delivered" if age is None else f"last screened {age} days before"
+    parties = (
+        (e.entity_id, "entity", f" (verification {status or 'not delivered'}, {screened})"),
+        (e.account_id, "account", ""),
+        (e.counterparty_id, "counterparty", f" ({e.features['counterparty.n']} earlier transfers with it)"),
+    )
+    named = ", ".join(f"{kind} {known}{more}" for known, kind, more in parties if known is not None)
+    return f"Who: {alert.subject_type} {alert.subject_id} of program {program_id}; {named or 'no party delivered'}."
+
+
+def _what_and_when(e: Evidence, most: int) -> str:
+    ids = ", ".join(e.transfer_ids[-most:])
+    amount = e.features["amountCents"]
+    newest = f"{_shown('amountCents', amount)} {e.features['direction']} by {e.features['rail']}"
+    kind = e.features["type"]
+    newest = newest if kind is None else f"{newest} ({kind})"
+    if e.hits == 1:
+        return f"What and when: transfer {ids} of {newest} at {e.last_at}."
+    total = money(int(e.total_cents))
+    return (
+        f"What and when: {e.hits} transfers of {total} in all between {e.first_at} and {e.last_at}; "
+        f"the newest of them {ids}, the last one {newest}."
+    )
+
+
+def _where(e: Evidence) -> str:
+    country = e.features["counterpartyCountry"]
+    rails, countries = e.features["declared.rails"], e.features["declared.countries"]
+    declared = f"declared rails {rails or 'none'}, declared countries {countries or 'none'}."
+    return f"Where: {'country not delivered' if country is None else f'country {country}'}; {declared}"
+
+
+def _why_alerted(e: Evidence) -> str:
+    own = [name for name in e.features if name not in _TOLD_ELSEWHERE]
+    measured = _listed((name, e.features[name]) for name in own)
+    lines = _listed(e.thresholds.items())
+    score = (
+        f"The score was not measured (n = {e.n})"
+        if e.score is None
+        else f"The score is {e.score}, band {e.band}, with confidence {e.confidence} (n = {e.n})"
+    )
+    others = ", ".join(e.other_signals) or "none"
+    return (
+        f"Why it alerted: {e.finding} Measured: {measured or 'nothing beyond the reason'}. "
+        f"Lines: {lines or 'none beyond the fact itself'}. {score}; other signals of the transfer: {others}."
+    )
+
+
+def _looked_at(e: Evidence) -> str:
+    base = "no baseline of the program" if e.program_n is None else f"a baseline of {e.program_n} program transfers"
+    inputs = "inputs were degraded" if e.degraded else "no input was missing"
+    return (
+        f"Looked at: {e.features['entity.priorTransfers']} earlier transfers of the entity, {base}, the declaration, "
+        f"and {e.earlier_alerts} earlier alerts of this detector on the same subject; {inputs}."
+    )
+
+
+def _why_close(alert: Alert, e: Evidence) -> str:
+    asked = QUESTIONS.get(alert.detector, _ANY)
+    score = "was not measured" if e.score is None else f"of {e.score} stays in the band {e.band}"
+    return (
+        f"Why close: no signal is hard, the severity is {alert.severity}, and the score {score}, which is consistent "
+        f"with ordinary activity. Not told is {asked.open}; that alone holds nothing up. A hit in a higher band, a "
+        "hard signal, a return or a dispute would change the view."
+    )
+
+
+def _why_not(alert: Alert, e: Evidence, advice: Recommendation) -> str:
+    asked = QUESTIONS.get(alert.detector, _ANY)
+    reason = _HOLDING if advice is Recommendation.HOLD else _ESCALATING
+    due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
+    held = " The alert is held already, because a transfer of it is in the hold band." if e.auto_hold else ""
+    before = (
+        "It is the first alert of its kind here" if not e.earlier_alerts else "It is not the first of its kind here"
+    )
+    return (
+        f"Why {advice.value}: what remains unexplained is {asked.open}; nothing that was delivered accounts for it. "
+        f"{before}. {reason}{held} Next step: {asked.ask}, and record the answer with the decision. "
+        f"A decision is due {due}. An answer that fits the declared activity, with documents, would speak for closing; "
+        "silence, or an answer that does not fit the transfers named here, would speak for going further."
+    )
+
+
+_TOLD_ELSEWHERE: Final = frozenset(
+    (
+        "amountCents",
+        "rail",
+        "direction",
+        "type",
+        "counterpartyCountry",
+        "entity.verificationStatus",
+        "entity.screeningAgeDays",
+        "entity.priorTransfers",
+        "counterparty.n",
+        "declared.rails",
+        "declared.countries",
+    )
+)
+
+
+def _listed(figures: Iterable[tuple[str, Figure]]) -> str:
+    return ", ".join(f"{name} {_shown(name, value)}" for name, value in figures)
+
+
+def _shown(name: str, value: Figure) -> str:
+    if value is None:
+        return "not measured"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return money(int(value)) if isinstance(value, str) and "Cents" in name else str(value)
+
+
+def _words(text: str) -> str:
+    return text.replace("_", " ")

@@ -1,0 +1,208 @@
+"""The feature catalogue: one row a feature, from which everything that names features is made.
+
+The rule fields of the interface, the columns of ``transfer_features``, the names in ``scoreInputs`` and the page
+``docs/features.md`` all come from here; ``column`` is the field of ``FeatureVector``.
+"""
+
+from typing import Final
+
+from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
+from features.catalogue.further_fields import OUR_FEATURES
+from features.catalogue.vector import FeatureVector
+
+FEATURES: Final = (
+    Feature("amountCents", "amount_cents", "integer", "cents", THE_TRANSFER, "The amount."),
+    Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
+    Feature("direction", "direction", "string", "word", THE_TRANSFER, "incoming or outgoing."),
+    Feature("type", "type", "string", "word", THE_TRANSFER, "CREDIT or DEBIT on ach, else null."),
+    Feature("status", "status", "string", "word", THE_TRANSFER, "The bank's status; null before the transfer landed."),
+    Feature(
+        "counterpartyCountry", "counterparty_country", "string", "ISO 3166-1", THE_TRANSFER, "Null when not delivered."
+    ),
+    Feature(
+        "cardDecisionReason",
+        "card_decision_reason",
+        "string",
+        "word",
+        THE_TRANSFER,
+        "The normalised reason; card only.",
+    ),
+    Feature(
+        "entity.verificationStatus",
+        "entity_verification_status",
+        "string",
+        "word",
+        "as known at the transfer's time",
+        "Null until the bank has said something of the entity.",
+    ),
+    Feature("entity.pepStatus", "entity_pep_status", "string", "word", "as known then", "Null when not said."),
+    Feature("entity.isHighRisk", "entity_is_high_risk", "boolean", "", "as known then", "Null when not said."),
+    Feature(
+        "entity.requiresScreening", "entity_requires_screening", "boolean", "", "as known then", "Null when not said."
+    ),
+    Feature(
+        "entity.screeningAgeDays",
+        "entity_screening_age_days",
+        "integer",
+        "days",
+        "as known then",
+        "Whole days since the last screening; null when never screened.",
+    ),
+    Feature("entity.count30d", "entity_count_30d", "integer", "count", "30 days", "Its other transfers."),
+    Feature(
+        "velocity24hCount", "velocity_24h_count", "integer", "count", "24 hours", "The entity's, with this transfer."
+    ),
+    Feature(
+        "velocity24hSumCents",
+        "velocity_24h_sum_cents",
+        "integer",
+        "cents",
+        "24 hours",
+        "The entity's, with this transfer.",
+    ),
+    Feature(
+        "entity.priorTransfers", "entity_prior_transfers", "integer", "count", ALL_HISTORY, "Its earlier transfers."
+    ),
+    Feature(
+        "entity.priorReturns",
+        "entity_prior_returns",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "Its earlier ACH transfers returned.",
+    ),
+    Feature("entity.achDebits60d", "entity_ach_debits_60d", "integer", "count", "60 days", "Its other ACH debits."),
+    Feature(
+        "entity.unauthorizedReturns60d",
+        "entity_unauthorized_returns_60d",
+        "integer",
+        "count",
+        "60 days",
+        "R05, R07, R10, R11, R29 and R51 delivered on its debits.",
+    ),
+    Feature(
+        "structuringWindowCount",
+        "structuring_window_count",
+        "integer",
+        "count",
+        "7 days",
+        "Transfers in 80-100 % of one reporting threshold, of the entity or to the counterparty, with this one.",
+    ),
+    Feature(
+        "counterparty.firstTime",
+        "counterparty_first_time",
+        "boolean",
+        "",
+        ALL_HISTORY,
+        "No earlier transfer between program and counterparty; null when none was named.",
+    ),
+    Feature(
+        "counterparty.n", "counterparty_n", "integer", "count", ALL_HISTORY, "Earlier transfers with the counterparty."
+    ),
+    Feature(
+        "counterparty.priorReturns",
+        "counterparty_prior_returns",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "Returns among them.",
+    ),
+    Feature(
+        "counterparty.priorUnauthorizedReturns",
+        "counterparty_prior_unauthorized_returns",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "Unauthorized returns among them.",
+    ),
+    Feature(
+        "program.n90d",
+        "program_n_90d",
+        "integer",
+        "count",
+        "90 days",
+        "Transfers of the same rail and direction when at least 30, else of all; null below 5.",
+    ),
+    Feature(
+        "program.medianCents", "program_median_cents", "integer", "cents", "90 days", "Their median, within 0.5 %."
+    ),
+    Feature(
+        "program.p95Cents", "program_p95_cents", "integer", "cents", "90 days", "Their 95th percentile, within 0.5 %."
+    ),
+    Feature(
+        "program.dailyAvgCents30d",
+        "program_daily_avg_cents_30d",
+        "integer",
+        "cents a day",
+        "30 days",
+        "Volume over the days of them that the program exists; null in its first 7 days.",
+    ),
+    Feature(
+        "program.declaredMonthlyVolumeCents",
+        "program_declared_monthly_volume_cents",
+        "integer",
+        "cents a month",
+        "as declared then",
+        "Null when not declared.",
+    ),
+    Feature(
+        "program.unauthorizedReturnRate60d",
+        "program_unauthorized_return_rate_60d",
+        "number",
+        "ratio",
+        "60 days",
+        "Unauthorized returns received over ACH debits originated; null without a debit.",
+    ),
+    Feature(
+        "declared.countries", "declared_countries", "string", "ISO 3166-1 list", "as declared then", "Comma-separated."
+    ),
+    Feature(
+        "typology.roundTrip",
+        "typology_round_trip",
+        "boolean",
+        "",
+        "7 days",
+        "It ends a chain of at most 5 hops that began at its receiver, and 80 % came back; null without an actor.",
+    ),
+    Feature(
+        "typology.layeringHops",
+        "typology_layering_hops",
+        "integer",
+        "hops",
+        "72 hours a hop",
+        "Longest chain of transfers that ends in this one, each 80-105 % of the one before; null without an actor.",
+    ),
+    Feature(
+        "typology.dormantDays",
+        "typology_dormant_days",
+        "integer",
+        "days",
+        ALL_HISTORY,
+        "Whole days since the entity's (else the account's) previous transfer; null for its first.",
+    ),
+    Feature(
+        "typology.justBelowThreshold",
+        "typology_just_below_threshold",
+        "boolean",
+        "",
+        THE_TRANSFER,
+        "The amount lies in 90-100 % of a reporting threshold.",
+    ),
+    *OUR_FEATURES,
+)
+
+
+def values_by_name(vector: FeatureVector) -> dict[str, str | int | float | bool | None]:
+    """A vector under the names of the interface."""
+    return {feature.name: getattr(vector, feature.column) for feature in FEATURES}
+
+
+def markdown() -> str:
+    """The catalogue as a page."""
+    head = (
+        "# Features\n\nTaken at the transfer's own time over half-open windows `(t - w, t]`. "
+        "Null means not measured and is never 0.\nMade from `features/catalogue/rule_fields.py`; a test keeps the two equal.\n\n"
+        "| feature | type | unit | window | meaning |\n|---|---|---|---|---|\n"
+    )
+    rows = (f"| `{f.name}` | {f.type} | {f.unit} | {f.window} | {f.meaning} |" for f in FEATURES)
+    return head + "\n".join(rows) + "\n"

@@ -1,0 +1,131 @@
+"""The feature vector: all that a scorer may look at, taken at the transfer's own time.
+
+``features/catalogue/rule_fields.py`` says what each field means. Field order is column order in ``transfer_features``.
+"""
+
+from typing import Final
+
+import msgspec
+
+FEATURE_VERSION: Final = "features-v2"
+
+
+class FeatureVector(msgspec.Struct, frozen=True, gc=False):
+    """None means not measured; it is never 0 or False."""
+
+    amount_cents: int
+    rail: str
+    direction: str
+    type: str | None
+    status: str | None
+    counterparty_country: str | None
+    card_decision_reason: str | None
+    entity_verification_status: str | None
+    entity_pep_status: str | None
+    entity_is_high_risk: bool | None
+    entity_requires_screening: bool | None
+    entity_screening_age_days: int | None
+    entity_count_30d: int
+    velocity_24h_count: int
+    velocity_24h_sum_cents: int
+    entity_prior_transfers: int
+    entity_prior_returns: int
+    entity_ach_debits_60d: int
+    entity_unauthorized_returns_60d: int
+    structuring_window_count: int
+    counterparty_first_time: bool | None
+    counterparty_n: int
+    counterparty_prior_returns: int
+    counterparty_prior_unauthorized_returns: int
+    program_n_90d: int | None
+    program_median_cents: int | None
+    program_p95_cents: int | None
+    program_daily_avg_cents_30d: int | None
+    program_declared_monthly_volume_cents: int | None
+    program_unauthorized_return_rate_60d: float | None
+    declared_countries: str
+    typology_round_trip: bool | None
+    typology_layering_hops: int | None
+    typology_dormant_days: int | None
+    typology_just_below_threshold: bool
+    declared_rails: str
+    entity_sum_cents_30d: int
+    entity_n_90d: int
+    entity_sum_cents_90d: int
+    structuring_24h_count: int
+    counterparty_account_changed: bool
+    entity_returns_30d: int
+    entity_ach_debits_30d: int
+    entity_age_days: int | None
+    entity_median_cents_90d: int | None
+    repeated_amount_24h: int
+    round_amount_30d: int
+    entity_in_48h_cents: int
+    entity_out_48h_cents: int
+    fan_in_24h: int
+    fan_in_7d: int
+    fan_in_usual_week: int | None
+    fan_out_8h: int
+    fan_out_24h: int
+    fan_out_7d: int
+    fan_out_usual_week: int | None
+    gathered_24h: int
+    gathered_7d: int
+    gathered_usual_week: int | None
+    scatter_gather_middles: int
+    layering_least_cents: int | None
+    entity_new_counterparties_24h: int
+    counterparty_shared_entities_30d: int
+    entity_probing_returns_30d: int
+    counterparty_stop_return_days: int | None
+    entity_ach_debits_all: int
+    entity_pulled_2bd_cents: int
+    entity_fast_out_2bd_cents: int
+    entity_micro_24h: int
+    program_micro_24h: int
+    entity_forward_debits_24h: int
+    card_declines_1h: int
+    card_small_1h: int
+    program_card_attempts_1h: int
+    program_card_declines_1h: int
+    program_card_small_1h: int
+    program_card_attempts_24h: int
+    program_card_fraud_declines_24h: int
+    program_card_attempts_30d: int
+    program_card_fraud_declines_30d: int
+    entity_sanctions_hit: bool | None
+    pair_first_time: bool | None
+    payer_new_payees_90d: int | None
+    payee_new_payers_90d: int | None
+    program_rare_pairs_90d: int
+    program_transfers_90d: int
+
+
+class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """The transfers on which money went, oldest first, as log offsets that delivered them."""
+
+    layering_hops: tuple[int, ...] = ()
+    round_trip: tuple[int, ...] = ()
+
+
+class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
+    """One scoring of one transfer. In the table the vector's fields follow the others, each as a column of its own."""
+
+    tenant_id: str
+    program_id: str
+    transfer_id: str
+    shard: int
+    offset: int
+    taken_at: int  # the transfer's own time, which the windows end at
+    scored_at: int
+    feature_version: str
+    score_version: str
+    score: int | None
+    band: str
+    n: int
+    confidence: float | None
+    hard: bool
+    degraded: bool
+    reasons: str  # JSON of Reason[]
+    paths: str | None  # JSON of a PathOffsets; None without a path
+    vector: FeatureVector

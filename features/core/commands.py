@@ -1,0 +1,70 @@
+"""What people ask of alerts and say of transfers, as the log carries it, and what can come of it.
+
+The flow alone decides, against the alert as it stands when the entry is applied; whoever appended the entry waits until
+its offset is committed and reads the ``decision_results`` row of its ``id``. The same ``id`` applied again changes
+nothing: what it made stays made.
+
+Unit    instants in microseconds
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from features.core.vocabulary import AlertDecision, LabelSource, LabelValue
+
+
+class OperatorKind(StrEnum):
+    PERSON = "person"
+    KEY = "key"  # an API key without a person's name; ``operator`` is then ``key:<prefix>``
+
+
+class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A decision on an alert; ``id`` becomes the disposition's."""
+
+    id: str
+    alert_id: str
+    decision: AlertDecision
+    narrative: str
+    operator: str
+    operator_kind: OperatorKind
+    at: int
+
+
+class AppealEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An appeal against a closed alert."""
+
+    id: str
+    alert_id: str
+    reason: str
+    operator: str
+    at: int
+
+
+class LabelEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a transfer turned out to be; ``id`` becomes the label's."""
+
+    id: str
+    transfer_id: str
+    label: LabelValue
+    reason: str
+    source: LabelSource
+    recorded_by: str
+    at: int
+
+
+class ResultKind(StrEnum):
+    DECISION = "decision"
+    APPEAL = "appeal"
+    LABEL = "label"
+
+
+class DecisionResult(StrEnum):
+    MADE = "made"
+    UNKNOWN = "unknown"  # no such alert, or transfer, in the program
+    FINAL = "final"  # the alert is closed; an appeal would open a new one
+    NOT_HELD = "not_held"  # only a held alert can be released
+    ALREADY = "already"  # somebody held or escalated it, and nobody decided since
+    APPEALED = "appealed"  # there is one appeal; what it opened may be decided, and appealed in its turn
+    NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
+    NEEDS_PERSON = "needs_person"  # a key may not sign what waits for a person

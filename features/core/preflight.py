@@ -1,0 +1,97 @@
+"""Pre-flight: the question asked before money moves, the answer recorded, and the rules of its decision."""
+
+from typing import Any
+
+import msgspec
+
+from features.core.reason import Reason
+from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
+
+
+class ProposedCounterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The other side when it is not on file; matched by routing number and last four, else by name."""
+
+    name: str
+    routing_number: str | None = None
+    account_last4: str | None = None
+    country_code: str | None = None
+
+
+class ProposedTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A transfer that has not moved yet. ``amount_cents`` is canonical digits; the API has checked it."""
+
+    rail: Rail
+    direction: Direction
+    amount_cents: str
+    type: AchType | None = None
+    currency: str = "USD"
+    entity_id: str | None = None
+    counterparty_id: str | None = None
+    counterparty: ProposedCounterparty | None = None
+    effective_on: str | None = None
+    description: str | None = None
+
+
+class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A cap of the limit ladder that the proposed amount would cross."""
+
+    limit: str
+    actor: str
+    actor_id: str
+    band: Band
+    cap: str
+    observed: str
+    proposed: str
+    severity: str
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whom the question turned out to be about, among those on file."""
+
+    entity_id: str | None
+    counterparty_id: str | None
+    counterparty_country: str | None
+
+
+class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The answer, as the interface shows it."""
+
+    preflight_id: str
+    decision: Decision
+    score: int | None
+    band: Band
+    version: str
+    n: int
+    confidence: float | None
+    reasons: tuple[Reason, ...]
+    limits_hit: tuple[LimitHit, ...]
+    degraded: bool
+    degraded_reasons: tuple[str, ...]
+    latency_ms: int
+    idempotent: bool
+    program_id: str
+
+
+class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A recorded pre-flight: the log entry's body and, with the match, what PreflightDetail is made of.
+
+    ``request`` is the body as submitted; ``asked_at`` is microseconds, the instant the features were taken at.
+    """
+
+    tenant_id: str
+    answer: Preflight
+    request: dict[str, Any]
+    transfer: ProposedTransfer
+    operator: str
+    resolved: Resolved
+    asked_at: int
+    idempotency_key: str | None = None
+
+
+def decide(band: Band, *, hard: bool, limits_hit: tuple[LimitHit, ...] = ()) -> Decision:
+    """Hold on the hold band, a hard signal or a hard limit; review on review, unscored or a soft limit; else clear."""
+    if band is Band.HOLD or hard or any(hit.severity == "hard" for hit in limits_hit):
+        return Decision.HOLD
+    if band in (Band.REVIEW, Band.UNSCORED) or limits_hit:
+        return Decision.REVIEW
+    return Decision.CLEAR

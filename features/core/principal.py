@@ -1,0 +1,80 @@
+"""Who is asking: the first argument of everything that reads or writes a tenant's data.
+
+A principal carries all that narrows what it may see, so that a reader cannot forget to ask: the tenant always, and for
+an API key the programs of its mode and limit.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from features.core.errors import ForbiddenError
+from features.core.vocabulary import ProgramSource
+
+OUT_OF_REACH: Final = "This API key may not touch this program."
+NOT_TENANT_WIDE: Final = "This is the whole tenant's; it needs the operator token or a live key of no one program."
+
+
+class PrincipalKind(StrEnum):
+    OPERATOR = "operator"  # the tenant's operator token
+    KEY = "key"  # an API key of the tenant
+    ADMIN = "admin"  # the platform itself, which has no tenant
+
+
+class KeyMode(StrEnum):
+    TEST = "test"  # simulated programs and the sandbox only
+    LIVE = "live"  # bank-sourced programs only
+
+
+class KeyScope(StrEnum):
+    PREFLIGHT = "preflight"
+    ALERTS_READ = "alerts:read"
+    ALERTS_DECIDE = "alerts:decide"
+    ACTIONS = "actions"
+    REPORTS = "reports"
+    RECORD = "record"
+    RULES = "rules"
+    POLICIES = "policies"
+    WEBHOOKS = "webhooks"
+    LABELS = "labels"
+    PROOFS = "proofs"
+    SANDBOX = "sandbox"
+    CONNECTOR = "connector"
+
+
+SOURCE_OF_MODE: Final = {KeyMode.TEST: ProgramSource.SIMULATED, KeyMode.LIVE: ProgramSource.BANK}
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A proven caller. The admin has no tenant: both tenant fields are empty.
+
+    ``operator`` is the name on the record; ``program_ids`` None is every program of the tenant; ``tenant_wide`` is
+    whether it may see what cannot be narrowed to programs; empty ``scopes`` are all that the mode allows.
+    """
+
+    kind: PrincipalKind
+    id: str
+    tenant_id: str
+    tenant: str
+    operator: str = ""
+    mode: KeyMode | None = None
+    program_ids: frozenset[str] | None = None
+    tenant_wide: bool = True
+    scopes: frozenset[KeyScope] = frozenset()
+
+    def reaches(self, program_id: str) -> bool:
+        return self.program_ids is None or program_id in self.program_ids
+
+    def require_program(self, program_id: str) -> None:
+        """Raise ForbiddenError for a program of the tenant that this principal may not touch."""
+        if not self.reaches(program_id):
+            raise ForbiddenError(OUT_OF_REACH)
+
+    def require_tenant_wide(self) -> None:
+        """Raise ForbiddenError for a key of one program, or of simulated ones only."""
+        if not self.tenant_wide:
+            raise ForbiddenError(NOT_TENANT_WIDE)
+
+    def has_scope(self, scope: KeyScope) -> bool:
+        return not self.scopes or scope in self.scopes

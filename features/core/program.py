@@ -1,0 +1,22 @@
+"""A program: a business that banks on a tenant, with what it declared it would do."""
+
+import msgspec
+
+from features.core.instants import format_instant
+from features.core.vocabulary import ProgramSource
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The Program of the interface, as answered and as written to the log."""
+
+    id: str
+    tenant_id: str
+    slug: str
+    name: str
+    webhook_endpoint_id: str | None = None
+    declared_monthly_volume_cents: str | None = None
+    declared_rails: tuple[str, ...] = ()
+    declared_countries: tuple[str, ...] = ("US",)
+    program_reserve_account_id: str | None = None
+    source: ProgramSource = ProgramSource.BANK
+    created_at: str = format_instant(0)

@@ -1,0 +1,35 @@
+"""Signals, reasons and scores: what every scorer answers with."""
+
+import msgspec
+
+from features.core.vocabulary import Band, band_of
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A signal that fired, as shown to people. ``sentence`` holds ids and numbers only, never names."""
+
+    id: str
+    signal: str
+    weight: int
+    hard: bool
+    sentence: str
+    detail: str | None = None
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """0-100 points, or None below the floor; for every non-null value the reasons' weights add up to it exactly."""
+
+    version: str
+    value: int | None
+    n: int
+    confidence: float | None
+    reasons: tuple[Reason, ...]
+
+    @property
+    def band(self) -> Band:
+        return band_of(self.value)
+
+    @property
+    def hard(self) -> bool:
+        """A hard signal always goes to a person, whatever the points are."""
+        return any(reason.hard for reason in self.reasons)

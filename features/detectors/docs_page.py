@@ -1,0 +1,114 @@
+"""The detectors as a page, ``docs/detectors.md``."""
+
+from typing import Final
+
+from features.alerts.evidence import NAME_OF
+from features.core.instants import DAY_US, HOUR_US
+from features.core.vocabulary import Severity
+from features.detectors.conditions import (
+    micro_program,
+    micro_sender,
+    the_chain_end,
+    the_returning_counterparty,
+    the_returning_entity,
+    the_structurer,
+)
+from features.detectors.detector import ONCE, Detector, SubjectOf
+from features.detectors.subjects import (
+    the_account,
+    the_actor,
+    the_payee,
+    the_payer,
+    the_program,
+    the_shared_account,
+    the_transfer,
+)
+from features.detectors.table import DETECTORS, NOT_YET, SIGNALS_ONLY
+
+SUBJECTS: Final[dict[SubjectOf, str]] = {
+    micro_program: "program",
+    micro_sender: "entity",
+    the_account: "account",
+    the_actor: "entity",
+    the_chain_end: "entity",
+    the_payee: "payee",
+    the_payer: "payer",
+    the_program: "program",
+    the_returning_counterparty: "counterparty",
+    the_returning_entity: "entity",
+    the_shared_account: "counterparty",
+    the_structurer: "entity, else counterparty",
+    the_transfer: "transfer",
+}
+_HEAD: Final = """# Detectors
+
+What opens an alert, and on whom. No alert is a finding. Detectors run on every transfer that is assessed, with a score
+or without one; a reason (`docs/reasons.md`) feeds a detector, which may ask for more. Windows, and what a detector asks
+beyond its reasons, are proposed here, and to be tuned on labels.
+
+One alert a detector, a subject and a window, which is counted from the first hit's own time; an alert on a transfer is
+the only one of its kind on it. Later hits inside join the alert: it is written anew at its 2nd, 4th, 8th ... hit and,
+while it waits, at once when a hit is graver than all before. What a person has closed stays as it was decided on. A hit
+opens an alert of its own when the one that covers it was closed by a person and the hit is graver, or was closed by the
+policy and the policy would not close this one.
+
+An entity is the account itself where the bank has not said whose it is. Payer and payee are the sides of the transfer:
+an entity, an account or a counterparty. Whoever cannot be named, for want of an id, is stood in for by the entity, else
+by the transfer. Severity and hardness are those of the hit; a hard alert always goes to a person.
+
+An unauthorized return is looked at as it is delivered: the second one of an entity or counterparty, and the program's
+rate, need no further transfer. Made from `features/detectors`; a test keeps the two equal.
+
+| detector | opens when | reasons | subject | severity | hard | window | thresholds | features |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def markdown() -> str:
+    """The page."""
+    rows = "".join(_row(detector) for detector in DETECTORS)
+    signals = ", ".join(SIGNALS_ONLY)
+    later = ", ".join(f"`{name}`" for name in NOT_YET)
+    return (
+        f"{_HEAD}{rows}\n"
+        f"Signals only, which add points and open nothing: {signals}.\n\n"
+        f"Not yet, because they need a program's indicators or its caps:\n{later};\n"
+        "and the administrative and overall return rates beside `unauthorized_return_rate`.\n"
+    )
+
+
+def _row(detector: Detector) -> str:
+    cells = (
+        f"`{detector.id}`",
+        detector.opens_when,
+        ", ".join(dict.fromkeys(line.reason_id for line in detector.lines)) or "measured",
+        _subjects(detector),
+        _severities(detector),
+        _hardness(detector),
+        ", ".join(dict.fromkeys(_window(line.window_us) for line in detector.lines)) or detector.window,
+        ", ".join(f"{name} {value}" for name, value in detector.thresholds.items()),
+        ", ".join(NAME_OF[column] for column in detector.features),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _subjects(detector: Detector) -> str:
+    return ", ".join(dict.fromkeys(SUBJECTS[line.subject] for line in detector.lines)) or "program"
+
+
+def _severities(detector: Detector) -> str:
+    usual = {line.gravity.severity for line in detector.lines} | set(detector.severities)
+    return ", ".join(severity.value for severity in Severity if severity in usual)
+
+
+def _hardness(detector: Detector) -> str:
+    hard = [line.reason_id for line in detector.lines if line.gravity.hard]
+    if hard and len(hard) == len(detector.lines):
+        return "hard"
+    return "; ".join(filter(None, (", ".join(hard), detector.hard_when)))
+
+
+def _window(window_us: int) -> str:
+    if window_us == ONCE:
+        return "for good"
+    return f"{window_us // DAY_US} d" if window_us % DAY_US == 0 and window_us > DAY_US else f"{window_us // HOUR_US} h"

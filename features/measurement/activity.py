@@ -1,0 +1,162 @@
+"""The part of the vector that counts in lanes: amounts of the actor, telling returns, ACH and card attempts."""
+
+from typing import Final
+
+from features.core.instants import DAY_US
+from features.core.vocabulary import Direction, Rail
+from features.measurement.subject import DAYS_30, DAYS_90, ProgramSeries, Subject
+from features.windows.edges import NOBODY
+from features.windows.series import ALWAYS
+from features.windows.series_kinds import Lane, Lanes, attempt_lanes, cents_in, count_in, lanes_of
+
+AchLanes = tuple[int, int, int, int, int, int]
+CardAttempts = tuple[int, int, int, int, int, int, int, int, int]
+
+NEWEST: Final = 64
+MEDIAN_FLOOR: Final = 5
+_HOUR_US: Final = DAY_US // 24
+_WITHIN_PARTS: Final = 10
+_BANKING_DAYS_BACK: Final = (4, 4, 2, 2, 2, 2, 3)  # calendar days to the second weekday before, from Monday on
+_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
+_NO_ATTEMPTS: Final = (0, 0, 0, 0, 0, 0, 0, 0, 0)
+_CARD: Final = Rail.CARD.value
+_INCOMING: Final = Direction.INCOMING.value
+
+
+def own_amounts(
+    subject: Subject,
+    at: int,
+    has_history: bool,  # noqa: FBT001 - by position, as all of a vector
+) -> tuple[int | None, int | None, int, int, int, int]:
+    """Age, median, equal and round amounts, cents received and sent in 48 h."""
+    actor, own, cents = subject.actor, subject.own, subject.cents
+    lanes = lanes_of(subject.rail, subject.direction, subject.type, cents)
+    own_round = 1 if Lane.ROUND in lanes else 0
+    received = cents if Lane.RECEIVED in lanes else 0
+    sent = cents if subject.rail != _CARD and subject.direction != _INCOMING else 0
+    if actor is None:
+        return None, None, 0, 0, 0, 0
+    its_own = own.moved and own.actor is actor
+    but = (at, own.cents) if its_own else None
+    of_quarter = actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but) if has_history else []
+    n, of_day = len(of_quarter), actor.amounts.count(at - DAY_US, at) - its_own
+    equal = 1
+    if of_day:
+        slack = cents // _WITHIN_PARTS
+        equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
+    all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
+    received_48h = cents_in(actor.lanes, Lane.RECEIVED, at - 2 * DAY_US, at)
+    sent_48h = all_48h - received_48h - cents_in(actor.lanes, Lane.CARD, at - 2 * DAY_US, at)
+    if its_own and Lane.RECEIVED in own.lanes:
+        received_48h -= own.cents
+    elif its_own and Lane.CARD not in own.lanes:
+        sent_48h -= own.cents
+    return (
+        _age_days(subject, at, has_history),
+        sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
+        equal,
+        _counted(subject, Lane.ROUND, at - DAYS_30, at) + own_round,
+        received_48h + received,
+        sent_48h + sent,
+    )
+
+
+def telling_returns(subject: Subject, at: int, own_return: int) -> tuple[int, int | None]:
+    """Counterparties whose returns told whether an account exists, and days since one that forbids another debit."""
+    actor, counterparty = subject.actor, subject.counterparty
+    probed = 0
+    if actor is not None and actor.probes is not None:
+        probed = actor.probes.near(at - DAYS_30, at, but=subject.own.row, as_of=at).distinct(at - DAYS_30)
+    stops = counterparty.lanes.get(Lane.STOP) if counterparty is not None and counterparty.lanes else None
+    if stops is None:
+        return probed, None
+    own_stop = own_return if subject.own.stop and subject.own.counterparty is counterparty else 0
+    stopped_at = stops.previous(at, skip=own_stop)
+    return probed, None if stopped_at is None else (at - stopped_at) // DAY_US
+
+
+def ach_lanes(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchLanes:
+    """ACH debits ever, cents pulled and sent on fast within two banking days, micro-entries, forward debits of 24 h."""
+    actor, own = subject.actor, subject.own
+    lanes = lanes_of(subject.rail, subject.direction, subject.type, subject.cents)
+    micro = 1 if Lane.MICRO in lanes else 0
+    fast = subject.cents if Lane.FAST in lanes else 0
+    of_program = micro + count_in(program.lanes, Lane.MICRO, at - DAY_US, at)
+    if own.moved and Lane.MICRO in own.lanes:
+        of_program -= 1
+    if actor is None:
+        return 0, 0, 0, 0, of_program, 0
+    own_debit = own_count if own.ach_debit else 0
+    debits = actor.ach_debits
+    every = debits.count(ALWAYS, at) - own_debit if debits is not None else 0
+    of_day = debits.count(at - DAY_US, at) - own_debit if debits is not None else 0
+    since = _two_banking_days_before(at) - 1
+    return (
+        every,
+        _cents(subject, Lane.PULLED, since, at),
+        _cents(subject, Lane.FAST, since, at) + fast,
+        _counted(subject, Lane.MICRO, at - DAY_US, at) + micro,
+        of_program,
+        of_day - _counted(subject, Lane.MICRO_DEBIT, at - DAY_US, at),
+    )
+
+
+def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> CardAttempts:
+    """Declines and small attempts of the card in an hour; attempts and declines of the program in 1 h, 24 h, 30 d."""
+    if subject.rail != _CARD:
+        return _NO_ATTEMPTS
+    own = subject.own
+    said = attempt_lanes(subject.cents, subject.status, subject.card_reason)
+    card = program.cards.get(subject.card) if subject.card != NOBODY else None
+    its_own = own.attempts if own.card == subject.card else ()
+
+    def count(lanes: Lanes | None, lane: Lane, window: int, held: tuple[Lane, ...]) -> int:
+        return count_in(lanes, lane, at - window, at) - (lane in held) + (lane in said)
+
+    whole, is_known = program.lanes, subject.card != NOBODY
+    return (
+        count(card, Lane.DECLINE, _HOUR_US, its_own) if is_known else 0,
+        count(card, Lane.SMALL, _HOUR_US, its_own) if is_known else 0,
+        count(whole, Lane.ATTEMPT, _HOUR_US, own.attempts),
+        count(whole, Lane.DECLINE, _HOUR_US, own.attempts),
+        count(whole, Lane.SMALL_OR_5, _HOUR_US, own.attempts),
+        count(whole, Lane.ATTEMPT, DAY_US, own.attempts),
+        count(whole, Lane.FRAUD_DECLINE, DAY_US, own.attempts),
+        count(whole, Lane.ATTEMPT, DAYS_30, own.attempts),
+        count(whole, Lane.FRAUD_DECLINE, DAYS_30, own.attempts),
+    )
+
+
+def _age_days(subject: Subject, at: int, has_history: bool) -> int | None:  # noqa: FBT001
+    actor = subject.actor
+    if actor is None:
+        return None
+    created_at = actor.profile_at(at).created_at
+    known = [moment for moment in (created_at,) if moment is not None and moment <= at]
+    first = actor.amounts.first(at) if has_history else None
+    if first is not None:
+        known.append(first)
+    return (at - min(known)) // DAY_US if known else None
+
+
+def _counted(subject: Subject, lane: Lane, after: int, upto: int) -> int:
+    """The actor's transfers of a lane, without the subject."""
+    assert subject.actor is not None
+    own = subject.own
+    return count_in(subject.actor.lanes, lane, after, upto) - (
+        1 if own.moved and own.actor is subject.actor and lane in own.lanes else 0
+    )
+
+
+def _cents(subject: Subject, lane: Lane, after: int, upto: int) -> int:
+    assert subject.actor is not None
+    own = subject.own
+    return cents_in(subject.actor.lanes, lane, after, upto) - (
+        own.cents if own.moved and own.actor is subject.actor and lane in own.lanes else 0
+    )
+
+
+def _two_banking_days_before(at: int) -> int:
+    """Midnight UTC of the second weekday before the day of ``at``; bank holidays count as days."""
+    day = at // DAY_US
+    return (day - _BANKING_DAYS_BACK[(day + _EPOCH_WEEKDAY) % 7]) * DAY_US

@@ -1,0 +1,185 @@
+"""What amount would have changed a transfer's band, all other facts of its moment held.
+
+Unit    cents, 1 to 10^12
+Errors  none: None says that no amount in that range changes the band, as it never does below the floor of the score
+
+What contains the amount changes with it: the sums of 24 h, 48 h and 2 banking days, the counts of round amounts, of
+micro-entries and of small card attempts, and whether it lies just below a threshold. Three things are known in part:
+
+* Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
+* Others just under a threshold stay counted while the new amount is under the same one. When this amount is under none,
+  they are taken to be under the new amount's; when it is under another, the new amount is the only one known there.
+* The graph stays as it was found: chains and round trips are not searched again, and only the smallest amount of a
+  chain follows this one downwards.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+
+from features.catalogue.thresholds import (
+    JUST_BELOW_EDGES_CENTS,
+    STRUCTURING_EDGES_CENTS,
+    is_just_below,
+    structuring_zones,
+)
+from features.catalogue.vector import FeatureVector
+from features.core.vocabulary import Band, Rail
+from features.scorers.trs_v1 import scorer as trs_v1
+from features.scorers.trs_v1.amount import ROUND_STEP_CENTS, spike_line_cents
+from features.scorers.trs_v1.flow import LAYERING_FROM_CENTS, passed_on_cents
+from features.scorers.trs_v1.relationship import first_time_line_cents
+from features.scorers.trs_v1.returns import float_line_cents
+from features.scorers.trs_v1.timing import DORMANT_SUM_CENTS, velocity_line_cents
+from features.windows.series_kinds import (
+    MICRO_BELOW_CENTS,
+    ROUND_FROM_CENTS,
+    SMALL_CARD_BELOW_CENTS,
+    Lane,
+    attempt_lanes,
+    lanes_of,
+)
+
+LEAST_CENTS: Final = 1
+MOST_CENTS: Final = 10**12
+_REPEATED_PARTS: Final = 10
+_CARD: Final = Rail.CARD.value
+
+
+class AmountChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Another amount, how far it is from the transfer's own, and what it would have been scored."""
+
+    amount_cents: int
+    change_cents: int
+    score: int
+    band: Band
+
+
+def smallest_change(vector: FeatureVector, *, degraded: bool) -> AmountChange | None:
+    """The nearest amount with another band; of two equally near ones the lower.
+
+    Between two neighbouring edges every rule has one answer for round amounts and one for the others, so that it is
+    enough to look at the nearest amount of each kind there.
+    """
+    own = trs_v1.score(vector, degraded=degraded)
+    if own.value is None:
+        return None
+    amount = vector.amount_cents
+    for other in sorted(_candidates(vector), key=lambda cents: (abs(cents - amount), cents)):
+        score = trs_v1.score(with_amount(vector, other), degraded=degraded)
+        if score.band is not own.band and score.value is not None:
+            return AmountChange(amount_cents=other, change_cents=other - amount, score=score.value, band=score.band)
+    return None
+
+
+def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
+    """The vector that the transfer would have had with another amount, as far as it can be known."""
+    v, more = vector, cents - vector.amount_cents
+    if not more:
+        return v
+    changes: dict[str, Any] = {
+        "amount_cents": cents,
+        "velocity_24h_sum_cents": v.velocity_24h_sum_cents + more,
+        "typology_just_below_threshold": is_just_below(cents),
+    }
+    changes |= _structuring(v, cents) | _attempts(v, cents)
+    changes |= {"program_micro_24h": v.program_micro_24h + _step(v, cents, Lane.MICRO)}
+    if v.repeated_amount_24h:  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
+        changes |= _of_actor(v, cents)
+    return msgspec.structs.replace(v, **changes)
+
+
+def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
+    before, after = structuring_zones(v.amount_cents), structuring_zones(cents)
+    if before == after or v.rail == _CARD:
+        return {}
+    if before and after:
+        return {"structuring_window_count": 1, "structuring_24h_count": 1}
+    step = 1 if after else -1
+    return {
+        "structuring_window_count": v.structuring_window_count + step,
+        "structuring_24h_count": v.structuring_24h_count + step,
+    }
+
+
+def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
+    if v.rail != _CARD:
+        return {}
+    before, after = (attempt_lanes(each, None, None) for each in (v.amount_cents, cents))
+    return {
+        "card_small_1h": v.card_small_1h + (Lane.SMALL in after) - (Lane.SMALL in before),
+        "program_card_small_1h": v.program_card_small_1h + (Lane.SMALL_OR_5 in after) - (Lane.SMALL_OR_5 in before),
+    }
+
+
+def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
+    """The counts and sums of its actor that a transfer is in or not, by its kind and amount."""
+    more = cents - v.amount_cents
+    changes = {
+        "round_amount_30d": v.round_amount_30d + _step(v, cents, Lane.ROUND),
+        "entity_micro_24h": v.entity_micro_24h + _step(v, cents, Lane.MICRO),
+    }
+    if abs(more) > cents // _REPEATED_PARTS:
+        changes["repeated_amount_24h"] = 1
+    if v.layering_least_cents is not None:
+        changes["layering_least_cents"] = min(v.layering_least_cents, cents)
+    lanes = lanes_of(v.rail, v.direction, v.type, cents)
+    if Lane.RECEIVED in lanes:
+        changes["entity_in_48h_cents"] = v.entity_in_48h_cents + more
+    elif v.rail != _CARD:
+        changes["entity_out_48h_cents"] = v.entity_out_48h_cents + more
+    if Lane.FAST in lanes:
+        changes["entity_fast_out_2bd_cents"] = v.entity_fast_out_2bd_cents + more
+    return changes
+
+
+def _step(v: FeatureVector, cents: int, lane: Lane) -> int:
+    """What a lane gains or loses when the amount is another."""
+    before, after = (lanes_of(v.rail, v.direction, v.type, each) for each in (v.amount_cents, cents))
+    return (lane in after) - (lane in before)
+
+
+def _candidates(v: FeatureVector) -> set[int]:
+    """The nearest round and the nearest other amounts of every stretch between two edges."""
+    edges = {LEAST_CENTS, MOST_CENTS + 1, *(edge for edge in _edges(v) if LEAST_CENTS < edge <= MOST_CENTS)}
+    found = {
+        cents
+        for first, beyond in pairwise(sorted(edges))
+        for cents in _nearest(v.amount_cents, first, beyond - 1)
+        if first <= cents < beyond
+    }
+    return found - {v.amount_cents}
+
+
+def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:
+    """Of a stretch: the nearest amount with its neighbours, for it may be round, and the round ones around it."""
+    near = min(max(amount, first), last)
+    below = near - near % ROUND_STEP_CENTS
+    return near - 1, near, near + 1, below, below + ROUND_STEP_CENTS
+
+
+def _edges(v: FeatureVector) -> Iterator[int]:
+    """Every amount from which on a rule may answer otherwise than just below it."""
+    amount = v.amount_cents
+    yield from STRUCTURING_EDGES_CENTS
+    yield from JUST_BELOW_EDGES_CENTS
+    yield from (MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)
+    yield from (ROUND_FROM_CENTS, LAYERING_FROM_CENTS, first_time_line_cents(v))
+    # The amounts that this one is within 10 % of.
+    yield -(-amount * _REPEATED_PARTS // (_REPEATED_PARTS + 1))
+    yield amount * _REPEATED_PARTS // (_REPEATED_PARTS - 1) + 1
+    if v.program_p95_cents is not None:
+        yield v.program_p95_cents
+    spike, velocity = spike_line_cents(v), velocity_line_cents(v)
+    if spike is not None:
+        yield spike + 1
+    others_24h = v.velocity_24h_sum_cents - amount
+    yield DORMANT_SUM_CENTS - others_24h
+    if velocity is not None:
+        yield velocity - others_24h
+    others_48h = v.entity_out_48h_cents - amount
+    least, most = passed_on_cents(v)
+    yield from (least - others_48h, most + 1 - others_48h)
+    yield float_line_cents(v) - (v.entity_fast_out_2bd_cents - amount)

@@ -1,0 +1,167 @@
+"""The part of the vector that follows money through the graph: fans, chains, middlemen, shared and new counterparties.
+
+Bounds  of a node's edges in a window the newest 64; see ``features/windows/paths.py`` for those of a search
+"""
+
+from functools import partial
+from typing import Final, NamedTuple
+
+from features.core.instants import DAY_US
+from features.core.vocabulary import Direction
+from features.measurement.subject import DAYS_7, DAYS_30, ProgramSeries, Subject
+from features.state.parties import Counterparty
+from features.windows.acquaintances import UNKNOWN, Novelty
+from features.windows.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near, node_of_actor
+from features.windows.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, usual_week, way_back
+
+_FAN_IN: Final = (DAY_US, DAYS_7)
+_FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
+_STRANGER: Final = -2  # a side that was named and has not been met: different from every node
+_INCOMING: Final = Direction.INCOMING.value
+
+
+def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, tuple[int, ...]]:
+    """The longest chain that ends in the subject (None without an actor), and rows on which money came back with it."""
+    if subject.actor is None:
+        return None, ()
+    if subject.source == subject.target or subject.source not in program.graph.into:
+        return Chain((), subject.cents), ()
+    ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
+    cents_of = partial(program.cents_of, as_of=at)
+    back = way_back(program.graph, ends, cents_of) if subject.target % 2 == 0 else ()
+    return longest_chain(program.graph, ends, cents_of), back
+
+
+class Fan(NamedTuple):
+    """Different other sides in each window, shortest first, and the transfers of a usual week."""
+
+    counts: list[int]
+    usual_week: int | None
+
+
+class Shapes(NamedTuple):
+    """Payers of the receiving side, payees of the paying side, what that one had gathered, and middlemen."""
+
+    fan_in: Fan
+    fan_out: Fan
+    gathered: Fan
+    middles: int
+
+
+NOT_IN_THE_GRAPH: Final = Shapes(Fan([0, 0], None), Fan([0, 0, 0], None), Fan([0, 0], None), 0)
+
+
+def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
+    """Fans at both ends of the subject, what its payer had gathered before, and middlemen."""
+    if subject.actor is None:
+        return NOT_IN_THE_GRAPH
+    graph, but = program.graph, subject.own.row
+    payer, payee = _sides(subject)
+    into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
+    into_source = graph.into.get(subject.source)
+    payers = _distinct(into_target, _FAN_IN, at, but, payer) if payee is not None else [0, 0]
+    payees = _distinct(out_of_source, _FAN_OUT, at, but, payee) if payer is not None else [0, 0, 0]
+    ends = Ends(subject.source, subject.target, at, subject.cents, but)
+    return Shapes(
+        Fan(payers, usual_week(into_target, at)),
+        Fan(payees, usual_week(out_of_source, at)),
+        Fan(_distinct(into_source, _FAN_IN, at, but, None), usual_week(into_source, at)),
+        middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
+    )
+
+
+def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
+    """Whether payer and payee are new to each other, and how often either meets somebody new."""
+    payer, payee = _sides(subject)
+    if subject.actor is None or payer is None or payee is None:
+        return UNKNOWN
+    return program.met.novelty(payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at))
+
+
+def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:
+    """Counterparties among the actor's newest transfers of 24 h whom the program met within those 24 h."""
+    actor = subject.actor
+    if actor is None:
+        return 0
+    since, but = at - DAY_US, subject.own.row
+    node = 2 * actor.index
+    nears = [_near(side.get(node), since, at, but) for side in (program.graph.into, program.graph.out) if node in side]
+    found = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
+    if subject.counterparty is not None:
+        found.add(subject.counterparty.index)
+    book = program.counterparties.all
+    new = sum(1 for index in found if _first_after(book[index], since, at))
+    return new + (1 if subject.counterparty is None and subject.counterparty_named else 0)
+
+
+def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
+    """Actors that dealt with the counterparty's account in 30 days, whatever it is called, with the subject's."""
+    if subject.account is None or not all(subject.account):
+        return 0
+    nodes = dealing_with(program, subject.account, at, but=subject.own.row)
+    if subject.actor is not None:
+        nodes.add(node_of_actor(subject.actor.index))
+    return len(nodes)
+
+
+def dealing_with(program: ProgramSeries, account: tuple[str | None, str | None], at: int, *, but: int) -> set[int]:
+    """Nodes of the actors with a transfer of 30 days, other than ``but``, with any counterparty of that account."""
+    nodes: set[int] = set()
+    for party in program.counterparties.sharing(*account):
+        for side in (program.graph.into, program.graph.out):
+            edges = side.get(party.node)
+            if edges is None:
+                continue
+            near = edges.near(at - DAYS_30, at, but=but, as_of=at)
+            if party.node % 2:
+                nodes.update(near.others)
+            else:
+                sides = (program.sides_of(row, at) for row in near.rows)
+                nodes.update(node_of_actor(actor) for actor, counterparty in sides if counterparty == party.index)
+    return nodes
+
+
+def _sides(subject: Subject) -> tuple[int | None, int | None]:
+    """Payer and payee."""
+    is_incoming = subject.direction == _INCOMING
+    payer = _side(subject, subject.source, is_counterparty=is_incoming)
+    return payer, _side(subject, subject.target, is_counterparty=not is_incoming)
+
+
+def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:
+    """A side's node; a stand-in for one that was named and never met; None when it is not known."""
+    if node != NOBODY:
+        return node
+    return _STRANGER if is_counterparty and subject.counterparty_named else None
+
+
+def _near(edges: Edges | None, after: int, upto: int, but: int) -> Near:
+    return NONE_NEAR if edges is None else edges.near(after, upto, but=but, as_of=upto)
+
+
+def _distinct(edges: Edges | None, spans: tuple[int, ...], at: int, but: int, also: int | None) -> list[int]:
+    if edges is None:
+        return [int(also is not None)] * len(spans)
+    return edges.distinct(spans, at, but=but, also=also)
+
+
+def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:
+    """(instant and row, counterparty) of the edges that are the actor's own transfers, oldest first."""
+    found: list[tuple[tuple[int, int], int]] = []
+    for near in nears:
+        for time, row, other in zip(near.times, near.rows, near.others, strict=True):
+            if other % 2:
+                found.append(((time, row), other // 2))
+            else:
+                own, counterparty = program.sides_of(row, at)
+                if own == actor:
+                    found.append(((time, row), counterparty))
+    return sorted(found) if len(nears) > 1 else found
+
+
+def _first_after(party: Counterparty, since: int, at: int) -> bool:
+    series = party.times
+    if series.revised_at <= at and series.times:
+        return series.times[0] > since
+    first = series.first(at)
+    return first is None or first > since

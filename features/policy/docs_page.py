@@ -1,0 +1,111 @@
+"""The seeded policies as a page, ``docs/policies.md``, with the reason of each figure."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from features.core.vocabulary import Band
+from features.policy.bodies import Ladder
+from features.policy.routing import RouteReason
+from features.policy.seeds import (
+    CLOCK_V1,
+    CLOCK_VERSION,
+    LADDER_V1,
+    LADDER_VERSION,
+    POLICY_V1,
+    POLICY_VERSION,
+)
+from features.scorers.sentences import money
+
+_WHY: Final[Mapping[str, str]] = {
+    "version": "The prefix says what the body is.",
+    "autoClosableDetectors": "Medium and low ones about a single amount or a busy day, of which most are ordinary.",
+    "autoCloseBands": "Only where nothing else speaks against the transfer.",
+    "minProgramN": "Transfers in the program's baseline (`program.n90d`). Below, its median and p95 still move much.",
+    "alwaysReviewed": "Hard by nature, or a legal matter: never alone, whatever the list of closable ones says.",
+    "twoApproverActions": "What stops a customer or reaches the program needs a second person.",
+    "holdBandAutoHold": "What lies in the hold band waits held, not open.",
+}
+_CLOCK_WHY: Final[Mapping[str, str]] = {
+    "autoHours": "For an alert that the policy closed: how long the close counts as fresh.",
+    "standardHours": "A person's next working day.",
+    "complexHours": "Hard or high: papers have to be asked for.",
+    "appealHours": "As long as the first decision may take.",
+}
+_ROUTES: Final[Mapping[RouteReason, str]] = {
+    RouteReason.RULE: "a rule that the bank wrote opened it",
+    RouteReason.HARD_SIGNAL: "a hard signal",
+    RouteReason.ALWAYS_REVIEWED: "the detector is on `alwaysReviewed`",
+    RouteReason.NOT_AUTO_CLOSABLE: "the detector is not on `autoClosableDetectors`",
+    RouteReason.UNSCORED: "the transfer has no score, or the alert is about the program",
+    RouteReason.BAND: "the band is not one of `autoCloseBands`",
+    RouteReason.THIN_HISTORY: "the program's baseline has fewer than `minProgramN` transfers",
+    RouteReason.DEGRADED: "an input was missing or stale",
+    RouteReason.POLICY_ALLOWS: "nothing of these: closed by the policy, with a disposition of its own",
+    RouteReason.APPEAL: "an appeal",
+}
+_HEAD: Final = """# Policies
+
+Data, not code: what the platform decides alone, how long an alert may wait, and how much an actor may move. Every
+tenant starts with the three below. All figures are proposed here, and to be tuned on labels. Each alert and disposition
+names the version in force; a disposition also cites the digest of the policy's body (RFC 8785, SHA-256). Made from
+`features/policy`; a test keeps the two equal.
+"""
+_ROUTING: Final = """### Routing
+
+The first of these that is so is the alert's `routeReason`; all but `policy_allows` bring a person in.
+
+"""
+_DRAFTS: Final = """### Drafts
+
+A draft recommends `hold` in the hold band; `escalate` for a hard signal or high severity; `close` for low severity or
+the clear band; else `escalate`. A template has no confidence.
+"""
+
+
+def markdown() -> str:
+    """The page."""
+    routes = _listed({reason.value: said for reason, said in _ROUTES.items()})
+    rescreened = msgspec.to_builtins(LADDER_V1.rescreen_days)
+    return (
+        f"{_HEAD}\n## {POLICY_VERSION}\n\n{_table(msgspec.to_builtins(POLICY_V1), _WHY)}\n{_ROUTING}{routes}\n{_DRAFTS}"
+        f"\n## {CLOCK_VERSION}\n\n{_table(msgspec.to_builtins(CLOCK_V1), _CLOCK_WHY)}"
+        f"\n## {LADDER_VERSION}\n\nAn actor in the hold band moves nothing.\n\n{_ladder()}"
+        f"\nScreened again after so many days: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"
+    )
+
+
+def _table(body: Mapping[str, object], why: Mapping[str, str]) -> str:
+    rows = "".join(f"| {name} | {_said(value)} | {why[name]} |\n" for name, value in body.items())
+    return f"| field | value | why |\n|---|---|---|\n{rows}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(f"`{each}`" for each in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _listed(said: Mapping[str, str]) -> str:
+    return "".join(f"* `{word}`: {meaning}\n" for word, meaning in said.items())
+
+
+def _ladder() -> str:
+    head = "| actor | band | one transfer | a day | a month |\n|---|---|---|---|---|\n"
+    return head + _rungs("entity", LADDER_V1.entity) + _rungs("counterparty", LADDER_V1.counterparty)
+
+
+def _rungs(actor: str, ladder: Ladder) -> str:
+    rungs = ((band, getattr(ladder, band.value)) for band in Band)
+    return "".join(
+        f"| {actor} | {band.value} | {_cap(caps.per_transaction_cents)} | {_cap(caps.daily_cents)} "
+        f"| {_cap(caps.monthly_cents)} |\n"
+        for band, caps in rungs
+    )
+
+
+def _cap(cents: str | None) -> str:
+    return "no cap" if cents is None else money(int(cents))

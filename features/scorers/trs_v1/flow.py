@@ -1,0 +1,253 @@
+"""The flow rules of trs-v1: the shapes that money makes between payers and payees.
+
+Unit    distinct nodes, hops and cents, taken from a bounded part of the graph (``docs/features.md``)
+Source  named at each rule; [P] is proposed here, to be tuned on labels
+
+Hubs such as payroll fan out by design, so every count is also held against the node's own 90 days.
+"""
+
+from typing import Final
+
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Reason
+from features.core.vocabulary import Direction
+from features.scorers.families import Family
+from features.scorers.rule import BUT_CARD, BUT_CHECK_AND_CARD, ReasonKind, Rule
+from features.scorers.sentences import money
+from features.scorers.trs_v1.geography import words_of
+
+FAN_COUNT: Final = 5
+FAN_COUNT_LONG: Final = 8
+GATHER_SCATTER_COUNT: Final = 5
+USUAL_FACTOR: Final = 3
+MIDDLES: Final = 3
+PASSED_ON_FROM_CENTS: Final = 100_000
+PASSED_ON_SHARE: Final = 5
+YOUNG_DAYS: Final = 90
+LAYERING_HOPS: Final = 3
+LAYERING_FROM_CENTS: Final = 100_000
+LAYERING_POINTS: Final = (20, 25, 30, 35)
+HOME_COUNTRY: Final = "US"
+_OUTGOING: Final = Direction.OUTGOING.value
+
+FAN_IN: Final = ReasonKind(
+    "TRS-FLO-01",
+    "fan_in",
+    (12,),
+    Family.FLOW,
+    "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual week.",
+    "5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
+    rails=BUT_CHECK_AND_CARD,
+)
+FAN_OUT: Final = ReasonKind(
+    "TRS-FLO-02",
+    "fan_out",
+    (12,),
+    Family.FLOW,
+    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week.",
+    "5 in 8 h: Tazama; 8 and the factor [P]",
+    rails=BUT_CHECK_AND_CARD,
+)
+SCATTER_GATHER: Final = ReasonKind(
+    "TRS-FLO-03",
+    "scatter_gather",
+    (25,),
+    Family.FLOW,
+    "At least 3 payers of the receiving side had been paid by one common third before, within 7 days.",
+    "Shape: IBM AMLSim; count [P]",
+    rails=BUT_CHECK_AND_CARD,
+)
+GATHER_SCATTER: Final = ReasonKind(
+    "TRS-FLO-04",
+    "gather_scatter",
+    (25,),
+    Family.FLOW,
+    "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual week.",
+    "Shape: IBM AMLSim; counts [P]",
+    rails=BUT_CHECK_AND_CARD,
+)
+RAPID: Final = ReasonKind(
+    "TRS-FLO-05",
+    "rapid_in_out",
+    (25,),
+    Family.FLOW,
+    "Within 48 h the entity sent on 80 % to 120 % of at least $1,000 that it received, a fifth of its 90 days or more.",
+    "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
+    rails=BUT_CARD,
+)
+FUNNEL: Final = ReasonKind(
+    "TRS-FLO-06",
+    "funnel_mule",
+    (35,),
+    Family.FLOW,
+    "Money of many payers passed on at once by a young entity, to a stranger, or to another country.",
+    "FinCEN FIN-2014-A005 (funnel accounts) and FIN-2020-A003 (money mules); figures [P]",
+    hard=True,
+    rails=BUT_CARD,
+)
+ROUND_TRIP: Final = ReasonKind(
+    "TRS-FLO-07",
+    "round_trip",
+    (25,),
+    Family.FLOW,
+    "Value left the receiving side and at least 80 % of it comes back within 7 days.",
+    "FFIEC BSA/AML Examination Manual, appendix F (funds that return); figures [P]",
+    rails=BUT_CARD,
+)
+LAYERING: Final = ReasonKind(
+    "TRS-FLO-08",
+    "layering_hops",
+    LAYERING_POINTS,
+    Family.FLOW,
+    "It ends a chain of at least 3 hops of $1,000 and more; 20 points at 3 hops and 5 for each further one.",
+    "[P]",
+    rails=BUT_CHECK_AND_CARD,
+)
+
+
+def is_quiet(v: FeatureVector) -> bool:
+    """True when no rule of this module can fire: most transfers are, and leave after one look."""
+    return (
+        v.entity_in_48h_cents < PASSED_ON_FROM_CENTS
+        and v.fan_in_24h < FAN_COUNT
+        and v.fan_in_7d < FAN_COUNT_LONG
+        and v.fan_out_8h < FAN_COUNT
+        and v.fan_out_24h < FAN_COUNT_LONG
+        and v.gathered_7d < GATHER_SCATTER_COUNT
+        and v.scatter_gather_middles < MIDDLES
+        and not v.typology_round_trip
+        and (v.typology_layering_hops or 0) < LAYERING_HOPS
+    )
+
+
+def fan_in(v: FeatureVector) -> Reason | None:
+    """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its own usual week [P]."""
+    usual = v.fan_in_usual_week
+    if not _unusual(v.fan_in_24h, FAN_COUNT, usual) and not _unusual(v.fan_in_7d, FAN_COUNT_LONG, usual):
+        return None
+    return FAN_IN.reason(
+        f"{v.fan_in_24h} payers of the receiving side in 24 h and {v.fan_in_7d} in 7 days "
+        f"({_said(usual)} transfers to it a week)."
+    )
+
+
+def fan_out(v: FeatureVector) -> Reason | None:
+    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P]."""
+    usual = v.fan_out_usual_week
+    if not _unusual(v.fan_out_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_24h, FAN_COUNT_LONG, usual):
+        return None
+    return FAN_OUT.reason(
+        f"{v.fan_out_8h} payees of the paying side in 8 h and {v.fan_out_24h} in 24 h "
+        f"({_said(usual)} transfers of it a week)."
+    )
+
+
+def scatter_gather(v: FeatureVector) -> Reason | None:
+    """Spread over middles and collected again (AMLSim); 3 middles [P]."""
+    if v.scatter_gather_middles < MIDDLES:
+        return None
+    return SCATTER_GATHER.reason(
+        f"{v.scatter_gather_middles} payers of the receiving side in 7 days had been paid by one third side before."
+    )
+
+
+def gather_scatter(v: FeatureVector) -> Reason | None:
+    """Collected from many and spread to many (AMLSim); 5 each and 3 times the own usual week [P]."""
+    if v.gathered_7d < GATHER_SCATTER_COUNT or v.direction != _OUTGOING:
+        return None
+    if not _unusual(v.gathered_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week):
+        return None
+    if not _unusual(v.fan_out_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week):
+        return None
+    return GATHER_SCATTER.reason(
+        f"{v.gathered_7d} payers of the paying side in 7 days and {v.fan_out_7d} payees "
+        f"({_said(v.gathered_usual_week)} transfers to it and {_said(v.fan_out_usual_week)} of it a week)."
+    )
+
+
+def rapid_in_out(v: FeatureVector) -> Reason | None:
+    """Received, then sent on: $1,000, 48 h, 80 % to 120 %, and a fifth of what it moved in its own 90 days [P].
+
+    Whoever passes on by trade, such as an employer on pay day, does it again and again: that is its usual.
+    """
+    if not _passes_through(v) or v.entity_in_48h_cents * PASSED_ON_SHARE < v.entity_sum_cents_90d:
+        return None
+    return RAPID.reason(f"{money(v.entity_out_48h_cents)} sent of {money(v.entity_in_48h_cents)} received in 48 h.")
+
+
+def funnel_mule(v: FeatureVector) -> Reason | None:
+    """Many payers, sent on at once, and one thing more: young (90 days [P]), a stranger, another country (FinCEN)."""
+    if not _passes_through(v):
+        return None
+    usual = v.gathered_usual_week
+    if not _unusual(v.gathered_24h, FAN_COUNT, usual) and not _unusual(v.gathered_7d, FAN_COUNT_LONG, usual):
+        return None
+    marks = _marks_of_a_mule(v)
+    if not marks:
+        return None
+    return FUNNEL.reason(
+        f"{v.gathered_24h} payers in 24 h and {v.gathered_7d} in 7 days, and {money(v.entity_out_48h_cents)} sent of "
+        f"{money(v.entity_in_48h_cents)} received in 48 h; {', '.join(marks)}."
+    )
+
+
+def round_trip(v: FeatureVector) -> Reason | None:
+    """Money that comes back: 80 %, 7 days [P]."""
+    if not v.typology_round_trip:
+        return None
+    return ROUND_TRIP.reason(f"{money(v.amount_cents)} comes back to where it left within 7 days.")
+
+
+def layering_hops(v: FeatureVector) -> Reason | None:
+    """A chain through several hands: 3 hops of $1,000 [P]."""
+    hops, least = v.typology_layering_hops, v.layering_least_cents
+    if hops is None or hops < LAYERING_HOPS or least is None or least < LAYERING_FROM_CENTS:
+        return None
+    weight = LAYERING_POINTS[min(hops - LAYERING_HOPS, len(LAYERING_POINTS) - 1)]
+    return LAYERING.reason(f"The last of {hops} hops, each of {money(least)} or more.", weight)
+
+
+def passed_on_cents(v: FeatureVector) -> tuple[int, int]:
+    """The least and the most outgoing cents that count as passing on what came in."""
+    return -(-v.entity_in_48h_cents * 80 // 100), v.entity_in_48h_cents * 120 // 100
+
+
+def _passes_through(v: FeatureVector) -> bool:
+    if v.entity_in_48h_cents < PASSED_ON_FROM_CENTS or v.direction != _OUTGOING:
+        return False
+    least, most = passed_on_cents(v)
+    return least <= v.entity_out_48h_cents <= most
+
+
+def _unusual(count: int, floor: int, usual_week: int | None) -> bool:
+    """At or over the floor, and three times the usual week when there is one; for a day too, because of paydays."""
+    return count >= floor and (usual_week is None or count >= USUAL_FACTOR * usual_week)
+
+
+def _said(usual_week: int | None) -> str:
+    return "no usual number of" if usual_week is None else f"a usual {usual_week}"
+
+
+def _marks_of_a_mule(v: FeatureVector) -> list[str]:
+    """A program that declared no country is at home in the United States; an unknown country is no other one."""
+    marks = []
+    if v.entity_age_days is not None and v.entity_age_days <= YOUNG_DAYS:
+        marks.append(f"the entity is {v.entity_age_days} days old")
+    if v.counterparty_first_time:
+        marks.append("the counterparty is new")
+    home = v.declared_countries or HOME_COUNTRY
+    if v.counterparty_country is not None and v.counterparty_country not in words_of(home):
+        marks.append(f"the counterparty is in {v.counterparty_country}")
+    return marks
+
+
+RULES: Final = (
+    Rule(fan_in, (FAN_IN,)),
+    Rule(fan_out, (FAN_OUT,)),
+    Rule(scatter_gather, (SCATTER_GATHER,)),
+    Rule(gather_scatter, (GATHER_SCATTER,)),
+    Rule(rapid_in_out, (RAPID,)),
+    Rule(funnel_mule, (FUNNEL,)),
+    Rule(round_trip, (ROUND_TRIP,)),
+    Rule(layering_hops, (LAYERING,)),
+)

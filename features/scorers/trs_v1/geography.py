@@ -1,0 +1,109 @@
+"""The geography and declared rules of trs-v1: where the money goes, and by which way it was said to go.
+
+Source  dated lists of ``features/catalogue/thresholds.py``; [P] is proposed here, to be tuned on labels
+
+No declaration, or no country delivered, is not measured: no points.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Reason
+from features.scorers.families import Family
+from features.scorers.rule import ReasonKind, Rule
+
+_CALL_FOR_ACTION: Final = CALL_FOR_ACTION.countries
+_SANCTIONED: Final = COMPREHENSIVELY_SANCTIONED.countries
+_MONITORED: Final = INCREASED_MONITORING.countries
+
+CALLED: Final = ReasonKind(
+    "TRS-GEO-01",
+    "high_risk_geography",
+    (40,),
+    Family.GEOGRAPHY,
+    f"The counterparty is in one of {', '.join(sorted(_CALL_FOR_ACTION))}.",
+    f"{CALL_FOR_ACTION.source} (as of {CALL_FOR_ACTION.as_of}); weight [P]",
+    hard=True,
+)
+MONITORED: Final = ReasonKind(
+    "TRS-GEO-02",
+    "monitored_geography",
+    (12,),
+    Family.GEOGRAPHY,
+    f"The counterparty is in one of {', '.join(sorted(_MONITORED))}.",
+    f"{INCREASED_MONITORING.source} (as of {INCREASED_MONITORING.as_of}); weight [P]",
+)
+SANCTIONED: Final = ReasonKind(
+    "TRS-GEO-03",
+    "sanctioned_geography",
+    (40,),
+    Family.GEOGRAPHY,
+    f"The counterparty is in one of {', '.join(sorted(_SANCTIONED))}, under comprehensive sanctions.",
+    f"{COMPREHENSIVELY_SANCTIONED.source} (as of {COMPREHENSIVELY_SANCTIONED.as_of}); weight [P]",
+    hard=True,
+)
+OTHER_COUNTRY: Final = ReasonKind(
+    "TRS-DEC-01",
+    "country_outside_declared",
+    (20,),
+    Family.DECLARED,
+    "The counterparty's country is not among those that the program declared.",
+    "[P]",
+)
+OTHER_RAIL: Final = ReasonKind(
+    "TRS-DEC-02",
+    "rail_outside_declared",
+    (15,),
+    Family.DECLARED,
+    "The rail is not among those that the program declared.",
+    "[P]",
+)
+
+
+def high_risk_geography(v: FeatureVector) -> Reason | None:
+    """The two FATF lists; the second asks for attention, not for refusal."""
+    country = v.counterparty_country
+    if country in _CALL_FOR_ACTION:
+        return CALLED.reason(f"The counterparty is in {country}, on FATF's call-for-action list.")
+    if country in _MONITORED:
+        return MONITORED.reason(f"The counterparty is in {country}, under FATF's increased monitoring.")
+    return None
+
+
+def sanctioned_geography(v: FeatureVector) -> Reason | None:
+    """Comprehensive sanctions are a list of their own (OFAC country programs), and always a person's matter."""
+    country = v.counterparty_country
+    if country not in _SANCTIONED:
+        return None
+    return SANCTIONED.reason(f"The counterparty is in {country}, under comprehensive United States sanctions.")
+
+
+def country_outside_declared(v: FeatureVector) -> Reason | None:
+    """Against the program's own declaration; weight [P]."""
+    country = v.counterparty_country
+    if country is None or not v.declared_countries or country in words_of(v.declared_countries):
+        return None
+    return OTHER_COUNTRY.reason(f"Country {country} is not among the program's declared countries.")
+
+
+def rail_outside_declared(v: FeatureVector) -> Reason | None:
+    """Against the program's own declaration; weight [P]."""
+    if not v.declared_rails or v.rail in words_of(v.declared_rails):
+        return None
+    return OTHER_RAIL.reason(f"Rail {v.rail} is not among the program's declared rails.")
+
+
+@lru_cache(maxsize=4096)
+def words_of(declared: str) -> frozenset[str]:
+    """A declaration's words; programs declare rarely and move money often, so each is taken apart once."""
+    return frozenset(declared.split(","))
+
+
+RULES: Final = (
+    Rule(high_risk_geography, (CALLED, MONITORED)),
+    Rule(sanctioned_geography, (SANCTIONED,)),
+    Rule(country_outside_declared, (OTHER_COUNTRY,)),
+    Rule(rail_outside_declared, (OTHER_RAIL,)),
+)

@@ -1,0 +1,128 @@
+"""The identity rules of trs-v1: what the bank said of the entity, as known at the transfer's time.
+
+Source  named at each rule; [P] is proposed here, to be tuned on labels
+"""
+
+from typing import Final
+
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Reason
+from features.core.vocabulary import PepStatus, VerificationStatus
+from features.scorers.families import Family
+from features.scorers.rule import ReasonKind, Rule
+
+SCREENING_CADENCE_DAYS: Final = 365
+# The words themselves: looking a member up costs Python 3.11 as much as the rest of a rule.
+_DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
+_PEP, _PEP_POTENTIAL = PepStatus.YES.value, PepStatus.POTENTIAL.value
+
+DENIED: Final = ReasonKind(
+    "TRS-KYC-01",
+    "kyc_denied_moving",
+    (60,),
+    Family.IDENTITY,
+    "The entity was denied and moves money.",
+    "31 CFR 1020.220 (customer identification program); weight [P]",
+    hard=True,
+)
+UNVERIFIED: Final = ReasonKind(
+    "TRS-KYC-02",
+    "kyc_unverified_moving",
+    (15,),
+    Family.IDENTITY,
+    "The entity's verification is not finished.",
+    "31 CFR 1020.220 (customer identification program); weight [P]",
+)
+PEP: Final = ReasonKind(
+    "TRS-SCR-01",
+    "pep",
+    (15,),
+    Family.IDENTITY,
+    "The entity is a politically exposed person.",
+    "FATF recommendation 12; weight [P]",
+)
+PEP_POTENTIAL: Final = ReasonKind(
+    "TRS-SCR-02",
+    "pep_potential",
+    (8,),
+    Family.IDENTITY,
+    "The entity may be a politically exposed person.",
+    "FATF recommendation 12; weight [P]",
+)
+HIGH_RISK: Final = ReasonKind(
+    "TRS-SCR-03", "high_risk_entity", (15,), Family.IDENTITY, "The bank marks the entity as high risk.", "[P]"
+)
+NEVER_SCREENED: Final = ReasonKind(
+    "TRS-SCR-04",
+    "never_screened",
+    (20,),
+    Family.IDENTITY,
+    "The entity requires screening and was never screened.",
+    "[P]",
+)
+SCREENING_STALE: Final = ReasonKind(
+    "TRS-SCR-05", "screening_stale", (8,), Family.IDENTITY, "The last screening is over 365 days ago.", "[P]"
+)
+SANCTIONS: Final = ReasonKind(
+    "TRS-SCR-06",
+    "sanctions_match",
+    (60,),
+    Family.IDENTITY,
+    "The bank's review of the entity names a sanctions match.",
+    "OFAC, 31 CFR chapter V; weight [P]",
+    hard=True,
+)
+
+
+def verification(v: FeatureVector) -> Reason | None:
+    """A denied entity always goes to a person; an unfinished verification adds points (31 CFR 1020.220)."""
+    status = v.entity_verification_status
+    if status is None or status == _VERIFIED:
+        return None
+    if status == _DENIED:
+        return DENIED.reason("The entity was DENIED and moves money.")
+    return UNVERIFIED.reason(f"The entity's verification is {status}.")
+
+
+def pep(v: FeatureVector) -> Reason | None:
+    """Politically exposed persons (FATF recommendation 12)."""
+    if v.entity_pep_status == _PEP:
+        return PEP.reason("The entity is a politically exposed person.")
+    if v.entity_pep_status == _PEP_POTENTIAL:
+        return PEP_POTENTIAL.reason("The entity may be a politically exposed person.")
+    return None
+
+
+def high_risk_entity(v: FeatureVector) -> Reason | None:
+    """The bank's own mark."""
+    return HIGH_RISK.reason("The bank marks the entity as high risk.") if v.entity_is_high_risk else None
+
+
+def screening(v: FeatureVector) -> Reason | None:
+    """Screening that is due and was never done, or is older than its cadence of 365 days [P]."""
+    age_days = v.entity_screening_age_days
+    if age_days is None:
+        if v.entity_requires_screening is not True:
+            return None
+        return NEVER_SCREENED.reason("The entity requires screening and was never screened.")
+    if age_days <= SCREENING_CADENCE_DAYS:
+        return None
+    return SCREENING_STALE.reason(
+        f"The entity was last screened {age_days} days ago, over the cadence of {SCREENING_CADENCE_DAYS}."
+    )
+
+
+def sanctions_match(v: FeatureVector) -> Reason | None:
+    """A match that the bank's review names is a sanctions matter, whatever the points (OFAC)."""
+    if not v.entity_sanctions_hit:
+        return None
+    return SANCTIONS.reason("The bank's review of the entity names a sanctions match.")
+
+
+RULES: Final = (
+    Rule(verification, (DENIED, UNVERIFIED)),
+    Rule(pep, (PEP, PEP_POTENTIAL)),
+    Rule(high_risk_entity, (HIGH_RISK,)),
+    Rule(screening, (NEVER_SCREENED, SCREENING_STALE)),
+    Rule(sanctions_match, (SANCTIONS,)),
+)

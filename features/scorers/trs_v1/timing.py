@@ -1,0 +1,102 @@
+"""The timing rules of trs-v1: more than usual in a day, and a sleeper that wakes.
+
+Source  named at each rule; [P] is proposed here, to be tuned on labels
+"""
+
+from typing import Final
+
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Reason
+from features.scorers.families import Family
+from features.scorers.rule import ReasonKind, Rule
+from features.scorers.sentences import money, tenths
+
+VELOCITY_COUNT_FLOOR: Final = 5
+VELOCITY_SUM_FLOOR_CENTS: Final = 250_000
+VELOCITY_FACTOR: Final = 3
+VELOCITY_HISTORY_FLOOR: Final = 10
+USUAL_COUNT_A_DAY: Final = 1
+CREDIBILITY_K: Final = 20
+DORMANT_DAYS: Final = 90
+DORMANT_SUM_CENTS: Final = 500_000
+_DAYS_30: Final = 30
+
+VELOCITY: Final = ReasonKind(
+    "TRS-VEL-01",
+    "velocity_spike",
+    (15,),
+    Family.TIMING,
+    "In 24 h at least 5 transfers, or $2,500, and 3 times the usual a day.",
+    "[P]; Tazama counts 3 in 24 h",
+)
+DORMANT: Final = ReasonKind(
+    "TRS-VEL-02",
+    "dormant_reactivation",
+    (15,),
+    Family.TIMING,
+    "First transfer after 90 days, and large for the program or with $5,000 in 24 h.",
+    "FATF, Virtual Assets Red Flag Indicators, 2020 (previously inactive account); 90 days: Tazama; cents [P]",
+)
+
+
+def velocity_spike(v: FeatureVector) -> Reason | None:
+    """Far more transfers, or cents, in 24 h than usual.
+
+    Floors of 5 and $2,500 and the factor 3: [P]. From 10 transfers in 30 days on the usual is the entity's own mean;
+    below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day [P].
+    """
+    if v.velocity_24h_count < VELOCITY_COUNT_FLOOR and v.velocity_24h_sum_cents < VELOCITY_SUM_FLOOR_CENTS:
+        return None
+    count, days = _usual_count(v)
+    often = v.velocity_24h_count >= VELOCITY_COUNT_FLOOR and v.velocity_24h_count * days >= VELOCITY_FACTOR * count
+    line = velocity_line_cents(v)
+    if not often and (line is None or v.velocity_24h_sum_cents < line):
+        return None
+    cents = _usual_cents(v)
+    usual = (
+        f"{tenths(count, days)} a day" if cents is None else f"{tenths(count, days)} and {money(cents // days)} a day"
+    )
+    return VELOCITY.reason(
+        f"{v.velocity_24h_count} transfers and {money(v.velocity_24h_sum_cents)} in 24 h against a usual {usual} "
+        f"(n = {v.entity_count_30d})."
+    )
+
+
+def velocity_line_cents(v: FeatureVector) -> int | None:
+    """The smallest sum of 24 h that is a spike; None when nothing says what is usual."""
+    cents = _usual_cents(v)
+    if cents is None:
+        return None
+    return max(VELOCITY_SUM_FLOOR_CENTS, -(-VELOCITY_FACTOR * cents // _usual_count(v)[1]))
+
+
+def _usual_count(v: FeatureVector) -> tuple[int, int]:
+    """Transfers a day as a fraction: the numerator, and the denominator that ``_usual_cents`` shares."""
+    n = v.entity_count_30d
+    if n >= VELOCITY_HISTORY_FLOOR:
+        return n, _DAYS_30
+    return n * n + CREDIBILITY_K * _DAYS_30 * USUAL_COUNT_A_DAY, (n + CREDIBILITY_K) * _DAYS_30
+
+
+def _usual_cents(v: FeatureVector) -> int | None:
+    """The numerator of the usual cents a day; None without a history of its own and without a program median."""
+    n = v.entity_count_30d
+    if n >= VELOCITY_HISTORY_FLOOR:
+        return v.entity_sum_cents_30d
+    if v.program_median_cents is None:
+        return None
+    return n * v.entity_sum_cents_30d + CREDIBILITY_K * _DAYS_30 * v.program_median_cents
+
+
+def dormant_reactivation(v: FeatureVector) -> Reason | None:
+    """A sleeping account that moves a large amount; 90 days: a vendor default, p95 and $5,000: [P]."""
+    days = v.typology_dormant_days
+    if days is None or days < DORMANT_DAYS:
+        return None
+    large = v.program_p95_cents is not None and v.amount_cents >= v.program_p95_cents
+    if not large and v.velocity_24h_sum_cents < DORMANT_SUM_CENTS:
+        return None
+    return DORMANT.reason(f"First transfer after {days} days, with {money(v.velocity_24h_sum_cents)} in 24 h.")
+
+
+RULES: Final = (Rule(velocity_spike, (VELOCITY,)), Rule(dormant_reactivation, (DORMANT,)))

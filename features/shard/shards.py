@@ -1,0 +1,82 @@
+"""The shards of this process, and the lock under which others may read one.
+
+The flow changes a shard one entry at a time and takes the lock for each; a reader therefore waits for one entry at
+most. Locks are not fair by themselves, so the flow lets a waiting reader go first.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Condition, Lock
+
+from features.core.log_entry import LogEntry, shard_of
+from features.shard.shard import Emit, ShardState
+from features.state.program import ProgramState
+from features.windows.id_index import key_of
+
+
+class _Guarded:
+    """A shard's state with its lock; ``waiting`` readers go before the next entry."""
+
+    __slots__ = ("lock", "readers_done", "state", "waiting")
+
+    def __init__(self, state: ShardState) -> None:
+        self.state = state
+        self.lock = Lock()
+        self.readers_done = Condition(self.lock)
+        self.waiting = 0
+
+
+class Shards:
+    """All shards that this process owns."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._guarded = [_Guarded(ShardState(shard)) for shard in range(count)]
+        self._committed = [0] * count
+
+    def restore(self, state: ShardState) -> None:
+        """Put a loaded state in place, before anything reads or applies."""
+        self._guarded[state.shard].state = state
+
+    def state(self, shard: int) -> ShardState:
+        """The state itself, for the one thread that changes it."""
+        return self._guarded[shard].state
+
+    def apply(self, entry: LogEntry, emit: Emit) -> None:
+        """Apply one entry under the shard's lock, after the readers that already wait."""
+        guarded = self._guarded[entry.shard]
+        with guarded.lock:
+            if guarded.waiting:
+                guarded.readers_done.wait_for(lambda: not guarded.waiting, timeout=0.05)
+            guarded.state.apply(entry, emit)
+
+    @contextmanager
+    def reading(self, program_id: str) -> Iterator[ProgramState]:
+        """A program's state, held still; an empty one when the shard has not heard of the program yet.
+
+        For one reading thread, the API's: ``waiting`` is counted outside the lock.
+        """
+        guarded = self._guarded[shard_of(program_id, self.count)]
+        guarded.waiting += 1
+        with guarded.lock:
+            guarded.waiting -= 1
+            try:
+                yield guarded.state.programs.get(program_id) or ProgramState(program_id)
+            finally:
+                if not guarded.waiting:
+                    guarded.readers_done.notify_all()
+
+    def seen_event(self, program_id: str, event_id: str) -> bool:
+        """True when the event was applied before."""
+        with self.reading(program_id) as program:
+            return program.events.get(key_of(event_id)) is not None
+
+    def applied_offset(self, shard: int) -> int:
+        return self._guarded[shard].state.applied_offset
+
+    def committed_offset(self, shard: int) -> int:
+        """How far the shard is recorded in the store."""
+        return self._committed[shard]
+
+    def mark_committed(self, shard: int, offset: int) -> None:
+        self._committed[shard] = offset

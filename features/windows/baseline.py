@@ -1,0 +1,207 @@
+"""A program's amounts of the last 90 days: how many, the median and the 95th percentile.
+
+Per rail and direction when that class has at least 30 observations, else over all rails; None below 5.
+
+Unit    cents; quantiles are nearest-rank over logarithmic buckets, within 0.5 %
+Window  (t - 90 d, t]. In order, a tail cursor takes each amount in and out once. Any other t (a late transfer, a
+        pre-flight after a quiet spell) starts from the cursor's histogram and corrects it by the difference
+"""
+
+from array import array
+from bisect import bisect_right, insort
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from features.core.instants import DAY_US
+from features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
+from features.windows.series import ALWAYS, AmountSeries
+
+WINDOW_US: Final = 90 * DAY_US
+CLASS_FLOOR: Final = 30
+FLOOR: Final = 5
+_MEDIAN_PERCENT: Final = 50
+_P95_PERCENT: Final = 95
+_FEW: Final = 256
+
+Counts = dict[int, int]
+
+
+class BaselineValues(NamedTuple):
+    """All None together, below the floor."""
+
+    n: int | None
+    median_cents: int | None
+    p95_cents: int | None
+
+
+UNMEASURED: Final = BaselineValues(None, None, None)
+
+
+class Baseline:
+    """Amounts of one program in time order, with their bucket and class beside them."""
+
+    __slots__ = ("_all", "_at", "_buckets", "_by_class", "_classes", "_first", "_memo", "_revised", "amounts")
+
+    def __init__(self) -> None:
+        self.amounts = AmountSeries()
+        self._buckets = array("H")
+        self._classes = array("B")
+        self._all = Histogram()
+        self._by_class: dict[int, Histogram] = {}
+        self._first = 0  # index of the oldest amount inside the cursor's window
+        self._at = ALWAYS  # the instant the cursor's window ends at
+        self._revised: list[tuple[int, int, int, int, int]] = []  # known at, instant, change, bucket, class
+        self._memo: tuple[tuple[int, int, int, int], BaselineValues] | None = None
+
+    def advance(self, at: int) -> None:
+        """Move the cursor's window up to ``at``; never back."""
+        if at <= self._at:
+            return
+        self._at = at
+        times, oldest = self.amounts.times, at - WINDOW_US
+        first, last = self._first, len(times)
+        while first < last and times[first] <= oldest:
+            self._count(self._buckets[first], self._classes[first], -1)
+            first += 1
+        self._first = first
+
+    def add(self, at: int, cents: int, class_id: int, *, known_at: int | None = None) -> None:
+        bucket = bucket_of(cents)
+        index = self.amounts.add_amount(at, cents, known_at=known_at)
+        self._buckets.insert(index, bucket)
+        self._classes.insert(index, class_id)
+        if index < self._first or at <= self._at - WINDOW_US:
+            self._first += 1
+        else:
+            self._count(bucket, class_id, 1)
+        if known_at is not None:
+            insort(self._revised, (known_at, at, 1, bucket, class_id))
+        self._memo = None
+
+    def remove(self, at: int, cents: int, class_id: int, *, known_at: int) -> None:
+        bucket = bucket_of(cents)
+        index = self._index_of(at, bucket, class_id, cents)
+        if index is None:
+            return
+        self.amounts.remove_at(index, cents)
+        self.amounts.revise(known_at, at, -1, -cents)
+        del self._buckets[index]
+        del self._classes[index]
+        if index < self._first:
+            self._first -= 1
+        else:
+            self._count(bucket, class_id, -1)
+        insort(self._revised, (known_at, at, -1, bucket, class_id))
+        self._memo = None
+
+    def measure(self, at: int, class_id: int) -> BaselineValues:
+        """The window that ends at ``at``, as known then."""
+        times = self.amounts.times
+        first = bisect_right(times, at - WINDOW_US)
+        last = len(times) if not times or times[-1] <= at else bisect_right(times, at)
+        if self.amounts.revised_at <= at:
+            if first == self._first and last == len(times):
+                return self._read(class_id, {}, {})
+            key = (first, last, len(times), class_id)
+            if self._memo is None or self._memo[0] != key:
+                self._memo = (key, self._read(class_id, *self._difference(first, last, class_id)))
+            return self._memo[1]
+        of_class, of_all = self._difference(first, last, class_id)
+        for known_at, fact_at, change, bucket, fact_class in reversed(self._revised):
+            if known_at <= at:
+                break
+            if at - WINDOW_US < fact_at <= at:
+                of_all[bucket] = of_all.get(bucket, 0) - change
+                if fact_class == class_id:
+                    of_class[bucket] = of_class.get(bucket, 0) - change
+        return self._read(class_id, of_class, of_all)
+
+    def _difference(self, first: int, last: int, class_id: int) -> tuple[Counts, Counts]:
+        """What turns the cursor's histograms into those of [first, last): of the class, and of all."""
+        of_class: Counts = {}
+        of_all: Counts = {}
+        for start, stop, sign in ((self._first, first, -1), (first, self._first, 1), (last, len(self._buckets), -1)):
+            if stop - start <= _FEW:
+                for index in range(start, stop):
+                    bucket = self._buckets[index]
+                    of_all[bucket] = of_all.get(bucket, 0) + sign
+                    if self._classes[index] == class_id:
+                        of_class[bucket] = of_class.get(bucket, 0) + sign
+                continue
+            buckets = np.frombuffer(self._buckets, np.uint16)[start:stop]
+            classes = np.frombuffer(self._classes, np.uint8)[start:stop]
+            _tally(of_all, buckets, sign)
+            _tally(of_class, buckets[classes == class_id], sign)
+        return of_class, of_all
+
+    def _read(self, class_id: int, of_class: Counts, of_all: Counts) -> BaselineValues:
+        by_class = self._by_class.get(class_id)  # None when the cursor's window never held any since it was loaded
+        n = (0 if by_class is None else by_class.n) + sum(of_class.values())
+        if n >= CLASS_FLOOR:
+            return _values(Histogram() if by_class is None else by_class, n, of_class)
+        n = self._all.n + sum(of_all.values())
+        return _values(self._all, n, of_all) if n >= FLOOR else UNMEASURED
+
+    def _count(self, bucket: int, class_id: int, count: int) -> None:
+        self._all.add(bucket, count)
+        histogram = self._by_class.get(class_id)
+        if histogram is None:
+            histogram = self._by_class[class_id] = Histogram()
+        histogram.add(bucket, count)
+
+    def _index_of(self, at: int, bucket: int, class_id: int, cents: int) -> int | None:
+        times = self.amounts.times
+        index = bisect_right(times, at) - 1
+        while index >= 0 and times[index] == at:
+            if (
+                self._buckets[index] == bucket
+                and self._classes[index] == class_id
+                and self.amounts.amount(index) == cents
+            ):
+                return index
+            index -= 1
+        return None
+
+    def dump(self) -> tuple[Any, ...]:
+        return (
+            self.amounts.dump(),
+            self._buckets.tobytes(),
+            self._classes.tobytes(),
+            self._first,
+            self._at,
+            self._revised,
+        )
+
+    def load(self, dumped: Any) -> None:
+        amounts, buckets, classes, self._first, self._at, revised = dumped
+        self.amounts.load(amounts)
+        self._buckets.frombytes(buckets)
+        self._classes.frombytes(classes)
+        self._revised = [tuple(item) for item in revised]
+        inside, of_class = (
+            np.frombuffer(self._buckets, np.uint16)[self._first :],
+            np.frombuffer(self._classes, np.uint8),
+        )
+        for class_id in np.unique(of_class[self._first :]):
+            for bucket, count in enumerate(np.bincount(inside[of_class[self._first :] == class_id])):
+                if count:
+                    self._count(bucket, int(class_id), int(count))
+
+
+def _tally(counts: Counts, buckets: npt.NDArray[np.uint16], sign: int) -> None:
+    of_bucket = np.bincount(buckets)
+    for bucket in np.flatnonzero(of_bucket):
+        counts[int(bucket)] = counts.get(int(bucket), 0) + sign * int(of_bucket[bucket])
+
+
+def _values(histogram: Histogram, n: int, difference: Counts) -> BaselineValues:
+    """Read the quantiles of the histogram with a difference put in and taken out again."""
+    for bucket, change in difference.items():
+        histogram.add(bucket, change)
+    median = histogram.bucket_at(rank_of(_MEDIAN_PERCENT, n))
+    p95 = histogram.bucket_at(rank_of(_P95_PERCENT, n))
+    for bucket, change in difference.items():
+        histogram.add(bucket, -change)
+    return BaselineValues(n, middle_of(median), middle_of(p95))

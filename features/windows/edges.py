@@ -1,0 +1,208 @@
+"""Transfers as edges between the nodes of a program: who paid whom, when, kept for good in time order.
+
+A node is an actor or a counterparty. A counterparty that was, when it was first met in a transfer, an account or an
+entity of the program is the same node as that actor: money can be followed through it.
+
+Window  a caller's own; of a node's edges in it the newest ``EDGES_A_NODE`` are looked at, so a hub costs no more
+Errors  none
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from features.windows.series import EventTimes
+from features.windows.slices import Slice, in_slices
+
+EDGES_A_NODE: Final = 64
+NOBODY: Final = -1
+
+Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 or -1
+
+
+class Near(NamedTuple):
+    """Edges at one node, oldest first, as three columns."""
+
+    times: "array[int]"
+    rows: "array[int]"
+    others: "array[int]"
+
+    def distinct(self, after: int, also: int | None = None) -> int:
+        """Different other sides later than ``after``; ``also`` counts as one of them."""
+        others = set(self.others[bisect_right(self.times, after) :])
+        if also is not None:
+            others.add(also)
+        return len(others)
+
+
+NONE_NEAR: Final = Near(array("q"), array("I"), array("i"))
+
+
+class Edges(EventTimes):
+    """The edges of one node in one direction, by instant and, within one instant, by the transfer's row.
+
+    A change that becomes known later leaves a note behind, so that an earlier instant still sees what was known then.
+    """
+
+    __slots__ = ("_notes", "others", "rows")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = array("I")
+        self.others = array("i")
+        self._notes: list[Note] | None = None
+
+    def add_edge(self, at: int, row: int, other: int, *, known_at: int | None = None) -> None:
+        times, rows = self.times, self.rows
+        if not times or at > times[-1]:
+            index = len(times)
+        else:
+            index = bisect_right(times, at)
+            while index and times[index - 1] == at and rows[index - 1] > row:
+                index -= 1
+        times.insert(index, at)
+        rows.insert(index, row)
+        self.others.insert(index, other)
+        if known_at is not None:
+            self._note(known_at, at, row, other, 1)
+
+    def remove_edge(self, at: int, row: int, *, known_at: int) -> None:
+        """Take the edge of that transfer out, from ``known_at`` on."""
+        index = bisect_left(self.times, at)
+        while index < len(self.times) and self.times[index] == at:
+            if self.rows[index] == row:
+                other = self.others[index]
+                del self.times[index], self.rows[index], self.others[index]
+                self._note(known_at, at, row, other, -1)
+                return
+            index += 1
+
+    def holds(self, at: int, row: int) -> bool:
+        """True when the transfer has an edge at that instant."""
+        index = bisect_left(self.times, at)
+        while index < len(self.times) and self.times[index] == at:
+            if self.rows[index] == row:
+                return True
+            index += 1
+        return False
+
+    def near(self, after: int, upto: int, *, but: int, as_of: int) -> Near:
+        """The newest edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
+        if self.revised_at > as_of:
+            return self._near_then(after, upto, but, as_of)
+        times = self.times
+        last = len(times)
+        if last and times[-1] > upto:
+            last = bisect_right(times, upto)
+        first = bisect_right(times, after, 0, last)
+        if but == NOBODY:
+            newest = slice(max(first, last - EDGES_A_NODE), last)
+            return Near(times[newest], self.rows[newest], self.others[newest])
+        kept = [index for index in range(max(first, last - EDGES_A_NODE - 1), last) if self.rows[index] != but]
+        kept = kept[-EDGES_A_NODE:]
+        return Near(
+            array("q", [times[index] for index in kept]),
+            array("I", [self.rows[index] for index in kept]),
+            array("i", [self.others[index] for index in kept]),
+        )
+
+    def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
+        """Different other sides in each (upto - span, upto], shortest span first; ``also`` counts as one of them.
+
+        The same as ``near`` of the longest span counted for each, at a third of its cost.
+        """
+        times = self.times
+        if but != NOBODY or self.revised_at > upto or (times and times[-1] > upto):
+            near = self.near(upto - spans[-1], upto, but=but, as_of=upto)
+            return [near.distinct(upto - span, also) for span in spans]
+        found: set[int] = set() if also is None else {also}
+        least, last = max(0, len(times) - EDGES_A_NODE), len(times)
+        counts = []
+        for span in spans:
+            if last > least and times[last - 1] > upto - span:
+                first = bisect_right(times, upto - span, least, last)
+                found.update(self.others[first:last])
+                last = first
+            counts.append(len(found))
+        return counts
+
+    def _near_then(self, after: int, upto: int, but: int, as_of: int) -> Near:
+        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
+        found = {
+            (self.times[index], self.rows[index], self.others[index])
+            for index in range(first, last)
+            if self.rows[index] != but
+        }
+        for known_at, at, row, other, change in reversed(self._notes or ()):
+            if known_at > as_of and after < at <= upto and row != but:
+                (found.discard if change > 0 else found.add)((at, row, other))
+        newest = sorted(found)[-EDGES_A_NODE:]
+        return Near(
+            array("q", [edge[0] for edge in newest]),
+            array("I", [edge[1] for edge in newest]),
+            array("i", [edge[2] for edge in newest]),
+        )
+
+    def _note(self, known_at: int, at: int, row: int, other: int, change: int) -> None:
+        if self._notes is None:
+            self._notes = []
+        self._notes.append((known_at, at, row, other, change))
+        self.revise(known_at, at, change, 0)
+
+    def dump(self) -> tuple[Any, ...]:
+        return (*super().dump(), self.rows.tobytes(), self.others.tobytes(), self._notes)
+
+    def load(self, dumped: Any) -> None:
+        super().load(dumped)
+        self.rows.frombytes(dumped[3])
+        self.others.frombytes(dumped[4])
+        self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[5]] if dumped[5] else None
+
+
+class Graph:
+    """All edges of one program, by node and direction. Even nodes are actors, odd ones counterparties."""
+
+    __slots__ = ("into", "out")
+
+    def __init__(self) -> None:
+        self.into: dict[int, Edges] = {}
+        self.out: dict[int, Edges] = {}
+
+    def add(self, source: int, target: int, at: int, row: int, *, known_at: int | None) -> None:
+        if NOBODY in (source, target):
+            return
+        edges = self.out.get(source)
+        if edges is None:
+            edges = self.out[source] = Edges()
+        edges.add_edge(at, row, target, known_at=known_at)
+        edges = self.into.get(target)
+        if edges is None:
+            edges = self.into[target] = Edges()
+        edges.add_edge(at, row, source, known_at=known_at)
+
+    def remove(self, source: int, target: int, at: int, row: int, *, known_at: int) -> None:
+        if NOBODY in (source, target):
+            return
+        self.out[source].remove_edge(at, row, known_at=known_at)
+        self.into[target].remove_edge(at, row, known_at=known_at)
+
+    def dump(self) -> Iterator[Slice]:
+        yield from in_slices("into", ((node, edges.dump()) for node, edges in self.into.items()))
+        yield from in_slices("out", ((node, edges.dump()) for node, edges in self.out.items()))
+
+    def load(self, dumped: Slice) -> None:
+        """Take back one slice."""
+        which, held = dumped
+        side = self.into if which == "into" else self.out
+        for node, part in held:
+            side[node] = edges = Edges()
+            edges.load(part)
+
+
+def node_of_actor(index: int) -> int:
+    return 2 * index
+
+
+def node_of_counterparty(index: int) -> int:
+    return 2 * index + 1

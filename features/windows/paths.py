@@ -1,0 +1,173 @@
+"""Following money through the graph of a program: chains of hops, and middlemen between two ends.
+
+Bounds   a node's newest 64 edges in the window, ``LOOKS`` edges in one search, chains of ``MOST_HOPS`` hops
+Source   FFIEC BSA/AML manual, appendix F (movement from one bank to another and back); shapes as in IBM AMLSim;
+         the tolerance of 80-105 % a hop is proposed here
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from features.core.instants import DAY_US
+from features.windows.edges import NOBODY, Edges, Graph
+
+LOOKS: Final = 256
+MOST_HOPS: Final = 6
+ROUND_TRIP_HOPS: Final = 5
+HOP_WITHIN_US: Final = 3 * DAY_US
+WITHIN_US: Final = 7 * DAY_US
+LEAST_MIDDLES: Final = 3
+USUAL_OVER_US: Final = 90 * DAY_US
+USUAL_FROM_DAYS: Final = 7
+USUAL_FACTOR: Final = 3
+_FROM_PERCENT: Final = 80
+_TO_PERCENT: Final = 105
+
+CentsOf = Callable[[int], int]
+"""The amount of the transfer in a row, as known at the instant in question."""
+
+
+class Ends(NamedTuple):
+    """The transfer in question as an edge. A side that nobody has met is ``NOBODY``."""
+
+    source: int
+    target: int
+    at: int
+    cents: int
+    row: int  # its own, NOBODY when it is not in the graph
+
+
+class Chain(NamedTuple):
+    """Rows of the transfers that come before, oldest first, and the smallest amount with the transfer itself."""
+
+    rows: tuple[int, ...]
+    least_cents: int
+
+    @property
+    def hops(self) -> int:
+        """The transfer itself counted; 0 without any before it."""
+        return len(self.rows) + 1 if self.rows else 0
+
+
+class _Search:
+    """Depth first from the transfer backwards, newest edges first, until the looks are used up."""
+
+    def __init__(self, graph: Graph, ends: Ends, cents_of: CentsOf) -> None:
+        self.graph, self.ends, self.cents_of = graph, ends, cents_of
+        self.looks = LOOKS
+        self.longest = Chain((), ends.cents)
+        self.back: tuple[int, ...] = ()
+
+    def layers(self, node: int, at: int, cents: int, chain: Chain, seen: frozenset[int]) -> None:
+        """Extend the chain by every hop that may come before; the longest one is kept."""
+        for row, other, hop_at, hop_cents in self._hops(node, at - HOP_WITHIN_US - 1, at, cents):
+            if other in seen:
+                continue
+            longer = Chain((row, *chain.rows), min(chain.least_cents, hop_cents))
+            if longer.hops > self.longest.hops:
+                self.longest = longer
+            if longer.hops < MOST_HOPS:
+                self.layers(other, hop_at, hop_cents, longer, seen | {other})
+
+    def returns(self, node: int, at: int, cents: int, rows: tuple[int, ...], seen: frozenset[int]) -> bool:
+        """True when a chain is found that began where the transfer ends."""
+        ends = self.ends
+        for row, other, hop_at, hop_cents in self._hops(node, ends.at - WITHIN_US, at, cents):
+            if other == ends.target:
+                if ends.cents * 100 >= hop_cents * _FROM_PERCENT:
+                    self.back = (row, *rows)
+                    return True
+                continue
+            if (
+                other not in seen
+                and len(rows) + 2 < ROUND_TRIP_HOPS
+                and self.returns(other, hop_at, hop_cents, (row, *rows), seen | {other})
+            ):
+                return True
+        return False
+
+    def _hops(self, node: int, after: int, upto: int, cents: int) -> list[tuple[int, int, int, int]]:
+        """Edges into the node that carry what the next hop carried on: row, payer, instant, cents."""
+        edges = self.graph.into.get(node)
+        if edges is None or self.looks <= 0:
+            return []
+        near = edges.near(after, upto, but=self.ends.row, as_of=self.ends.at)
+        found: list[tuple[int, int, int, int]] = []
+        for index in range(len(near.rows) - 1, -1, -1):
+            if self.looks <= 0:
+                break
+            self.looks -= 1
+            row = near.rows[index]
+            hop_cents = self.cents_of(row)
+            if hop_cents * _FROM_PERCENT <= cents * 100 <= hop_cents * _TO_PERCENT:
+                found.append((row, near.others[index], near.times[index], hop_cents))
+        return found
+
+
+def longest_chain(graph: Graph, ends: Ends, cents_of: CentsOf) -> Chain:
+    """The longest chain that ends in the transfer: hops at most 72 h apart, no node twice."""
+    search = _Search(graph, ends, cents_of)
+    search.layers(ends.source, ends.at, ends.cents, search.longest, frozenset((ends.source, ends.target)))
+    return search.longest
+
+
+def way_back(graph: Graph, ends: Ends, cents_of: CentsOf) -> tuple[int, ...]:
+    """Rows of a chain that began at the transfer's target within 7 days; empty when there is none."""
+    if ends.target == NOBODY or ends.target not in graph.out:
+        return ()
+    search = _Search(graph, ends, cents_of)
+    search.returns(ends.source, ends.at, ends.cents, (), frozenset((ends.source,)))
+    return search.back
+
+
+def middles(graph: Graph, ends: Ends) -> int:
+    """How many payers of the target, the source among them, one third had paid before they paid on, in 7 days."""
+    edges = graph.into.get(ends.target)
+    if edges is None or ends.source not in graph.into:
+        return 0
+    after = ends.at - WITHIN_US
+    near = edges.near(after, ends.at, but=ends.row, as_of=ends.at)
+    paid_on = {ends.source: ends.at}
+    for at, other in zip(reversed(near.times), reversed(near.others), strict=True):
+        paid_on.setdefault(other, at)
+    if len(paid_on) < LEAST_MIDDLES:
+        return 0
+    looks = LOOKS - len(near.rows)
+    of_third: dict[int, int] = {}
+    for middle, at in paid_on.items():
+        paid = graph.into.get(middle)
+        if paid is None:
+            continue
+        before = paid.near(after, ends.at, but=ends.row, as_of=ends.at)
+        newest = range(max(0, len(before.rows) - looks), len(before.rows))
+        looks -= len(newest)
+        thirds = {before.others[index] for index in newest if before.times[index] <= at} - {middle, ends.target}
+        if middle == ends.source:
+            of_third = dict.fromkeys(thirds, 1)
+            if not thirds:
+                return 0
+        else:
+            for third in thirds.intersection(of_third):
+                of_third[third] += 1
+    return max((count for third, count in of_third.items() if not _pays_as_usual(graph, third, ends)), default=0)
+
+
+def usual_week(edges: Edges | None, at: int) -> int | None:
+    """Edges a week in the 83 days before the last 7, rounded up; None when there were none a week before those."""
+    if edges is None:
+        return None
+    until = at - WITHIN_US
+    first = edges.first(at)
+    if first is None or first > until - USUAL_FROM_DAYS * DAY_US:
+        return None
+    days = (until - max(first, at - USUAL_OVER_US)) // DAY_US
+    return -(-edges.count_between(at - USUAL_OVER_US, until, as_of=at) * 7 // days)
+
+
+def _pays_as_usual(graph: Graph, node: int, ends: Ends) -> bool:
+    """A busy payer, such as a payroll or cash, is no scatterer while its week is less than three usual ones."""
+    edges = graph.out.get(node)
+    usual = usual_week(edges, ends.at)
+    if edges is None or usual is None:
+        return False
+    return edges.count(ends.at - WITHIN_US, ends.at) < USUAL_FACTOR * usual

@@ -1,0 +1,88 @@
+"""Every entity, agent and counterparty of a program scored again, a few at a time, by the flow that owns its state.
+
+start ─▶ committed ─▶ stored transfers that count most ─▶ steps that name some actors, then some counterparties ─▶ log
+
+The detectors that look at actors are asked again as well, about each actor's newest transfer and those that its score
+comes from; see docs/decisions/0017.
+"""
+
+import asyncio
+from typing import Final
+
+import duckdb
+
+from features.core.backfill import ActorRange, ActorsRescored
+from features.shard.shards import Shards
+from flows.backfill.backfill_log import Steps
+from flows.backfill.workers import Workers
+from flows.counts import BackfillCounts
+from store.duck.strongest import StrongestScorings
+
+STEP_SUBJECTS: Final = 100
+_COUNTED_AT_ONCE: Final = 2_000
+
+
+class ActorBackfill:
+    """One run over one program."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        *,
+        shards: Shards,
+        database: duckdb.DuckDBPyConnection,
+        workers: Workers,
+        counts: BackfillCounts,
+    ) -> None:
+        self._steps, self._shards, self._database = steps, shards, database
+        self._workers, self._counts = workers, counts
+
+    async def run(self) -> None:
+        steps, workers = self._steps, self._workers
+        if not steps.progress.total:
+            with self._shards.reading(steps.program_id) as program:
+                actors, parties = len(program.actors), len(program.counterparties.all)
+            steps.note(total=actors + parties, actors=actors, counterparties=parties)
+        upto = steps.progress.started_offset
+        with StrongestScorings(
+            self._database, tenant_id=steps.tenant_id, program_id=steps.program_id, upto=upto
+        ) as strongest:
+            await workers.run(strongest.find, interrupt=strongest.interrupt)
+            while steps.progress.position < steps.progress.total:
+                await self._step(strongest)
+
+    async def _step(self, strongest: StrongestScorings) -> None:
+        at = self._steps.progress
+        first = at.position
+        if first < at.actors:
+            upto = min(first + STEP_SUBJECTS, at.actors)
+            with self._shards.reading(self._steps.program_id) as program:
+                ids = [actor.id for actor in program.actors[first:upto]]
+            evaluate = ActorRange(
+                actors=(first, upto),
+                strongest=await self._workers.run(strongest.of, ids),
+                newest=await self._workers.run(strongest.last_of_actors, ids),
+            )
+        else:
+            upto = min(first + STEP_SUBJECTS, at.total)
+            indices = (first - at.actors, upto - at.actors)
+            with self._shards.reading(self._steps.program_id) as program:
+                ids = [party.id for party in program.counterparties.all[slice(*indices)] if not party.unlisted]
+            newest = await self._workers.run(strongest.last_of_counterparties, ids)
+            evaluate = ActorRange(counterparties=indices, newest=newest)
+        await self._steps.add(evaluate=evaluate, done=upto, position=upto)
+        self._counts.actors += upto - first
+
+
+async def subjects_of(shards: Shards, program_id: str, *, actors: int, parties: int) -> ActorsRescored:
+    """How many of the first actors and counterparties are what has a score; read by the API's event loop."""
+    entities = counterparties = 0
+    for first in range(0, max(actors, parties), _COUNTED_AT_ONCE):
+        await asyncio.sleep(0)
+        with shards.reading(program_id) as program:
+            upto = first + _COUNTED_AT_ONCE
+            entities += sum(not actor.is_account for actor in program.actors[first : min(upto, actors)])
+            counterparties += sum(not each.unlisted for each in program.counterparties.all[first : min(upto, parties)])
+    with shards.reading(program_id) as program:
+        agents = entities if program.holds_agents else 0
+    return ActorsRescored(entities=entities, counterparties=counterparties, agents=agents)

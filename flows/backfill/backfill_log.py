@@ -1,0 +1,157 @@
+"""The log as a backfill uses it: steps go in, the commit of a step is waited for, a program's history comes out.
+
+Errors  none while Redis is away: it is waited for. A step that was not confirmed and is in the log all the same comes
+        twice, which changes nothing
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
+from threading import Event
+from time import monotonic
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind, LogEntry, shard_of
+from features.shard.shards import Shards
+from store.clock import Clock
+from store.lake.log_segments import LogSegments
+from store.redis_log.appender import LogAppender
+from store.redis_log.reader import LogReader
+
+STEPS_UNDER_WAY: Final = 4
+"""Steps that may wait for their commit, so that the stream's events never wait behind more than these."""
+
+_COMMIT_POLL_S: Final = 0.005
+_RETRY_S: Final = 0.2
+_PAGE_ENTRIES: Final = 1_000
+_TELL_EVERY_S: Final = 5.0
+
+Settle = Callable[[int, int], Awaitable[None]]
+"""Returns when a shard is committed up to an offset."""
+
+log = structlog.get_logger()
+
+
+class BackfillLog:
+    """Belongs to the API's event loop, but for ``history``, which any thread may read."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        *,
+        appender: LogAppender,
+        segments: LogSegments,
+        open_reader: Callable[[], LogReader],
+        clock: Clock,
+        settle: Settle | None = None,
+    ) -> None:
+        self.shards = shards
+        self._appender, self._segments, self._open_reader, self._clock = appender, segments, open_reader, clock
+        self._settle = settle or self._committed
+
+    async def append(self, program_id: str, step: BackfillStep) -> int:
+        """Returns the step's offset once it is durable."""
+        body, shard = msgspec.json.encode(step), self.shard_of(program_id)
+        while True:
+            try:
+                return await self._appender.append(shard, EntryKind.BACKFILL, program_id, self._clock.now(), body)
+            except UnavailableError as error:
+                log.warning("backfill_waits", program_id=program_id, error=str(error))
+                await asyncio.sleep(_RETRY_S)
+
+    async def settled(self, program_id: str, offset: int) -> None:
+        """Returns when the entry at that offset is committed."""
+        await self._settle(self.shard_of(program_id), offset)
+
+    def history(self, program_id: str, upto: int, *, stopping: Event) -> Iterator[LogEntry]:
+        """The program's entries up to an offset, from the first one on; it may end early once ``stopping`` is set.
+
+        What Redis has may move into segments at any time: a page counts only if the segments still end before it.
+        """
+        shard, reader, after = self.shard_of(program_id), self._open_reader(), 0
+        while after < upto and not stopping.is_set():
+            held = self._segments.last_offset(shard)
+            if held > after:
+                yield from _of_program(self._segments.read(shard, after, min(held, upto)), program_id)
+                after = held
+                continue
+            try:
+                page = reader.range(shard, after, upto, count=_PAGE_ENTRIES)
+            except ConnectionError as error:
+                log.warning("backfill_waits", program_id=program_id, error=str(error))
+                stopping.wait(_RETRY_S)
+                continue
+            if self._segments.last_offset(shard) > held:
+                continue
+            if not page:
+                return
+            yield from _of_program(page, program_id)
+            after = page[-1].offset
+
+    def shard_of(self, program_id: str) -> int:
+        return shard_of(program_id, self.shards.count)
+
+    async def _committed(self, shard: int, offset: int) -> None:
+        while self.shards.committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
+            await asyncio.sleep(_COMMIT_POLL_S)
+
+
+class Steps:
+    """The steps of one backfill. Each is appended with how far it has come; few of them wait for their commit."""
+
+    def __init__(self, backfill_log: BackfillLog, tenant_id: str, program_id: str, progress: Progress) -> None:
+        self.tenant_id, self.program_id, self.progress = tenant_id, program_id, progress
+        self._log = backfill_log
+        self._under_way: deque[int] = deque()
+        self._told_at = monotonic()
+
+    async def start(self, fresh: Progress) -> None:
+        """Begin anew; returns when all in front of the start is in the tables. What is behind it is the stream's."""
+        self.progress = fresh
+        offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
+        await self._log.settled(self.program_id, offset)
+        self.note(started_offset=offset)
+
+    def note(self, **moved: Any) -> None:
+        """Change the progress that the next step carries."""
+        self.progress = msgspec.structs.replace(self.progress, **moved)
+
+    async def add(self, rescored: tuple[Rescored, ...] = (), evaluate: ActorRange | None = None, **moved: Any) -> None:
+        """Append results, or what is to be evaluated; ``moved`` is what they change of the progress."""
+        self.note(stage=Stage.RUNNING, **moved)
+        while len(self._under_way) >= STEPS_UNDER_WAY:
+            await self._log.settled(self.program_id, self._under_way.popleft())
+        step = BackfillStep(progress=self.progress, rescored=rescored, evaluate=evaluate)
+        self._under_way.append(await self._log.append(self.program_id, step))
+        if monotonic() - self._told_at > _TELL_EVERY_S:
+            self.tell("backfill_progress")
+
+    async def finish(self) -> None:
+        """Returns when all results are in the tables."""
+        self.note(stage=Stage.DONE)
+        offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
+        await self._log.settled(self.program_id, offset)
+
+    def tell(self, event: str, **more: Any) -> None:
+        """A line of the service's log."""
+        self._told_at = monotonic()
+        at = self.progress
+        log.info(
+            event,
+            backfill_id=at.id,
+            program_id=self.program_id,
+            subjects=at.subjects.value,
+            done=at.done,
+            total=at.total,
+            changed=at.changed,
+            **more,
+        )
+
+
+def _of_program(entries: Iterator[LogEntry] | list[LogEntry], program_id: str) -> Iterator[LogEntry]:
+    return (entry for entry in entries if entry.program_id == program_id)

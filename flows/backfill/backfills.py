@@ -1,0 +1,195 @@
+"""Backfills of this process: one at a time, one a program and kind of subject, resumed after a crash.
+
+Who asks for one that is waiting or under way is answered with its result: what arrived behind its start has been
+scored by the same scorer. Each goes on when its caller goes away, and ends with the process; the next one resumes it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import duckdb
+import structlog
+
+from features.core.backfill import ActorsRescored, Progress, Stage, Subjects
+from features.core.errors import UnavailableError
+from features.core.rows import BackfillRow
+from features.scorers import ars_v1, crs_v1, ers_v1
+from features.scorers.trs_v1 import scorer as trs_v1
+from flows.backfill.actors import ActorBackfill, subjects_of
+from flows.backfill.backfill_log import BackfillLog, Steps
+from flows.backfill.transfers import TransferBackfill
+from flows.backfill.workers import Workers
+from flows.counts import BackfillCounts
+from store.duck.backfills import BackfillRows
+
+STOPPING: Final = "The service is stopping; the scores are given again after its next start."
+SCORER_OF: Final = {
+    Subjects.TRANSFERS: trs_v1.VERSION,
+    Subjects.ACTORS: f"{ers_v1.VERSION} {crs_v1.VERSION} {ars_v1.VERSION}",
+}
+
+Key = tuple[str, Subjects]
+
+log = structlog.get_logger()
+
+
+class Backfills:
+    """Belongs to the API's event loop."""
+
+    def __init__(
+        self,
+        backfill_log: BackfillLog,
+        *,
+        database: duckdb.DuckDBPyConnection,
+        new_id: Callable[[], str],
+        folder: Path,
+    ) -> None:
+        self._log, self._database, self._new_id, self._folder = backfill_log, database, new_id, folder
+        self._rows = BackfillRows(database)
+        self._workers = Workers()
+        self._turn = asyncio.Lock()
+        self._under_way: dict[Key, asyncio.Task[Progress]] = {}
+        self._stopped = False
+        self.counts = BackfillCounts()
+
+    async def rescore_transfers(self, tenant_id: str, program_id: str, backfill_id: str | None) -> int:
+        """Give every transfer its score again; how many there are. An id that came before has its result already."""
+        return (await self._result(tenant_id, program_id, Subjects.TRANSFERS, backfill_id)).done
+
+    async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored:
+        """Give every entity, agent and counterparty its score again; how many of each there are."""
+        at = await self._result(tenant_id, program_id, Subjects.ACTORS, backfill_id)
+        return await subjects_of(self._log.shards, program_id, actors=at.actors, parties=at.counterparties)
+
+    async def resume(self) -> None:
+        """Go on with what an earlier process left unfinished; once all that it put into the log is committed."""
+        for row in await self._workers.run(self._rows.unfinished):
+            key = (row.program_id, Subjects(row.subjects))
+            if key not in self._under_way and not self._stopped:
+                log.info("backfill_resumes", backfill_id=row.id, program_id=row.program_id, done=row.done)
+                self._begin(row.tenant_id, key, _progress_in(row))
+
+    def cancel(self) -> None:
+        """Let what is under way come to an end, and begin nothing more; the next process resumes it."""
+        if self._stopped:
+            return
+        self._stopped = True
+        self._workers.stopping.set()
+        for task in self._under_way.values():
+            task.cancel()
+
+    async def stop(self) -> None:
+        """Return when nothing is under way any more."""
+        self.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        self._workers.close()
+
+    async def _result(self, tenant_id: str, program_id: str, subjects: Subjects, backfill_id: str | None) -> Progress:
+        key = (program_id, subjects)
+        fresh = _fresh(backfill_id or self._new_id(), subjects)
+        if key not in self._under_way and not self._stopped:
+            earlier = await self._workers.run(self._earlier, tenant_id, key, fresh.id)
+            if earlier is not None and earlier.stage == Stage.DONE:
+                return earlier
+            fresh = earlier or fresh
+        if self._stopped:
+            raise UnavailableError(STOPPING)
+        task = self._under_way.get(key) or self._begin(tenant_id, key, fresh)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise UnavailableError(STOPPING) from None
+            raise
+
+    def _earlier(self, tenant_id: str, key: Key, backfill_id: str) -> Progress | None:
+        """The backfill of that id, else one that an earlier process left unfinished."""
+        found = self._rows.find(tenant_id, key[0], backfill_id)
+        left = (row for row in self._rows.unfinished() if (row.program_id, row.subjects) == key)
+        row = found or next(left, None)
+        return None if row is None else _progress_in(row)
+
+    def _begin(self, tenant_id: str, key: Key, progress: Progress) -> asyncio.Task[Progress]:
+        steps = Steps(self._log, tenant_id, key[0], progress)
+        task = self._under_way[key] = asyncio.create_task(self._run(steps))
+        task.add_done_callback(lambda _: self._ended(key, task))
+        return task
+
+    def _ended(self, key: Key, task: asyncio.Task[Progress]) -> None:
+        del self._under_way[key]
+        if not task.cancelled():
+            task.exception()  # Looked at: it was logged, and there may be nobody who waits for it.
+
+    async def _run(self, steps: Steps) -> Progress:
+        subjects = steps.progress.subjects
+        async with self._turn:
+            began = monotonic()
+            self.counts.running[subjects] += 1
+            try:
+                if not _goes_on(steps.progress):
+                    await steps.start(_fresh(steps.progress.id, subjects))
+                steps.tell("backfill_under_way")
+                await self._work(steps).run()
+                await steps.finish()
+            except Exception:
+                self.counts.failures += 1
+                log.exception("backfill_failed", program_id=steps.program_id, subjects=subjects.value)
+                raise
+            finally:
+                self.counts.running[subjects] -= 1
+            seconds = monotonic() - began
+            self.counts.seconds.add(seconds)
+            steps.tell("backfill_done", seconds=round(seconds, 3))
+            return steps.progress
+
+    def _work(self, steps: Steps) -> TransferBackfill | ActorBackfill:
+        if steps.progress.subjects is Subjects.ACTORS:
+            return ActorBackfill(
+                steps,
+                shards=self._log.shards,
+                database=self._database,
+                workers=self._workers,
+                counts=self.counts,
+            )
+        return TransferBackfill(
+            steps,
+            backfill_log=self._log,
+            database=self._database,
+            workers=self._workers,
+            counts=self.counts,
+            folder=self._folder,
+        )
+
+
+def _goes_on(progress: Progress) -> bool:
+    """Whether its start is in the log, and it scored with what scores now; else it begins anew under its id."""
+    return progress.started_offset > 0 and _versions(progress) == _versions(_fresh(progress.id, progress.subjects))
+
+
+def _fresh(backfill_id: str, subjects: Subjects) -> Progress:
+    return Progress(id=backfill_id, subjects=subjects, score_version=SCORER_OF[subjects])
+
+
+def _versions(progress: Progress) -> tuple[str, str]:
+    return progress.feature_version, progress.score_version
+
+
+def _progress_in(row: BackfillRow) -> Progress:
+    return Progress(
+        id=row.id,
+        subjects=Subjects(row.subjects),
+        stage=Stage(row.stage),
+        feature_version=row.feature_version,
+        score_version=row.score_version,
+        started_offset=row.started_offset,
+        replaying=row.replaying,
+        position=row.position,
+        total=row.total,
+        done=row.done,
+        changed=row.changed,
+        actors=row.actors,
+        counterparties=row.counterparties,
+    )

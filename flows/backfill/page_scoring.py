@@ -1,0 +1,102 @@
+"""Pages of stored vectors scored again, by processes of their own or, where that is not worth it, by a thread.
+
+Errors  none of a process that ends: its page is scored by a thread, and so are the ones that follow
+"""
+
+import asyncio
+from itertools import islice
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+import pyarrow as pa
+import structlog
+
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.backfill import Rescored, rescored
+from flows.backfill.scoring_process import EndedError, ScoringProcess
+from flows.backfill.throttle import GivingWay
+from flows.backfill.workers import Workers
+from store.tables.columns import rows_in
+
+_SLICE_TRANSFERS: Final = 100
+
+log = structlog.get_logger()
+
+
+class Scorer(Protocol):
+    """Scores one page at a time; ``end`` cuts it short, ``close`` waits for its end."""
+
+    def score(self, table: pa.Table) -> list[Rescored]: ...
+
+    def end(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class PageScoring:
+    """So many processes, or a thread when there are none. Belongs to one event loop; used in an ``async with``."""
+
+    def __init__(self, workers: Workers, *, processes: int) -> None:
+        self._workers = workers
+        self._processes = processes
+        self._scorers: list[Scorer] = []
+        self._free: asyncio.Queue[Scorer] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[list[Rescored]]] = set()
+        self.width = max(1, processes)
+
+    async def __aenter__(self) -> Self:
+        for _ in range(self.width):
+            self._add(await self._workers.run(ScoringProcess) if self._processes else _Thread(self._workers))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for scorer in self._scorers:
+            await self._workers.run(scorer.close)
+
+    def begin(self, table: pa.Table) -> asyncio.Task[list[Rescored]]:
+        """Score a page as soon as somebody is free: what of it differs from what is stored."""
+        task = asyncio.create_task(self._scored(table))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _add(self, scorer: Scorer) -> None:
+        self._scorers.append(scorer)
+        self._free.put_nowait(scorer)
+
+    async def _scored(self, table: pa.Table) -> list[Rescored]:
+        scorer = await self._free.get()
+        try:
+            found = await self._workers.run(scorer.score, table, interrupt=scorer.end)
+        except EndedError:
+            log.warning("scoring_process_ended")
+            self._add(_Thread(self._workers))
+            return await self._scored(table)
+        self._free.put_nowait(scorer)
+        return found
+
+
+class _Thread:
+    """Scores in the thread that asks for it."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def score(self, table: pa.Table) -> list[Rescored]:
+        found: list[Rescored] = []
+        rows, giving_way = rows_in(TransferFeaturesRow, table), GivingWay()
+        while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
+            found += [result for row in some if (result := rescored(row)) is not None]
+            giving_way.rest()
+        return found
+
+    def end(self) -> None:
+        """It looks at ``stopping`` by itself."""
+
+    def close(self) -> None:
+        """There is nothing to wait for."""

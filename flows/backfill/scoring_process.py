@@ -1,0 +1,100 @@
+"""A process of its own that scores pages of stored vectors, and leaves the service its interpreter and the processor.
+
+Page in, as Arrow's stream format ─▶ rows ─▶ scored ─▶ what differs from the stored scores, out
+
+It runs at a low priority, which a thread of the service could not: it would hold the interpreter all the longer. It
+ends with the pipe that it reads from, and so with the service, however that ends.
+
+Errors  ``EndedError`` when the process is gone
+"""
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+import pyarrow as pa
+
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.backfill import Rescored, rescored
+from store.tables.columns import rows_in
+
+NICENESS: Final = 10
+_LENGTH: Final = struct.Struct("<Q")
+_RESULTS: Final = msgspec.msgpack.Decoder(list[Rescored])
+
+
+class EndedError(Exception):
+    """The process is gone; what it was given has to be scored elsewhere."""
+
+
+class ScoringProcess:
+    """The service's end. Used by one thread at a time; started when it is made."""
+
+    def __init__(self) -> None:
+        path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
+        self._process = subprocess.Popen(  # noqa: S603 - fixed arguments
+            [sys.executable, "-P", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": path},
+            start_new_session=True,  # a Ctrl-C is for the service, which says when this one ends
+        )
+
+    def score(self, table: pa.Table) -> list[Rescored]:
+        """What of these scorings differs."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        try:
+            _put(self._process.stdin, sink.getvalue())
+            found = _got(self._process.stdout)
+        except OSError as error:
+            raise EndedError from error
+        if found is None:
+            raise EndedError
+        return _RESULTS.decode(found)
+
+    def end(self) -> None:
+        """End it at once, also while a thread waits for it."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Wait for its end."""
+        self.end()
+        self._process.communicate()
+
+
+def main() -> None:
+    """The other end: score what comes until nothing comes any more."""
+    os.nice(NICENESS)
+    while (page := _got(sys.stdin.buffer)) is not None:
+        with pa.ipc.open_stream(page) as stream:
+            rows = rows_in(TransferFeaturesRow, stream.read_all())
+            results = [result for row in rows if (result := rescored(row)) is not None]
+        _put(sys.stdout.buffer, msgspec.msgpack.encode(results))
+
+
+def _put(pipe: IO[bytes], content: bytes | pa.Buffer) -> None:
+    pipe.write(_LENGTH.pack(len(content)))
+    pipe.write(content)
+    pipe.flush()
+
+
+def _got(pipe: IO[bytes]) -> bytes | None:
+    """What was put, None at the end of the pipe."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    content = pipe.read(length)
+    return content if len(content) == length else None
+
+
+if __name__ == "__main__":
+    main()

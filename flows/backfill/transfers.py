@@ -1,0 +1,118 @@
+"""Every transfer of a program scored again: from its stored vector, or by a replay of the log.
+
+start ─▶ committed ─▶ newest stored scorings ─▶ of this feature version: scored page by page ─▶ what differs ─▶ log
+                                             └▶ of another one: the log replayed ─▶ the last scorings ─────────▶ log
+
+The stream goes on beside it: threads read and replay and give way, processes of their own score.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Final
+
+import duckdb
+import structlog
+
+from features.catalogue.vector import FEATURE_VERSION
+from features.core.backfill import Rescored
+from flows.backfill.backfill_log import BackfillLog, Steps
+from flows.backfill.page_scoring import PageScoring
+from flows.backfill.replay import Replay
+from flows.backfill.workers import Workers
+from flows.counts import BackfillCounts
+from store.duck.scorings import NewestScorings, Page
+
+PAGE_TRANSFERS: Final = 16_384
+STEP_TRANSFERS: Final = 200
+"""Results in one log entry: a reader of the shard waits for as many at most."""
+
+PROCESSES: Final = 2
+PROCESSES_FROM_TRANSFERS: Final = 50_000
+"""Fewer are scored by a thread before a process would have started."""
+
+log = structlog.get_logger()
+
+
+class TransferBackfill:
+    """One run over one program; what it finds goes into its steps."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        *,
+        backfill_log: BackfillLog,
+        database: duckdb.DuckDBPyConnection,
+        workers: Workers,
+        counts: BackfillCounts,
+        folder: Path,
+    ) -> None:
+        self._steps, self._log, self._database = steps, backfill_log, database
+        self._workers, self._counts, self._folder = workers, counts, folder
+
+    async def run(self) -> None:
+        steps, workers = self._steps, self._workers
+        with NewestScorings(
+            self._database,
+            tenant_id=steps.tenant_id,
+            program_id=steps.program_id,
+            upto=steps.progress.started_offset,
+            feature_version=FEATURE_VERSION,
+        ) as newest:
+            await workers.run(newest.find, interrupt=newest.interrupt)
+            steps.note(total=newest.total)
+            if not steps.progress.replaying:
+                await self._score_stored(newest)
+            if newest.current < newest.total:
+                await self._replay(newest)
+
+    async def _score_stored(self, newest: NewestScorings) -> None:
+        """The next page is read while others are scored; results are taken in the order of the pages."""
+        processes = PROCESSES if newest.current >= PROCESSES_FROM_TRANSFERS else 0
+        async with PageScoring(self._workers, processes=processes) as scoring:
+            under_way: deque[tuple[Page, asyncio.Task[list[Rescored]]]] = deque()
+            after = self._steps.progress.position
+            while (page := await self._workers.run(newest.page, after, PAGE_TRANSFERS)) is not None:
+                after = page.upto
+                under_way.append((page, scoring.begin(page.table)))
+                if len(under_way) > scoring.width:
+                    await self._take(*under_way.popleft())
+            while under_way:
+                await self._take(*under_way.popleft())
+
+    async def _take(self, page: Page, scored: asyncio.Task[list[Rescored]]) -> None:
+        await self._add(await scored, count=page.count, position=page.upto)
+
+    async def _add(self, results: Sequence[Rescored], *, count: int, position: int) -> None:
+        """Results go out in several steps; only the last of them moves on, so a crash in between repeats them."""
+        steps = self._steps
+        last = max(0, (len(results) - 1) // STEP_TRANSFERS * STEP_TRANSFERS)
+        for start in range(0, last, STEP_TRANSFERS):
+            await steps.add(tuple(results[start : start + STEP_TRANSFERS]))
+        at = steps.progress
+        changed = at.changed + len(results)
+        await steps.add(tuple(results[last:]), done=at.done + count, changed=changed, position=position)
+        self._counts.note_transfers(count, changed=len(results))
+
+    async def _replay(self, newest: NewestScorings) -> None:
+        steps, run = self._steps, self._workers.run
+        stopping = self._workers.stopping
+        steps.tell("backfill_replays", transfers=newest.total - newest.current)
+        with TemporaryFile(dir=self._folder) as kept:
+            replay = Replay(self._log.shard_of(steps.program_id), steps.program_id, kept)
+            history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
+            await run(lambda: replay.read(history, stopping=stopping))
+            unknown = await run(replay.want, newest.others())
+            if unknown:
+                log.warning("backfill_cannot_replay", program_id=steps.program_id, transfers=unknown)
+            if not steps.progress.replaying:
+                steps.note(replaying=True, position=0)
+            results = replay.results(steps.progress.position)
+            while some := await run(lambda: list(islice(results, STEP_TRANSFERS))):
+                at, count = steps.progress, len(some)
+                found = tuple(result for _, result in some)
+                await steps.add(found, done=at.done + count, changed=at.changed + count, position=some[-1][0])
+                self._counts.note_transfers(count, changed=count)

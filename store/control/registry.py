@@ -1,0 +1,210 @@
+"""Creating and changing tenants, programs, operator tokens, ingest secrets and API keys.
+
+A change is appended to the log first and applied after, so what is in memory is always in the log. One lock makes
+checking a slug and taking it one step. ``effect_id`` is the id that an idempotent request gives its effect: when that
+effect is already in the log, nothing is done again, and a secret that only a digest is kept of is not shown again.
+
+Errors  ConflictError for a taken slug, NotFoundError for an unknown id, InvalidRequestError for a key that could open
+        nothing, UnavailableError when the log cannot be written
+"""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from features.core.errors import ConflictError, InvalidRequestError, NotFoundError
+from features.core.instants import HOUR_US, format_instant
+from features.core.log_entry import shard_of
+from features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
+from features.core.program import Program
+from store.clock import Clock
+from store.control.entries import (
+    ControlKind,
+    ProgramChangedEntry,
+    ProgramEntry,
+    SecretEntry,
+    Tenant,
+    TenantEntry,
+    TokenEntry,
+)
+from store.control.tenancy import Tenancy
+from store.ids import IdFactory, new_token
+from store.keys.key_ring import PREFIX_LENGTH, ApiKeyEntry, ApiKeyRevokedEntry, HeldKey
+from store.keys.secrets import SecretBox, token_digest
+from store.redis_log.appender import LogAppender
+
+OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows what a token opens
+INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
+
+UNKNOWN_PROGRAM: Final = "Unknown program on this tenant."
+UNKNOWN_KEY: Final = "Unknown API key on this tenant."
+
+_UNKNOWN_TENANT: Final = "Unknown tenant."
+_UNKNOWN_PROGRAM: Final = "Unknown program."
+
+
+class Registry(Tenancy):
+    """A Tenancy that can be written to, from one event loop."""
+
+    def __init__(self, *, log: LogAppender, box: SecretBox, clock: Clock, new_id: IdFactory, shards: int) -> None:
+        super().__init__(box=box, shards=shards)
+        self._log, self._clock, self._new_id = log, clock, new_id
+        self._writing = asyncio.Lock()
+
+    async def create_tenant(self, *, slug: str, name: str, effect_id: str | None = None) -> tuple[Tenant, str | None]:
+        """The tenant and its operator token, of which only a digest is kept."""
+        async with self._writing:
+            known = None if effect_id is None else self.tenant(effect_id)
+            if known is not None:
+                return known, None
+            if self.has_tenant_slug(slug):
+                raise ConflictError("A tenant with this slug exists.")
+            token = new_token(OPERATOR_TOKEN_PREFIX)
+            tenant_id = effect_id or self._new_id()
+            tenant = Tenant(id=tenant_id, slug=slug, name=name, created_at=format_instant(self._clock.now()))
+            entry = TenantEntry(**msgspec.structs.asdict(tenant), operator_token_sha256=token_digest(token))
+            await self._write(tenant.id, ControlKind.TENANT, entry)
+            return tenant, token
+
+    async def create_program(
+        self, tenant_id: str, *, slug: str, effect_id: str | None = None, **fields: Any
+    ) -> tuple[Program, str | None]:
+        """The program and its ingest secret, which is kept sealed; ``fields`` are those of Program."""
+        async with self._writing:
+            known = None if effect_id is None else self.program_of_any_tenant(effect_id)
+            if known is not None:
+                return known, None
+            if not self.has_tenant(tenant_id):
+                raise NotFoundError(_UNKNOWN_TENANT)
+            if self.has_program_slug(tenant_id, slug):
+                raise ConflictError("A program with this slug exists on this tenant.")
+            created_at = format_instant(self._clock.now())
+            program_id = effect_id or self._new_id()
+            program = Program(id=program_id, tenant_id=tenant_id, slug=slug, created_at=created_at, **fields)
+            secret = new_token(INGEST_SECRET_PREFIX)
+            entry = ProgramEntry(**msgspec.structs.asdict(program), sealed_ingest_secret=self._box.seal(secret))
+            await self._write(tenant_id, ControlKind.PROGRAM, entry, program=program)
+            return program, secret
+
+    async def change_program(self, program_id: str, *, effect_id: str | None = None, **fields: Any) -> Program:
+        """Replace the given fields; whoever calls gives no id, tenant, slug or source."""
+        async with self._writing:
+            known = self._known_program(program_id)
+            if self.has_effect(effect_id):
+                return known
+            changed = msgspec.structs.replace(known, **fields)
+            entry = ProgramChangedEntry(**msgspec.structs.asdict(changed), effect_id=effect_id)
+            await self._write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, program=changed)
+            return changed
+
+    async def rotate_operator_token(
+        self, tenant_id: str, *, overlap_hours: int, effect_id: str | None = None
+    ) -> str | None:
+        """A new operator token; the present one holds for the overlap."""
+        tenant_id = tenant_id.lower()
+        async with self._writing:
+            if not self.has_tenant(tenant_id):
+                raise NotFoundError(_UNKNOWN_TENANT)
+            if self.has_effect(effect_id):
+                return None
+            token = new_token(OPERATOR_TOKEN_PREFIX)
+            until = self._clock.now() + overlap_hours * HOUR_US
+            entry = TokenEntry(
+                operator_token_sha256=token_digest(token),
+                replaced_sha256=self._tokens[tenant_id][0].value,
+                others_until=until,
+                effect_id=effect_id,
+            )
+            await self._write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
+            return token
+
+    async def rotate_ingest_secret(
+        self, program_id: str, *, overlap_hours: int, effect_id: str | None = None
+    ) -> str | None:
+        """A new ingest secret; the present one holds for the overlap."""
+        async with self._writing:
+            program = self._known_program(program_id)
+            if self.has_effect(effect_id):
+                return None
+            secret = new_token(INGEST_SECRET_PREFIX)
+            until = self._clock.now() + overlap_hours * HOUR_US
+            entry = SecretEntry(
+                program_id=program.id,
+                sealed_ingest_secret=self._box.seal(secret),
+                sealed_replaced=self._box.seal(self._targets[program.id].secrets[0].value),
+                others_until=until,
+                effect_id=effect_id,
+            )
+            await self._write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
+            return secret
+
+    async def create_key(
+        self,
+        principal: Principal,
+        *,
+        name: str,
+        mode: KeyMode,
+        program_id: str | None,
+        scopes: tuple[KeyScope, ...],
+        effect_id: str | None = None,
+    ) -> tuple[HeldKey, str | None]:
+        """The key and its secret, of which only a digest is kept."""
+        async with self._writing:
+            known = None if effect_id is None else self.keys.find(principal.tenant_id, effect_id)
+            if known is not None:
+                return known, None
+            if program_id is not None:
+                self._check_reach(principal, program_id, mode)
+            secret = new_token(f"{mode}_")
+            entry = ApiKeyEntry(
+                id=effect_id or self._new_id(),
+                name=name,
+                mode=mode,
+                prefix=secret[:PREFIX_LENGTH],
+                program_id=program_id,
+                scopes=scopes,
+                created_at=format_instant(self._clock.now()),
+                created_by=principal.operator,
+                secret_sha256=token_digest(secret),
+            )
+            await self._write(principal.tenant_id, ControlKind.API_KEY, entry)
+            return HeldKey(tenant_id=principal.tenant_id, entry=entry), secret
+
+    async def revoke_key(self, principal: Principal, key_id: str) -> HeldKey:
+        """The key, revoked now, or earlier when it was."""
+        async with self._writing:
+            key = self.keys.find(principal.tenant_id, key_id.lower())
+            if key is None:
+                raise NotFoundError(UNKNOWN_KEY)
+            if key.revoked_at is None:
+                revoked_at = format_instant(self._clock.now())
+                entry = ApiKeyRevokedEntry(key_id=key.entry.id, revoked_at=revoked_at, revoked_by=principal.operator)
+                await self._write(principal.tenant_id, ControlKind.API_KEY_REVOKED, entry)
+                key = msgspec.structs.replace(key, revoked_at=revoked_at)
+            return key
+
+    def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
+        """A key for a program of the other mode would open nothing."""
+        program = self.find_program(principal, program_id)
+        if program is None:
+            raise NotFoundError(UNKNOWN_PROGRAM)
+        if program.source is not SOURCE_OF_MODE[mode]:
+            source = SOURCE_OF_MODE[mode]
+            raise InvalidRequestError(f"Validation failed: programId must name a {source} program, for a {mode} key")
+
+    def _known_program(self, program_id: str) -> Program:
+        program = self.program_of_any_tenant(program_id.lower())
+        if program is None:
+            raise NotFoundError(_UNKNOWN_PROGRAM)
+        return program
+
+    async def _write(
+        self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct, *, program: Program | None = None
+    ) -> None:
+        body = msgspec.json.encode(entry)
+        to_shard = None
+        if program is not None:
+            to_shard = (shard_of(program.id, self._shards), program.id, msgspec.json.encode(program))
+        await self._log.append_control(tenant_id, kind, self._clock.now(), body, program_entry=to_shard)
+        self.apply(tenant_id, kind, body)

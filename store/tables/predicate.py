@@ -1,0 +1,52 @@
+"""What a query is narrowed to: the principal's tenant and reach first, then whatever was asked for."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from features.core.principal import Principal
+
+# A list as one text: DuckDB takes 0.1 ms for each element of a Python list, and next to nothing for its JSON.
+TEXTS: Final = """(SELECT unnest(from_json(?, '["VARCHAR"]')))"""
+NUMBERS: Final = """(SELECT unnest(from_json(?, '["BIGINT"]')))"""
+"""What ``listed`` values are among: IN takes either."""
+
+
+class Predicate:
+    """Conditions joined by AND, with the values they ask for."""
+
+    def __init__(self, principal: Principal) -> None:
+        self._conditions = ["tenant_id = ?"]
+        self.values: list[object] = [principal.tenant_id]
+        if principal.program_ids is not None:
+            self.among("program_id", sorted(principal.program_ids))
+
+    def add(self, condition: str, *values: object) -> None:
+        self._conditions.append(condition)
+        self.values += values
+
+    def among(self, column: str, wanted: Sequence[object] | None) -> None:
+        """None is any; an empty sequence matches nothing."""
+        if wanted is not None:
+            self.add(f"{column} IN {placeholders(wanted)}" if wanted else "false", *wanted)
+
+    def between(self, column: str, start: int | None, end: int | None) -> None:
+        """Instants, half-open; None is no bound."""
+        if start is not None:
+            self.add(f"{column} >= make_timestamp(?)", start)
+        if end is not None:
+            self.add(f"{column} < make_timestamp(?)", end)
+
+    @property
+    def sql(self) -> str:
+        return " AND ".join(self._conditions)
+
+
+def listed(values: Sequence[object]) -> str:
+    """The value of the one parameter in ``TEXTS`` or ``NUMBERS``."""
+    return msgspec.json.encode(values).decode()
+
+
+def placeholders(values: Sequence[object]) -> str:
+    return f"({', '.join('?' * len(values))})"
