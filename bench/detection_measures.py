@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from bench.detection_data import Case
+from features.core.bands import HOLD_FROM, REVIEW_FROM
 from features.core.instants import DAY_US
-from features.core.vocabulary import HOLD_FROM, REVIEW_FROM
 
 Z: Final = 1.959964  # two-sided 95 %
 

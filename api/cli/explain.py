@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.table import Table
 
 from api.client.client import ClearholdClient, RefusedError, UnreachableError
-from features.catalogue.rule_fields import FEATURES
+from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.backfill import rescored
+from features.core.bands import band_word
 from features.core.reason import Reason, Score
-from features.core.vocabulary import band_word
 from features.measurement.explain import AmountChange, smallest_change
+from features.measurement.rescored import rescored
 from features.scorers.sentences import money
 from features.scorers.trs_v1 import scorer as trs_v1
 from store.duck.database import open_to_read

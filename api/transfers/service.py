@@ -23,7 +23,7 @@ from api.transfers.schemas import (
     shown,
 )
 from features.bank.masking import masked_raw
-from features.catalogue.rule_fields import values_by_name
+from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.errors import NotFoundError, UnavailableError
 from features.core.principal import Principal

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue.rule_fields import FEATURES
+from features.catalogue.features import FEATURES, NAME_OF
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.instants import format_instant
 from features.core.reason import Reason
@@ -92,7 +92,6 @@ class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     escalation: Escalation | None = None
 
 
-NAME_OF: Final = {feature.column: feature.name for feature in FEATURES}
 _IN_CENTS: Final = frozenset(feature.column for feature in FEATURES if feature.unit.startswith("cents"))
 ALWAYS_SHOWN: Final = (
     "amount_cents",

@@ -4,7 +4,7 @@ from typing import Final
 
 from features.catalogue.feature import ALL_HISTORY, Feature
 
-OUR_FEATURES: Final = (
+FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
     Feature("entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "Its other transfers."),
     Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "Its other transfers."),

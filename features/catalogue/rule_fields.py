@@ -1,16 +1,14 @@
-"""The feature catalogue: one row a feature, from which everything that names features is made.
+"""The rule fields of the interface: the features that a bank may write rules on, in the order of the vector.
 
-The rule fields of the interface, the columns of ``transfer_features``, the names in ``scoreInputs`` and the page
-``docs/features.md`` all come from here; ``column`` is the field of ``FeatureVector``.
+The columns of ``transfer_features``, the names in ``scoreInputs`` and the page ``docs/features.md`` come from here and
+from ``further_fields.py``; ``column`` is the field of ``FeatureVector``.
 """
 
 from typing import Final
 
 from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
-from features.catalogue.further_fields import OUR_FEATURES
-from features.catalogue.vector import FeatureVector
 
-FEATURES: Final = (
+RULE_FIELDS: Final = (
     Feature("amountCents", "amount_cents", "integer", "cents", THE_TRANSFER, "The amount."),
     Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
     Feature("direction", "direction", "string", "word", THE_TRANSFER, "incoming or outgoing."),
@@ -188,21 +186,4 @@ FEATURES: Final = (
         THE_TRANSFER,
         "The amount lies in 90-100 % of a reporting threshold.",
     ),
-    *OUR_FEATURES,
 )
-
-
-def values_by_name(vector: FeatureVector) -> dict[str, str | int | float | bool | None]:
-    """A vector under the names of the interface."""
-    return {feature.name: getattr(vector, feature.column) for feature in FEATURES}
-
-
-def markdown() -> str:
-    """The catalogue as a page."""
-    head = (
-        "# Features\n\nTaken at the transfer's own time over half-open windows `(t - w, t]`. "
-        "Null means not measured and is never 0.\nMade from `features/catalogue/rule_fields.py`; a test keeps the two equal.\n\n"
-        "| feature | type | unit | window | meaning |\n|---|---|---|---|---|\n"
-    )
-    rows = (f"| `{f.name}` | {f.type} | {f.unit} | {f.window} | {f.meaning} |" for f in FEATURES)
-    return head + "\n".join(rows) + "\n"

@@ -1,6 +1,6 @@
 """The feature vector: all that a scorer may look at, taken at the transfer's own time.
 
-``features/catalogue/rule_fields.py`` says what each field means. Field order is column order in ``transfer_features``.
+``features/catalogue/`` says what each field means. Field order is column order in ``transfer_features``.
 """
 
 from typing import Final
@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 FEATURE_VERSION: Final = "features-v2"
+RARE_AT_MOST: Final = 3
 
 
 class FeatureVector(msgspec.Struct, frozen=True, gc=False):
@@ -129,3 +130,10 @@ class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
     reasons: str  # JSON of Reason[]
     paths: str | None  # JSON of a PathOffsets; None without a path
     vector: FeatureVector
+
+
+def is_rare_pair(v: FeatureVector) -> bool:
+    """Payer and payee are new to each other, and neither met more than 3 others in 90 days, this one counted."""
+    if not v.pair_first_time or v.payer_new_payees_90d is None or v.payee_new_payers_90d is None:
+        return False
+    return v.payer_new_payees_90d <= RARE_AT_MOST and v.payee_new_payers_90d <= RARE_AT_MOST

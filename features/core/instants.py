@@ -10,6 +10,12 @@ from typing import Final
 SECOND_US: Final = 1_000_000
 HOUR_US: Final = 3_600 * SECOND_US
 DAY_US: Final = 24 * HOUR_US
+HOURS_24: Final = DAY_US
+HOURS_48: Final = 2 * DAY_US
+DAYS_7: Final = 7 * DAY_US
+DAYS_30: Final = 30 * DAY_US
+DAYS_60: Final = 60 * DAY_US
+DAYS_90: Final = 90 * DAY_US
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_S: Final = 86_400

@@ -6,20 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from features.catalogue.thresholds import structuring_zones
+from features.core.instants import DAYS_7, DAYS_30, HOURS_24, HOURS_48
 from features.core.reason import Reason
 from features.core.vocabulary import Direction, SubjectType
-from features.detectors.detector import (
-    DAYS_7,
-    DAYS_30,
-    HARD,
-    HIGH,
-    HOURS_24,
-    HOURS_48,
-    MEDIUM,
-    Gravity,
-    Scene,
-    Subject,
-)
+from features.detectors.detector import HARD, HIGH, MEDIUM, Gravity, Scene, Subject
 from features.detectors.subjects import named_actor, named_counterparty, the_actor, the_counterparty, the_payee
 from features.scorers.trs_v1.amount import MICRO_COUNT, STRUCTURING_7D_COUNT, STRUCTURING_24H_COUNT
 from features.scorers.trs_v1.flow import PASSED_ON_FROM_CENTS

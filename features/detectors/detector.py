@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US, HOUR_US
 from features.core.reason import Reason
 from features.core.vocabulary import Severity, SubjectType
 from features.landing.landing import Landed
@@ -18,11 +17,6 @@ from features.measurement.assess import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 
-HOURS_24: Final = 24 * HOUR_US
-HOURS_48: Final = 48 * HOUR_US
-DAYS_7: Final = 7 * DAY_US
-DAYS_30: Final = 30 * DAY_US
-DAYS_60: Final = 60 * DAY_US
 ONCE: Final = 0
 """The window of an alert on a transfer: there is one of it, for good."""
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.alerts.evidence import NAME_OF
+from features.catalogue.features import NAME_OF
 from features.core.instants import DAY_US, HOUR_US
 from features.core.vocabulary import Severity
 from features.detectors.conditions import (

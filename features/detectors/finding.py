@@ -6,10 +6,11 @@ A subject that one detector finds for several reasons is one hit, as grave as th
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from features.core.instants import DAYS_60
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.conditions import FIGURES_OF, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
-from features.detectors.detector import DAYS_60, HIGH, ONCE, Detector, Gravity, Hit, Line, Scene, Subject, graver
+from features.detectors.detector import HIGH, ONCE, Detector, Gravity, Hit, Line, Scene, Subject, graver
 from features.detectors.on_programs import UNAUTHORIZED_RATE_ALERT, Measured, unauthorized_rate_at
 from features.detectors.subjects import named_actor, named_counterparty
 from features.detectors.table import DETECTORS, LINES

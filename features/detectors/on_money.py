@@ -6,6 +6,7 @@ Source  the reasons' own (``docs/reasons.md``); windows and what conditions add 
 from typing import Final
 
 from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, STRUCTURING_ZONE_FROM_PERCENT
+from features.core.instants import DAYS_7, DAYS_30, HOURS_24
 from features.core.vocabulary import Severity
 from features.detectors.conditions import (
     BUSIEST_PERCENT,
@@ -25,18 +26,7 @@ from features.detectors.conditions import (
     weigh_structuring,
     weigh_velocity,
 )
-from features.detectors.detector import (
-    DAYS_7,
-    DAYS_30,
-    HARD,
-    HIGH,
-    HOURS_24,
-    LOW,
-    MEDIUM,
-    ONCE,
-    Detector,
-    Line,
-)
+from features.detectors.detector import HARD, HIGH, LOW, MEDIUM, ONCE, Detector, Line
 from features.detectors.subjects import the_actor, the_payee, the_payer, the_transfer
 from features.scorers.trs_v1 import amount as trs_v1_amount
 from features.scorers.trs_v1 import flow as trs_v1_flow

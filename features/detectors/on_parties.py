@@ -6,6 +6,7 @@ Source  the reasons' own (``docs/reasons.md``); windows and what conditions add 
 from typing import Final
 
 from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOURS_24, HOURS_48
 from features.detectors.conditions import (
     UNAUTHORIZED_RETURN,
     UNAUTHORIZED_RETURNS,
@@ -14,21 +15,7 @@ from features.detectors.conditions import (
     the_returning_entity,
     weigh_unverified,
 )
-from features.detectors.detector import (
-    DAYS_7,
-    DAYS_30,
-    DAYS_60,
-    HARD,
-    HIGH,
-    HOURS_24,
-    HOURS_48,
-    LOW,
-    MEDIUM,
-    MEDIUM_HARD,
-    ONCE,
-    Detector,
-    Line,
-)
+from features.detectors.detector import HARD, HIGH, LOW, MEDIUM, MEDIUM_HARD, ONCE, Detector, Line
 from features.detectors.subjects import the_account, the_actor, the_program, the_shared_account, the_transfer
 from features.scorers.trs_v1 import card as trs_v1_card
 from features.scorers.trs_v1 import geography as trs_v1_place

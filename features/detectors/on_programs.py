@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US, datetime_of, instant_of
+from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, datetime_of, instant_of
 from features.core.vocabulary import Severity
-from features.detectors.detector import DAYS_30, DAYS_60, HARD, HIGH, HOURS_24, MEDIUM, Detector, Gravity
+from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Gravity
 from features.scorers.sentences import money, tenths
 from features.state.program import ProgramState
 

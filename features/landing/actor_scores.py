@@ -18,15 +18,14 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US
+from features.core.bands import band_word
+from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from features.core.reason import Reason, Score
 from features.core.rows import ScoreRow
-from features.core.vocabulary import band_word
 from features.landing.landing import Landed
 from features.landing.stored_transfer import When
 from features.measurement.flow import dealing_with
 from features.measurement.measure import identity_at, is_sanctions_hit
-from features.measurement.subject import DAYS_30, DAYS_60, DAYS_90
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS as TRANSFER_REASONS

@@ -8,7 +8,7 @@ import msgspec
 
 from features.bank.event_families import UNMOVED_STATUSES
 from features.bank.events import TransferSnapshot
-from features.catalogue.rare_pair import is_rare_pair
+from features.catalogue.vector import is_rare_pair
 from features.core.rows import TransferRow
 from features.landing.movement import attempt, move
 from features.landing.rescoring import account_changed, known_from, remember_change, score_again

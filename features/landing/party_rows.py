@@ -8,8 +8,9 @@ import msgspec
 from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
+from features.core.bands import band_word
 from features.core.rows import AccountRow, CounterpartyRow, EntityRow
-from features.core.vocabulary import EntityType, PepStatus, VerificationStatus, band_word
+from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import counterparty_score_row, entity_score_row
 from features.landing.stored_transfer import When
 from features.measurement.assess import Assessment

@@ -4,8 +4,9 @@ from typing import Final
 
 import msgspec
 
+from features.core.bands import band_word
 from features.core.rows import TransferRow
-from features.core.vocabulary import AchType, Direction, Rail, band_word
+from features.core.vocabulary import AchType, Direction, Rail
 from features.landing.movement import Attempt, Movement
 from features.landing.returns import Returner
 from features.measurement.assess import Assessment

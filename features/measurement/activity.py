@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from features.core.instants import DAY_US
+from features.core.instants import DAY_US, DAYS_30, DAYS_90
 from features.core.vocabulary import Direction, Rail
-from features.measurement.subject import DAYS_30, DAYS_90, ProgramSeries, Subject
+from features.measurement.subject import Subject
+from features.state.program_series import ProgramSeries
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
 from features.windows.series_kinds import Lane, Lanes, attempt_lanes, cents_in, count_in, lanes_of

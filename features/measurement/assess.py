@@ -5,8 +5,9 @@ import msgspec
 from features.catalogue.vector import FeatureVector
 from features.core.reason import Score
 from features.measurement.measure import measure
-from features.measurement.subject import Declared, ProgramSeries, Subject
+from features.measurement.subject import Subject
 from features.scorers.trs_v1 import scorer as trs_v1
+from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
 
 

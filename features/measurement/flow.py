@@ -6,10 +6,11 @@ Bounds  of a node's edges in a window the newest 64; see ``features/windows/path
 from functools import partial
 from typing import Final, NamedTuple
 
-from features.core.instants import DAY_US
+from features.core.instants import DAY_US, DAYS_7, DAYS_30
 from features.core.vocabulary import Direction
-from features.measurement.subject import DAYS_7, DAYS_30, ProgramSeries, Subject
+from features.measurement.subject import Subject
 from features.state.parties import Counterparty
+from features.state.program_series import ProgramSeries
 from features.windows.acquaintances import UNKNOWN, Novelty
 from features.windows.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near, node_of_actor
 from features.windows.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, usual_week, way_back

@@ -8,12 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
 from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US
+from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from features.core.vocabulary import Direction, Rail
 from features.measurement.activity import ach_lanes, card_attempts, own_amounts, telling_returns
 from features.measurement.flow import follow, new_counterparties, novelty_of, shapes, shared_entities
-from features.measurement.subject import DAYS_7, DAYS_30, DAYS_60, DAYS_90, Declared, Own, ProgramSeries, Subject
+from features.measurement.subject import Own, Subject
 from features.state.parties import UNKNOWN_PROFILE, Actor
+from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
 from features.windows.series import ALWAYS, AmountSeries, EventTimes
 

@@ -4,27 +4,10 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US
 from features.core.vocabulary import Rail
-from features.state.parties import Actor, Counterparty, CounterpartyBook
-from features.state.transfer_table import Counted, TransferTable
-from features.windows.acquaintances import Acquaintances
-from features.windows.edges import NOBODY, Graph
-from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import Lane, Lanes
-
-DAYS_7: Final = 7 * DAY_US
-DAYS_30: Final = 30 * DAY_US
-DAYS_60: Final = 60 * DAY_US
-DAYS_90: Final = 90 * DAY_US
-
-
-class Declared(msgspec.Struct, frozen=True, gc=False):
-    """What the program declared, in the form the vector carries it."""
-
-    monthly_volume_cents: int | None
-    rails: str
-    countries: str
+from features.state.parties import Actor, Counterparty
+from features.windows.edges import NOBODY
+from features.windows.series_kinds import Lane
 
 
 class Own(msgspec.Struct, frozen=True, gc=False):
@@ -73,33 +56,3 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     def degraded(self) -> bool:
         """A missing country matters only where money crosses borders: international wires and IAT entries."""
         return self.country is None and (self.rail == Rail.INTL_WIRE or self.sec_code == "IAT")
-
-
-class ProgramSeries(msgspec.Struct, gc=False):
-    """The program-wide series that the vector reads, beside the baseline."""
-
-    amounts: AmountSeries
-    originated: EventTimes
-    unauthorized: EventTimes
-    graph: Graph
-    met: Acquaintances
-    lanes: Lanes
-    cards: dict[int, Lanes]
-    transfers: TransferTable
-    counted: dict[int, list[Counted]]
-    counterparties: CounterpartyBook
-
-    def cents_of(self, row: int, as_of: int) -> int:
-        """A transfer's amount as known at an instant."""
-        history = self.counted.get(row)
-        if history is None:
-            return self.transfers.cents(row)
-        return next(held.cents for held in reversed(history) if held.known_at <= as_of)
-
-    def sides_of(self, row: int, as_of: int) -> tuple[int, int]:
-        """A transfer's actor and counterparty as known at an instant."""
-        history = self.counted.get(row)
-        if history is None:
-            return self.transfers.sides(row)
-        held = next(held for held in reversed(history) if held.known_at <= as_of)
-        return held.actor, held.counterparty

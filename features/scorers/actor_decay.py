@@ -10,23 +10,23 @@ from bisect import bisect_right
 from typing import Final
 
 HALF_LIFE_DAYS: Final = 14
-_A_DAY: Final = 100
-_HALF_LIFE: Final = HALF_LIFE_DAYS * _A_DAY
+DAY: Final = 100
+_HALF_LIFE: Final = HALF_LIFE_DAYS * DAY
 
 # s ** (2 h) has 2 h log2(s) bits; half of that, rounded, is h log2(s). Entry 0 is the life of one point.
-_LIVES: Final[tuple[int, ...]] = tuple((score ** (2 * _HALF_LIFE)).bit_length() // 2 for score in range(1, 101))
+LIVES: Final[tuple[int, ...]] = tuple((score ** (2 * _HALF_LIFE)).bit_length() // 2 for score in range(1, 101))
 
 
 def decayed(points: int, days: int) -> int:
     """What is left of 0-100 points after so many days, cut to whole points."""
-    return bisect_right(_LIVES, _LIVES[points - 1] - days * _A_DAY) if points else 0
+    return bisect_right(LIVES, LIVES[points - 1] - days * DAY) if points else 0
 
 
 def fades_at(points: int, day: int) -> int:
     """When one point of a score of that day is left; the later, the stronger. Points are 1-100."""
-    return day * _A_DAY + _LIVES[points - 1]
+    return day * DAY + LIVES[points - 1]
 
 
 def day_of(fades: int, points: int) -> int:
     """The day of a score that fades then: ``fades_at`` turned round."""
-    return (fades - _LIVES[points - 1]) // _A_DAY
+    return (fades - LIVES[points - 1]) // DAY

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from features.alerts.opening import watch_again
-from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, vector_of
+from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
 from features.core.rows import BackfillRow
 from features.landing.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
 from features.landing.landing import Landed
@@ -17,6 +17,7 @@ from features.landing.party_rows import features_row
 from features.landing.rescoring import score_again
 from features.landing.stored_transfer import When, parties_of, scored, version_row
 from features.measurement.assess import Assessment
+from features.measurement.rescored import vector_of
 from features.state.program import ProgramState
 
 Emit = Callable[[msgspec.Struct], None]

@@ -1,7 +1,7 @@
 """Everything one program's transfers are scored with, kept in memory and changed by one thread only.
 
-``ProgramState`` knows the parties, the windows and the newest state of each transfer; ``Landing`` in
-``features/landing/landing.py`` applies bank events to it, and ``features/landing/preflight.py`` reads it for pre-flight.
+``ProgramState`` holds the parties, the windows and the newest state of each transfer. ``features/landing`` applies
+bank events to it and reads it for pre-flight.
 """
 
 from bisect import bisect_right
@@ -12,10 +12,10 @@ import msgspec
 
 from features.core.money import parse_cents
 from features.core.program import Program
-from features.measurement.subject import Declared, ProgramSeries
 from features.state.alert_book import AlertBook
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
+from features.state.program_series import Declared, ProgramSeries
 from features.state.score_memory import ScoreMemory
 from features.state.transfer_table import Counted, ReturnState, TransferTable, Words, counted_of
 from features.windows.acquaintances import Acquaintances

@@ -7,18 +7,23 @@ comes from; see docs/decisions/0017.
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Final
 
 import duckdb
 
-from features.core.backfill import ActorRange, ActorsRescored
+from features.core.backfill import ActorRange, ActorsRescored, Strongest
+from features.landing.actor_scores import shares_of
+from features.scorers.actor_decay import DAY, LIVES
 from features.shard.shards import Shards
+from features.state.score_memory import STRONGEST
 from flows.backfill.backfill_log import Steps
 from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
-from store.duck.strongest import StrongestScorings
+from store.duck.strongest import Fading, StoredScore, StrongestScorings
 
 STEP_SUBJECTS: Final = 100
+FADING: Final = Fading(LIVES, DAY, STRONGEST)
 _COUNTED_AT_ONCE: Final = 2_000
 
 
@@ -47,7 +52,7 @@ class ActorBackfill:
         with StrongestScorings(
             self._database, tenant_id=steps.tenant_id, program_id=steps.program_id, upto=upto
         ) as strongest:
-            await workers.run(strongest.find, interrupt=strongest.interrupt)
+            await workers.run(strongest.find, FADING, interrupt=strongest.interrupt)
             while steps.progress.position < steps.progress.total:
                 await self._step(strongest)
 
@@ -60,7 +65,7 @@ class ActorBackfill:
                 ids = [actor.id for actor in program.actors[first:upto]]
             evaluate = ActorRange(
                 actors=(first, upto),
-                strongest=await self._workers.run(strongest.of, ids),
+                strongest=_with_shares(await self._workers.run(strongest.of, ids)),
                 newest=await self._workers.run(strongest.last_of_actors, ids),
             )
         else:
@@ -72,6 +77,11 @@ class ActorBackfill:
             evaluate = ActorRange(counterparties=indices, newest=newest)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
         self._counts.actors += upto - first
+
+
+def _with_shares(stored: Iterable[StoredScore]) -> tuple[Strongest, ...]:
+    """The stored scores with the points of identity and of returns among them."""
+    return tuple(Strongest(each.transfer_id, each.score, *shares_of(each.reasons)) for each in stored)
 
 
 async def subjects_of(shards: Shards, program_id: str, *, actors: int, parties: int) -> ActorsRescored:

@@ -13,6 +13,7 @@ from typing import Final
 import duckdb
 import structlog
 
+from features.catalogue.vector import FEATURE_VERSION
 from features.core.backfill import ActorsRescored, Progress, Stage, Subjects
 from features.core.errors import UnavailableError
 from features.core.rows import BackfillRow
@@ -170,7 +171,9 @@ def _goes_on(progress: Progress) -> bool:
 
 
 def _fresh(backfill_id: str, subjects: Subjects) -> Progress:
-    return Progress(id=backfill_id, subjects=subjects, score_version=SCORER_OF[subjects])
+    return Progress(
+        id=backfill_id, subjects=subjects, score_version=SCORER_OF[subjects], feature_version=FEATURE_VERSION
+    )
 
 
 def _versions(progress: Progress) -> tuple[str, str]:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import structlog
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.backfill import Rescored, rescored
+from features.core.backfill import Rescored
+from features.measurement.rescored import rescored
 from flows.backfill.scoring_process import EndedError, ScoringProcess
 from flows.backfill.throttle import GivingWay
 from flows.backfill.workers import Workers

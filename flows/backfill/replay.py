@@ -12,8 +12,9 @@ from typing import BinaryIO, Final
 import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.backfill import Rescored, replayed
+from features.core.backfill import Rescored
 from features.core.log_entry import EntryKind, LogEntry
+from features.measurement.rescored import replayed
 from features.shard.shard import ShardState
 from flows.backfill.throttle import GivingWay
 

@@ -19,7 +19,8 @@ import msgspec
 import pyarrow as pa
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.backfill import Rescored, rescored
+from features.core.backfill import Rescored
+from features.measurement.rescored import rescored
 from store.tables.columns import rows_in
 
 NICENESS: Final = 10

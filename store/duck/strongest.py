@@ -1,24 +1,18 @@
 """Of each entity the stored transfer scores that fade last, and of each party its newest transfer, as of a log offset.
 
-Unit    at most ``STRONGEST`` an entity and one more a party, found once for all of them, into temporary tables
+Unit    at most ``Fading.kept`` an entity and one more a party, found once for all of them, into temporary tables
 Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``
 """
 
 from collections.abc import Sequence
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import duckdb
 import msgspec
 
-from features.core.backfill import Strongest
 from features.core.reason import Reason
-from features.landing.actor_scores import shares_of
-from features.scorers.actor_decay import fades_at
-from features.state.score_memory import STRONGEST
 from store.tables.predicate import TEXTS, listed
 
-_LIVES: Final = [fades_at(points, 0) for points in range(1, 101)]
-_A_DAY: Final = fades_at(1, 1) - fades_at(1, 0)
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 _VERSIONS: Final = """
@@ -33,22 +27,38 @@ _NEWEST: Final = """
         SELECT 'actor' AS kind, coalesce(entity_id, account_id) AS party_id, id, bank_created_at, landed_at FROM newest
         UNION ALL SELECT 'counterparty', counterparty_id, id, bank_created_at, landed_at FROM newest
     ) WHERE party_id IS NOT NULL GROUP BY kind, party_id"""
-_FIND: Final = f"""
+_FIND: Final = """
     CREATE TEMP TABLE strongest AS
     WITH strongest AS (
         SELECT entity_id, id AS transfer_id, scored_offset FROM newest WHERE entity_id IS NOT NULL AND score > 0
         QUALIFY row_number() OVER (
             PARTITION BY entity_id ORDER BY
-            epoch_us(bank_created_at) // 86400000000 * {_A_DAY} + list_extract(?::BIGINT[], score) DESC,
+            epoch_us(bank_created_at) // 86400000000 * ?::BIGINT + list_extract(?::BIGINT[], score) DESC,
             score DESC, landed_at
-        ) <= {STRONGEST}
+        ) <= ?
     )
     SELECT entity_id, transfer_id, score, reasons FROM strongest JOIN transfer_features AS made
-    USING (transfer_id) WHERE made."offset" = scored_offset AND tenant_id = ? AND program_id = ?"""  # noqa: S608 - numbers
+    USING (transfer_id) WHERE made."offset" = scored_offset AND tenant_id = ? AND program_id = ?"""
 _OF_ENTITIES: Final = f"""
     SELECT transfer_id, score, reasons FROM strongest WHERE entity_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
 _LAST_OF: Final = f"""
     SELECT DISTINCT transfer_id FROM last_of_party WHERE kind = ? AND party_id IN {TEXTS} ORDER BY transfer_id"""  # noqa: S608
+
+
+class Fading(NamedTuple):
+    """How scores fade, as ``features`` defines it."""
+
+    lives: tuple[int, ...]  # of the scores 1 to 100: how long each lasts
+    day: int  # one day in the unit of the lives
+    kept: int  # how many scores count for one entity
+
+
+class StoredScore(NamedTuple):
+    """A transfer's score as it is stored."""
+
+    transfer_id: str
+    score: int
+    reasons: tuple[Reason, ...]
 
 
 class StrongestScorings:
@@ -64,18 +74,16 @@ class StrongestScorings:
     def __exit__(self, *_: object) -> None:
         self._cursor.close()
 
-    def find(self) -> None:
+    def find(self, fading: Fading) -> None:
         """Look which they are; comes first."""
         self._cursor.execute(_VERSIONS, [*self._of_program, self._upto])
         self._cursor.execute(_NEWEST)
-        self._cursor.execute(_FIND, [_LIVES, *self._of_program])
+        self._cursor.execute(_FIND, [fading.day, list(fading.lives), fading.kept, *self._of_program])
 
-    def of(self, entity_ids: Sequence[str]) -> tuple[Strongest, ...]:
+    def of(self, entity_ids: Sequence[str]) -> tuple[StoredScore, ...]:
         """Those of these entities."""
         found = self._cursor.execute(_OF_ENTITIES, [listed(entity_ids)]).fetchall()
-        return tuple(
-            Strongest(transfer_id, score, *shares_of(_REASONS.decode(reasons))) for transfer_id, score, reasons in found
-        )
+        return tuple(StoredScore(transfer_id, score, _REASONS.decode(reasons)) for transfer_id, score, reasons in found)
 
     def last_of_actors(self, actor_ids: Sequence[str]) -> tuple[str, ...]:
         """The newest transfer of each of these entities, and accounts of unknown owner."""

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from api.cli.explain import register
-from features.catalogue.rule_fields import FEATURES
+from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.measurement.explain import smallest_change
 from features.scorers.trs_v1 import scorer as trs_v1

@@ -6,20 +6,11 @@ import msgspec
 import pytest
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.backfill import (
-    ActorRange,
-    BackfillStep,
-    Progress,
-    Rescored,
-    Stage,
-    Strongest,
-    Subjects,
-    rescored,
-    vector_of,
-)
+from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Strongest, Subjects
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.reason import Reason, Score
 from features.core.rows import BackfillRow, ScoreRow, TransferRow
+from features.measurement.rescored import rescored, vector_of
 from features.shard.shard import ShardState
 from tests.support.applied import Applied, changed
 from tests.support.bank_events import an_ach_transfer

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from features.catalogue.rule_fields import FEATURES, markdown
+from features.catalogue.docs_page import markdown
+from features.catalogue.features import FEATURES
 from features.catalogue.vector import FeatureVector
 
 RULE_FIELDS = """amountCents rail direction type status counterpartyCountry cardDecisionReason entity.verificationStatus

@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from features.catalogue.vector import FeatureVector
+from features.core.bands import band_of
 from features.core.log_entry import LogEntry
 from features.core.preflight import ProposedTransfer
-from features.core.vocabulary import AchType, Band, Direction, Rail, band_of
+from features.core.vocabulary import AchType, Band, Direction, Rail
 from features.landing.preflight import ask
 from features.measurement.explain import MOST_CENTS, smallest_change, with_amount
 from features.scorers.trs_v1 import scorer as trs_v1

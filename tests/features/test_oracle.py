@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.further_fields import OUR_FEATURES
+from features.catalogue.further_fields import FURTHER_FIELDS
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.log_entry import LogEntry
 from features.core.reason import Reason
@@ -19,7 +19,7 @@ from tests.features.streams import WIDTH, stream_of, streams
 from tests.support.oracle import Oracle
 
 ENOUGH_VALUES: Final = 2
-COLUMNS: Final = tuple(feature.column for feature in OUR_FEATURES)
+COLUMNS: Final = tuple(feature.column for feature in FURTHER_FIELDS)
 GRAPH: Final = ("typology_round_trip", "typology_layering_hops")
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.catalogue.vector import FeatureVector
+from features.core.bands import band_of
 from features.core.reason import Reason, Score
-from features.core.vocabulary import Band, band_of
+from features.core.vocabulary import Band
 from features.scorers.families import CAPS, Family
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.scorers.trs_v1.rules import RULES

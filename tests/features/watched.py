@@ -4,7 +4,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
 from features.core.instants import DAY_US, HOUR_US
@@ -109,7 +109,13 @@ class Watched(Told):
             counterparties=(0, len(program.counterparties.all)),
             newest=tuple(sorted(set(newest.values()))),
         )
-        progress = Progress(id="backfill_1", subjects=Subjects.ACTORS, score_version="-", started_offset=2**62)
+        progress = Progress(
+            id="backfill_1",
+            subjects=Subjects.ACTORS,
+            score_version="-",
+            feature_version=FEATURE_VERSION,
+            started_offset=2**62,
+        )
         step = BackfillStep(progress=progress, evaluate=everyone)
         last = max(entry.appended_at for entry in self.entries) - T0
         return self.put(EntryKind.BACKFILL, msgspec.json.encode(step), last)

@@ -12,14 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.backfill import Strongest
 from features.core.instants import DAY_US
 from features.core.reason import Reason
+from features.landing.actor_scores import shares_of
 from features.scorers.trs_v1.rules import REASONS
 from features.state.score_memory import StrongestTransfers
+from flows.backfill.actors import FADING
 from store.duck.database import open_database
 from store.duck.scorings import NewestScorings, newest_of
-from store.duck.strongest import StrongestScorings
+from store.duck.strongest import StoredScore, StrongestScorings
 from store.duck.writer import BatchWriter
 from tests.store.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.vectors import VECTORS
@@ -158,16 +159,16 @@ def test_given_random_transfers_then_the_strongest_of_an_entity_are_those_that_m
     write(database, *rows)
 
     with StrongestScorings(database, tenant_id=TENANT, program_id=PROGRAM, upto=5_000) as strongest:
-        strongest.find()
+        strongest.find(FADING)
         for entity in range(3):
             found = strongest.of([f"enti_{entity}"])
             assert {int(each.transfer_id[1:]) for each in found} == set(memory.rows(entity))
         assert strongest.of(["enti_first"]) == ()
         together = strongest.of(["enti_0", "enti_1", "enti_2"])
     assert len(together) == 12
-    assert all(each.identity + each.returns <= each.score for each in together)
-    assert any(each.identity for each in together)
-    assert any(each.returns for each in together)
+    assert all(sum(shares_of(each.reasons)) <= each.score for each in together)
+    assert any(shares_of(each.reasons)[0] for each in together)
+    assert any(shares_of(each.reasons)[1] for each in together)
 
 
 def test_given_versions_behind_the_offset_then_what_was_stored_at_it_counts(
@@ -184,10 +185,10 @@ def test_given_versions_behind_the_offset_then_what_was_stored_at_it_counts(
 
     for upto in (8, 9):
         with StrongestScorings(database, tenant_id=TENANT, program_id=PROGRAM, upto=upto) as strongest:
-            strongest.find()
+            strongest.find(FADING)
             found.append(strongest.of(["enti_1"]))
 
-    assert found == [(Strongest("a", 90, 0, 0),), ()]
+    assert found == [(StoredScore("a", 90, ()),), ()]
 
 
 def test_given_transfers_of_parties_then_the_newest_of_each_is_found_as_of_the_offset(
@@ -205,7 +206,7 @@ def test_given_transfers_of_parties_then_the_newest_of_each_is_found_as_of_the_o
     write(database, *rows, later)
 
     with StrongestScorings(database, tenant_id=TENANT, program_id=PROGRAM, upto=8) as strongest:
-        strongest.find()
+        strongest.find(FADING)
         actors = [strongest.last_of_actors([actor]) for actor in ("enti_1", "enti_2", "bacc_1", "cpty_1", "nobody")]
         parties = [strongest.last_of_counterparties([party]) for party in ("cpty_1", "cpty_2", "enti_1", "same")]
         same = strongest.last_of_actors(["same"])

@@ -5,8 +5,7 @@ Source  named at each rule; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.rare_pair import is_rare_pair
-from features.catalogue.vector import FeatureVector
+from features.catalogue.vector import FeatureVector, is_rare_pair
 from features.core.reason import Reason
 from features.core.vocabulary import Rail
 from features.scorers.families import Family

@@ -1,0 +1,60 @@
+"""A stored vector scored again, and compared with the score that is stored beside it.
+
+Errors  none: a stored vector always has a score, and one of another feature version is filled up or cut
+"""
+
+from types import NoneType
+from typing import Any, Final, get_args
+
+import msgspec
+
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.core.backfill import Rescored, Value
+from features.core.reason import Reason, Score
+from features.scorers.trs_v1 import scorer as trs_v1
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+
+
+def rescored(stored: TransferFeaturesRow) -> Rescored | None:
+    """The score that the stored vector gets from the present scorer; None when that is what is stored."""
+    score = trs_v1.score(stored.vector, degraded=stored.degraded)
+    if (
+        score.value == stored.score
+        and score.n == stored.n
+        and score.confidence == stored.confidence
+        and score.version == stored.score_version
+        and _ENCODE(score.reasons).decode() == stored.reasons
+    ):
+        return None
+    return _rescored(stored, score)
+
+
+def replayed(made: TransferFeaturesRow) -> Rescored:
+    """What a replay of the log has made of a transfer."""
+    reasons = _REASONS.decode(made.reasons)
+    return _rescored(
+        made,
+        Score(version=made.score_version, value=made.score, n=made.n, confidence=made.confidence, reasons=reasons),
+    )
+
+
+def vector_of(values: tuple[Value, ...]) -> FeatureVector:
+    """The vector of these values. Features are only ever added at the end: one that was not known yet has no value."""
+    filled: list[Any] = [*values[: len(_NOTHING)], *_NOTHING[len(values) :]]
+    return FeatureVector(*filled)
+
+
+def _rescored(row: TransferFeaturesRow, score: Score) -> Rescored:
+    values = msgspec.structs.astuple(row.vector)
+    return Rescored(row.transfer_id, row.taken_at, row.degraded, score, row.paths, values)
+
+
+def _nothing(kind: type) -> Value:
+    """What stands in a column that cannot be null."""
+    empty: Value = None if NoneType in get_args(kind) else kind()
+    return empty
+
+
+_NOTHING: Final = tuple(_nothing(field.type) for field in msgspec.structs.fields(FeatureVector))

@@ -1,0 +1,48 @@
+"""The series of one program that are not a party's own, as measuring reads them, and what the program declared."""
+
+import msgspec
+
+from features.state.parties import CounterpartyBook
+from features.state.transfer_table import Counted, TransferTable
+from features.windows.acquaintances import Acquaintances
+from features.windows.edges import Graph
+from features.windows.series import AmountSeries, EventTimes
+from features.windows.series_kinds import Lanes
+
+
+class Declared(msgspec.Struct, frozen=True, gc=False):
+    """What the program declared, in the form the vector carries it."""
+
+    monthly_volume_cents: int | None
+    rails: str
+    countries: str
+
+
+class ProgramSeries(msgspec.Struct, gc=False):
+    """The program-wide series that the vector reads, beside the baseline."""
+
+    amounts: AmountSeries
+    originated: EventTimes
+    unauthorized: EventTimes
+    graph: Graph
+    met: Acquaintances
+    lanes: Lanes
+    cards: dict[int, Lanes]
+    transfers: TransferTable
+    counted: dict[int, list[Counted]]
+    counterparties: CounterpartyBook
+
+    def cents_of(self, row: int, as_of: int) -> int:
+        """A transfer's amount as known at an instant."""
+        history = self.counted.get(row)
+        if history is None:
+            return self.transfers.cents(row)
+        return next(held.cents for held in reversed(history) if held.known_at <= as_of)
+
+    def sides_of(self, row: int, as_of: int) -> tuple[int, int]:
+        """A transfer's actor and counterparty as known at an instant."""
+        history = self.counted.get(row)
+        if history is None:
+            return self.transfers.sides(row)
+        held = next(held for held in reversed(history) if held.known_at <= as_of)
+        return held.actor, held.counterparty
