@@ -47,7 +47,7 @@ from store.redis_log.connect import check_external, connect_async, connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.startup import StartupError
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8
@@ -195,11 +195,11 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
         stores.shards,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
-        checkpoints=Checkpoints(data_dir.checkpoints_dir, format_version=STATE_VERSION),
+        checkpoints=StateSnapshots(data_dir.checkpoints_dir, format_version=STATE_VERSION),
         segments=stores.segments,
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
-        chores=(stores.record.checkpoints.sign_due,),
+        maintenance_tasks=(stores.record.checkpoints.sign_due,),
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)

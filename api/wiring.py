@@ -24,8 +24,8 @@ from api.ingest.service import IngestService
 from api.keys.service import KeyService
 from api.labels.service import LabelService
 from api.lists.exports import Concurrency
-from api.log.commands import CommittedLog
-from api.log.pending_entries import Unapplied
+from api.log.commands import CommandLog
+from api.log.pending_entries import PendingEntries
 from api.policies.service import PolicyService
 from api.preflight.recorded import RecordedPreflights
 from api.preflight.service import PreflightDetails, PreflightLog, PreflightService
@@ -91,31 +91,31 @@ def wired_services(stores: Stores, readiness: Readiness, rescoring: Rescoring) -
     """The services, and the pre-flight log, which is opened once the flow has caught up."""
     programs = ProgramService(stores.registry)
     events = RawEvents(stores.reader, stores.segments)
-    unapplied = Unapplied(stores.shards)
+    pending = PendingEntries(stores.shards)
     transfers = Transfers(stores.database)
     read = _Readers(Alerts(stores.database), Dispositions(stores.database), Labels(stores.database), transfers)
     transfer_service = TransferService(programs=programs, transfers=transfers, events=events)
-    committed_log = CommittedLog(appender=stores.appender, shards=stores.shards, unapplied=unapplied)
+    command_log = CommandLog(appender=stores.appender, shards=stores.shards, pending=pending)
     exports = Concurrency()
     recorded = RecordedPreflights(committed=Preflights(stores.database), events=events, shards=stores.shards)
     preflight_log = PreflightLog(
-        appender=stores.appender, recorded=recorded, unapplied=unapplied, keyed=IdIndex(), shards=stores.shards
+        appender=stores.appender, recorded=recorded, pending=pending, keyed=IdIndex(), shards=stores.shards
     )
     services = Services(
         admin=AdminService(stores.registry),
         alerts=_alerts(stores, read, programs, transfer_service, exports),
         clocks=ClockService(alerts=read.alerts, clock=stores.clock),
-        decisions=_decisions(stores, read, committed_log),
+        decisions=_decisions(stores, read, command_log),
         dispositions=DispositionService(programs=programs, dispositions=read.dispositions, limit=exports),
         ingest=IngestService(
             tenancy=stores.registry,
             log=stores.appender,
             shards=stores.shards,
-            unapplied=unapplied,
+            pending=pending,
             clock=stores.clock,
         ),
         keys=KeyService(stores.registry, stores.key_usage),
-        labels=_labels(stores, read, programs, committed_log),
+        labels=_labels(stores, read, programs, command_log),
         policies=PolicyService(tenancy=stores.registry, programs=programs),
         preflights=PreflightService(
             programs=programs, shards=stores.shards, log=preflight_log, clock=stores.clock, new_id=stores.new_id
@@ -154,22 +154,22 @@ def _alerts(
     )
 
 
-def _decisions(stores: Stores, read: _Readers, committed_log: CommittedLog) -> DecisionService:
+def _decisions(stores: Stores, read: _Readers, command_log: CommandLog) -> DecisionService:
     return DecisionService(
         alerts=read.alerts,
         dispositions=read.dispositions,
-        committed_log=committed_log,
+        command_log=command_log,
         clock=stores.clock,
         new_id=stores.new_id,
     )
 
 
-def _labels(stores: Stores, read: _Readers, programs: ProgramService, committed_log: CommittedLog) -> LabelService:
+def _labels(stores: Stores, read: _Readers, programs: ProgramService, command_log: CommandLog) -> LabelService:
     return LabelService(
         programs=programs,
         labels=read.labels,
         transfers=read.transfers,
-        committed_log=committed_log,
+        command_log=command_log,
         clock=stores.clock,
         new_id=stores.new_id,
     )

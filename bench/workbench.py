@@ -24,7 +24,7 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 
 PREFIX: Final = "clearhold-bench-"
 TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"
@@ -70,7 +70,7 @@ class Workbench:
             shards,
             open_redis=lambda: connect_sync(self.socket),
             database=self.database,
-            checkpoints=Checkpoints(self.data_dir.checkpoints_dir, format_version=STATE_VERSION),
+            checkpoints=StateSnapshots(self.data_dir.checkpoints_dir, format_version=STATE_VERSION),
             segments=LogSegments(self.data_dir.lake_dir),
             chains=ChainWriter(self.database, self.data_dir.record_dir),
             clock=SystemClock(),

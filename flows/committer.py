@@ -103,7 +103,7 @@ class Committer:
                 self.failure = f"{type(error).__name__}: {error}"
                 self.counts.commit_failures += 1
                 log.error("commit_failed", error=self.failure)  # noqa: TRY400 - the engine's message is enough
-                rows, odd = self._writer.sifted(rows, self._clock.now())
+                rows, odd = self._writer.without_invalid_rows(rows, self._clock.now())
                 if not odd:
                     self._abandoned.wait(_RETRY_S)
                 continue

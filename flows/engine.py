@@ -36,9 +36,9 @@ from store.lake.segmenter import Segmenter
 from store.record.chain import ChainWriter
 from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 
-STATE_VERSION: Final = 7
+STATE_VERSION: Final = 8
 SWITCH_INTERVAL_S: Final = 0.0002
 _HOUSEKEEPING_S: Final = 5.0
 _CONTROL_TURNS: Final = 12
@@ -57,17 +57,17 @@ class Engine:
         *,
         open_redis: Callable[[], redis.Redis],
         database: duckdb.DuckDBPyConnection,
-        checkpoints: Checkpoints,
+        checkpoints: StateSnapshots,
         segments: LogSegments,
         chains: ChainWriter,
         clock: Clock,
-        chores: Sequence[Callable[[], None]] = (),
+        maintenance_tasks: Sequence[Callable[[], None]] = (),
     ) -> None:
-        """``chores`` are what else is done again and again, on the housekeeper's thread."""
+        """``maintenance_tasks`` are what else is done again and again, on the housekeeper's thread."""
         self.shards = shards
         self._open_redis, self._database = open_redis, database
         self._checkpoints, self._segments, self._clock = checkpoints, segments, clock
-        self._chains, self._chores = chains, chores
+        self._chains, self._chores = chains, maintenance_tasks
         self._draining, self._stopping, self._stopped = Event(), Event(), Event()
         self._targets: dict[int, int] = {}
         self._flow_failure: str | None = None
@@ -103,7 +103,7 @@ class Engine:
         )
         flow = score_bank_events(source, context=context, record=RecordSink(self._committer))
         self._flow_thread = Thread(target=self._run_flow, args=(flow,), name="flow", daemon=True)
-        self._housekeeper = Thread(target=self._keep_house, name="housekeeper", daemon=True)
+        self._housekeeper = Thread(target=self._run_maintenance, name="housekeeper", daemon=True)
         self._checkpointer.start()
         self._flow_thread.start()
         self._housekeeper.start()
@@ -169,7 +169,7 @@ class Engine:
                         self._committer.put(results)
             log.info("segments_replayed", shard=shard, after=after, upto=self.shards.applied_offset(shard))
 
-    def _keep_house(self) -> None:
+    def _run_maintenance(self) -> None:
         """Round after round until the stop; what fails is tried again in the next one."""
         reader = LogReader(self._open_redis(), range(self.shards.count))
         segmenter = Segmenter(reader, self._segments)
@@ -178,7 +178,7 @@ class Engine:
                 if turn % _CONTROL_TURNS == 0:
                     for tenant_id, entries in groupby(reader.control(), key=itemgetter(0)):
                         self._segments.write_control(tenant_id, entries)
-                self._let_go(segmenter)
+                self._trim_log(segmenter)
                 fold_wal(self._database)  # outside of any commit, which would wait for it
                 for chore in self._chores:
                     chore()
@@ -187,7 +187,7 @@ class Engine:
             if self._stopped.wait(_HOUSEKEEPING_S):
                 return
 
-    def _let_go(self, segmenter: Segmenter) -> None:
+    def _trim_log(self, segmenter: Segmenter) -> None:
         """Move committed entries into segments, and let Redis forget what segments and a checkpoint hold."""
         for shard in range(self.shards.count):
             held = self._checkpointer.written.get(shard, 0)

@@ -120,7 +120,7 @@ def _commit(writer: BatchWriter, results: ShardResults, clock: Clock) -> None:
     try:
         writer.commit(rows, offsets, clock.now())
     except (duckdb.Error, ArithmeticError, TypeError, ValueError):
-        kept, odd = writer.sifted(rows, clock.now())
+        kept, odd = writer.without_invalid_rows(rows, clock.now())
         if not odd:
             raise
         writer.commit(kept, offsets, clock.now())

@@ -12,7 +12,7 @@ import structlog
 
 from features.shard.shard import ShardState
 from features.shard.shards import Shards
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 
 DUE_ENTRIES: Final = 10_000
 DUE_SHARE: Final = 10  # or a tenth of what the shard holds, whichever is more
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 class Checkpointer:
     """Counts what each shard has applied since its last checkpoint and takes the next one when it is due."""
 
-    def __init__(self, shards: Shards, checkpoints: Checkpoints) -> None:
+    def __init__(self, shards: Shards, checkpoints: StateSnapshots) -> None:
         self._shards, self._checkpoints = shards, checkpoints
         self._taken = {shard: shards.state(shard).applied_offset for shard in range(shards.count)}
         self._since = dict.fromkeys(range(shards.count), 0)
@@ -82,7 +82,7 @@ class Checkpointer:
         self.written[shard] = offset
 
 
-def load_state(checkpoints: Checkpoints, shard: int, *, committed_offset: int) -> ShardState:
+def load_state(checkpoints: StateSnapshots, shard: int, *, committed_offset: int) -> ShardState:
     """The shard's newest checkpointed state, or a new one; one that cannot be read costs a replay, not the start.
 
     One ahead of the tables, as after an older database was put back, would skip rows for good, and is not used.

@@ -23,7 +23,7 @@ _OFFSET_DIGITS: Final = 20
 log = structlog.get_logger()
 
 
-class Checkpoints:
+class StateSnapshots:
     """The newest few checkpoints of each shard. ``format_version`` is the caller's.
 
     Files of earlier versions go once as many of this one are there; those of later versions are not touched.

@@ -21,7 +21,7 @@ from api.admin.schemas import (
 from api.admin.service import AdminService
 from api.http.gate import body_of, effect_id_of, principal_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from features.core.program import Program
 from store.control.entries import Tenant
 
@@ -30,7 +30,7 @@ def _administration(
     operation_id: str,
     summary: str,
     answers: Mapping[int, Any],
-    body: Shape[Any] | None = None,
+    body: RequestSchema[Any] | None = None,
     shown_once: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     return Operation(
@@ -47,7 +47,7 @@ def _administration(
 @post(
     "/api/admin/tenants",
     opt=_administration(
-        "createTenant", "A new bank.", {201: TenantCreated}, Shape(NewTenant), shown_once=("operatorToken",)
+        "createTenant", "A new bank.", {201: TenantCreated}, RequestSchema(NewTenant), shown_once=("operatorToken",)
     ),
 )
 async def create_tenant(request: Request[Any, Any, Any], admin: NamedDependency[AdminService]) -> TenantCreated:
@@ -64,7 +64,7 @@ async def list_tenants(admin: NamedDependency[AdminService]) -> tuple[Tenant, ..
 @post(
     "/api/admin/tenants/{tenant_id:str}/operator-token",
     opt=_administration(
-        "rotateOperatorToken", "A new operator token.", {201: NewToken, 404: None}, Shape(Rotation), ("token",)
+        "rotateOperatorToken", "A new operator token.", {201: NewToken, 404: None}, RequestSchema(Rotation), ("token",)
     ),
 )
 async def rotate_operator_token(
@@ -81,7 +81,7 @@ async def rotate_operator_token(
         "createProgram",
         "A new program.",
         {201: ProgramCreated, 404: None},
-        Shape(NewProgram, rules=countries_exist),
+        RequestSchema(NewProgram, rules=countries_exist),
     ),
 )
 async def create_program(request: Request[Any, Any, Any], admin: NamedDependency[AdminService]) -> ProgramCreated:
@@ -93,7 +93,10 @@ async def create_program(request: Request[Any, Any, Any], admin: NamedDependency
 @patch(
     "/api/admin/programs/{program_id:str}",
     opt=_administration(
-        "changeProgram", "Changes a program.", {200: Program, 404: None}, Shape(ProgramChange, rules=countries_exist)
+        "changeProgram",
+        "Changes a program.",
+        {200: Program, 404: None},
+        RequestSchema(ProgramChange, rules=countries_exist),
     ),
 )
 async def change_program(
@@ -106,7 +109,9 @@ async def change_program(
 
 @post(
     "/api/admin/programs/{program_id:str}/ingest-secret",
-    opt=_administration("rotateIngestSecret", "A new ingest secret.", {201: NewSecret, 404: None}, Shape(Rotation)),
+    opt=_administration(
+        "rotateIngestSecret", "A new ingest secret.", {201: NewSecret, 404: None}, RequestSchema(Rotation)
+    ),
 )
 async def rotate_ingest_secret(
     program_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]

@@ -20,7 +20,7 @@ from api.alerts.schemas import Alert, AppealRequest, DecisionRequest
 from api.alerts.service import UNKNOWN_ALERT, alerts_shown
 from api.dispositions.schemas import Disposition
 from api.dispositions.schemas import shown as disposition_shown
-from api.log.commands import CommittedLog
+from api.log.commands import CommandLog
 from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, OperatorKind
 from features.core.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
 from features.core.log_entry import EntryKind
@@ -58,11 +58,11 @@ class DecisionService:
         *,
         alerts: Alerts,
         dispositions: Dispositions,
-        committed_log: CommittedLog,
+        command_log: CommandLog,
         clock: Clock,
         new_id: IdFactory,
     ) -> None:
-        self._alerts, self._dispositions, self._log = alerts, dispositions, committed_log
+        self._alerts, self._dispositions, self._log = alerts, dispositions, command_log
         self._clock, self._new_id = clock, new_id
 
     async def decide(

@@ -22,7 +22,7 @@ from api.dispositions.schemas import Disposition
 from api.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST, DISPOSITION
 from api.http.gate import body_of, effect_id_of, principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.lists.exports import MEDIA_TYPES, ExportFormat, examples_of
 from api.lists.lists import moments_exist, next_link
 from features.core.principal import KeyScope
@@ -42,7 +42,7 @@ _LIST: Final = Operation(
     scope=KeyScope.ALERTS_READ,
     answers={200: AlertPage, 404: None},
     answer_example={"data": [ALERT], "hasMore": False, "nextCursor": None},
-    query=Shape(AlertsQuery, rules=moments_exist),
+    query=RequestSchema(AlertsQuery, rules=moments_exist),
     headers=("Link",),
 )
 _EXPORT: Final = Operation(
@@ -53,7 +53,7 @@ _EXPORT: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Alert, 404: None},
-    query=Shape(AlertExportQuery, rules=moments_exist),
+    query=RequestSchema(AlertExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=tuple(MEDIA_TYPES.values()),
     text_examples=examples_of(Alert, ALERT),
@@ -76,7 +76,7 @@ _DECIDE: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_DECIDE,
     answers={201: Disposition, 404: None},
-    body=Shape(DecisionRequest),
+    body=RequestSchema(DecisionRequest),
     example=DECISION_REQUEST,
     answer_example=DISPOSITION,
 )
@@ -87,7 +87,7 @@ _APPEAL: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_DECIDE,
     answers={201: Alert, 404: None},
-    body=Shape(AppealRequest),
+    body=RequestSchema(AppealRequest),
     example=APPEAL_REQUEST,
     answer_example=APPEALED,
 )

@@ -12,7 +12,7 @@ from api.dispositions.service import DispositionService
 from api.examples import DISPOSITION
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.lists.exports import MEDIA_TYPES, ExportFormat, examples_of
 from api.lists.lists import moments_exist, next_link
 from features.core.principal import KeyScope
@@ -32,7 +32,7 @@ _LIST: Final = Operation(
     scope=KeyScope.ALERTS_READ,
     answers={200: DispositionPage, 404: None},
     answer_example={"data": [DISPOSITION], "hasMore": False, "nextCursor": None},
-    query=Shape(DispositionsQuery, rules=moments_exist),
+    query=RequestSchema(DispositionsQuery, rules=moments_exist),
     headers=("Link",),
 )
 _EXPORT: Final = Operation(
@@ -43,7 +43,7 @@ _EXPORT: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Disposition, 404: None},
-    query=Shape(DispositionExportQuery, rules=moments_exist),
+    query=RequestSchema(DispositionExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=tuple(MEDIA_TYPES.values()),
     text_examples=examples_of(Disposition, DISPOSITION),

@@ -42,7 +42,7 @@ _SPACES: Final = re.compile(r" +")
 _KEY_PREFIXES: Final = tuple(f"{mode}_" for mode in KeyMode)
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
+class NamedPrograms(msgspec.Struct, frozen=True, kw_only=True):
     """The programs that a request names in its path, query or body, before anything of it is validated."""
 
     program_ids: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Authenticator:
             scopes=frozenset(entry.scopes),
         )
 
-    def authorize(self, principal: Principal, operation: Operation, named: Named) -> None:
+    def authorize(self, principal: Principal, operation: Operation, named: NamedPrograms) -> None:
         """Raise ForbiddenError for an operation or a named program that this principal may not touch."""
         if operation.access is Access.OWNER and not self._programs(principal.tenant_id, named):
             raise UnauthorizedError(UNKNOWN_BEARER)
@@ -120,7 +120,7 @@ class Authenticator:
         if not all(principal.reaches(program.id) for program in self._programs(principal.tenant_id, named)):
             raise ForbiddenError(OUT_OF_REACH)
 
-    def _programs(self, tenant_id: str, named: Named) -> list[Program]:
+    def _programs(self, tenant_id: str, named: NamedPrograms) -> list[Program]:
         """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
         find = self._tenancy.program_of_tenant
         if named.program_ids:

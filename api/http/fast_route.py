@@ -18,7 +18,7 @@ SERVICES: Final = "services"
 """Where the application's state holds what its routes call."""
 
 
-class AtOnce(ASGIMiddleware):
+class FastRoute(ASGIMiddleware):
     """Answers for the route it stands before; ``answer`` gets the application's services and the scope."""
 
     scopes = (ScopeType.HTTP,)

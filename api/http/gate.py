@@ -15,13 +15,13 @@ from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from api.http.auth import Authenticator, Named, operator_of
+from api.http.auth import Authenticator, NamedPrograms, operator_of
 from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
 from api.http.idempotency import Idempotency, Requested, key_of, requested
 from api.http.operation import OPT, PROVEN, Access, Operation
 from api.http.rate_limits import RateLimits
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from features.core.errors import InvalidRequestError
 from features.core.principal import Principal, PrincipalKind
 
@@ -44,7 +44,7 @@ class NoQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The query of a route that has none."""
 
 
-class Passed(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the gate leaves for the handler."""
 
     raw: bytes
@@ -59,8 +59,8 @@ class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The body of a write that takes none: nothing, or an empty object."""
 
 
-_NO_BODY: Final[Shape[Any]] = Shape(NoBody)
-_NO_QUERY: Final = Shape(NoQuery)
+_NO_BODY: Final[RequestSchema[Any]] = RequestSchema(NoBody)
+_NO_QUERY: Final = RequestSchema(NoQuery)
 _EMPTY_QUERY: Final = NoQuery()
 
 
@@ -97,7 +97,7 @@ class Gate(ASGIMiddleware):
         else:
             await self._idempotency.answer(allowed.asked, operation, scope, receive, send, next_app)
 
-    def _checked(self, scope: Any, operation: Operation, raw: bytes) -> Passed:
+    def _checked(self, scope: Any, operation: Operation, raw: bytes) -> CheckedRequest:
         pairs, unread = _pairs_of(scope)
         principal = None
         key = None
@@ -118,7 +118,7 @@ class Gate(ASGIMiddleware):
         if shape is not None and (raw or required):
             body, plain = shape.decode(raw)
         asked = None if principal is None or key is None else requested(scope, principal, key, plain, pairs)
-        return Passed(raw=raw, principal=principal, body=body, plain=plain, query=query, asked=asked)
+        return CheckedRequest(raw=raw, principal=principal, body=body, plain=plain, query=query, asked=asked)
 
     def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
         """Who asks, once it is clear that they may: 401, 403, 429 and X-Operator's 400."""
@@ -139,8 +139,8 @@ async def _say_methods(scope: Any, receive: Receive, send: Send) -> None:
     await answer(scope, receive, send)
 
 
-def passed(scope: Any) -> Passed:
-    found: Passed = scope[_PASSED]
+def passed(scope: Any) -> CheckedRequest:
+    found: CheckedRequest = scope[_PASSED]
     return found
 
 
@@ -242,19 +242,19 @@ def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
         raise UnsupportedMediaTypeError("The request body must be application/json in UTF-8.")
 
 
-def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> Named:
+def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> NamedPrograms:
     """The programs named in the path, else in the query, else in the body. Keys are held against every one of them."""
     in_path = scope["path_params"].get("program_id")
     in_query = (each for name, text in pairs if name == "programId" for each in text.split(","))
     named = (in_path,) if in_path else tuple(in_query)
     if named or not raw or principal.kind is not PrincipalKind.KEY:
-        return Named(program_ids=named)
+        return NamedPrograms(program_ids=named)
     try:
         found = _NAMED_IN_BODY.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Named()  # Validation will say what is wrong with it.
+        return NamedPrograms()  # Validation will say what is wrong with it.
     program_id, slug = found.program_id, found.program_slug
-    return Named(
+    return NamedPrograms(
         program_ids=(program_id,) if isinstance(program_id, str) else (),
         program_slug=slug if isinstance(slug, str) else None,
     )

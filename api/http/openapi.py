@@ -19,7 +19,7 @@ from api.http.fields import MOMENT
 from api.http.gate import TENANT
 from api.http.idempotency import REPLAYED
 from api.http.operation import JSON, OPT, PROVEN, Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 
 TITLE: Final = "Clearhold: money-movement risk scoring"
 
@@ -213,7 +213,7 @@ def _patterns_of(schema: dict[str, Any]) -> set[str]:
     return {branch["pattern"] for branch in schema.get("anyOf", [schema]) if "pattern" in branch}
 
 
-def _name_of(shape: Shape[Any], schemas: _Schemas) -> str:
+def _name_of(shape: RequestSchema[Any], schemas: _Schemas) -> str:
     """The component that describes a shape. Of a query the parameters are shown, itself is not."""
     reference: str = schemas.of_type[shape.struct]["$ref"]
     return reference.rsplit("/", 1)[-1]

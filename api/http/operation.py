@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from features.core.principal import KeyScope
 
 OPT: Final = "operation"
@@ -53,10 +53,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: bool = False  # for test keys only
     tenant_wide: bool = False  # cannot be narrowed to programs: not for keys of one program, nor for test keys
     rate: RateClass | None = None  # by default, that of the method
-    body: Shape[Any] | None = None
+    body: RequestSchema[Any] | None = None
     body_required: bool = True
     body_limit: int = BODY_LIMIT
-    query: Shape[Any] | None = None
+    query: RequestSchema[Any] | None = None
     raw_body: bool = False  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body
     answer_example: Any = None  # of the first 2xx answer, as JSON

@@ -35,7 +35,7 @@ def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
     return ()
 
 
-class Shape(Generic[S]):
+class RequestSchema(Generic[S]):
     """One closed Struct, with all that is needed to read it and to say what is wrong with what is not it."""
 
     def __init__(

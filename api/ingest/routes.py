@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from litestar import post
 
-from api.http.fast_route import AtOnce, JsonAnswer
+from api.http.fast_route import FastRoute, JsonAnswer
 from api.http.gate import passed
 from api.http.operation import INGEST_BODY_LIMIT, Access, Operation
 from api.ingest.service import IngestService
@@ -47,7 +47,7 @@ async def _take(services: Any, scope: Any) -> JsonAnswer:
     return 200, _DUPLICATE if duplicate else _TAKEN, []
 
 
-@post("/api/ingest/bank/{program_id:str}", status_code=200, opt=_OPERATION.as_opt, middleware=[AtOnce(_take)])
+@post("/api/ingest/bank/{program_id:str}", status_code=200, opt=_OPERATION.as_opt, middleware=[FastRoute(_take)])
 async def ingest_bank_event() -> Receipt:
     """Names the route, which is answered at once."""
     raise RuntimeError("The ingest route is answered by its middleware.")

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from api.http.envelope import header_values
-from api.log.pending_entries import EventKey, Unapplied
+from api.log.pending_entries import EventKey, PendingEntries
 from features.core.errors import InvalidRequestError, UnauthorizedError
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind
@@ -49,9 +49,9 @@ class IngestService:
     """One for the process; belongs to the API's event loop."""
 
     def __init__(
-        self, *, tenancy: Tenancy, log: LogAppender, shards: Shards, unapplied: Unapplied, clock: Clock
+        self, *, tenancy: Tenancy, log: LogAppender, shards: Shards, pending: PendingEntries, clock: Clock
     ) -> None:
-        self._tenancy, self._log, self._shards, self._unapplied, self._clock = tenancy, log, shards, unapplied, clock
+        self._tenancy, self._log, self._shards, self._unapplied, self._clock = tenancy, log, shards, pending, clock
         self._appending: dict[EventKey, asyncio.Future[bool]] = {}
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:

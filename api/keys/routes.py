@@ -9,7 +9,7 @@ from litestar.params import FromPath
 from api.examples import KEY, NEW_KEY
 from api.http.gate import body_of, effect_id_of, principal_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
 from api.keys.service import KeyService
 
@@ -21,7 +21,7 @@ _CREATE: Final = Operation(
     summary="Makes an API key. Its secret is in this answer and nowhere else.",
     access=Access.OPERATOR,
     answers={201: ApiKeyCreated, 404: None},
-    body=Shape(NewKey),
+    body=RequestSchema(NewKey),
     example=NEW_KEY,
     answer_example=KEY | {"secret": "live_7Hq2mXcShownOnceAndNeverAgain0123456789abcde"},
     shown_once=("secret",),

@@ -8,7 +8,7 @@ from litestar.di import NamedDependency
 from api.examples import LABEL, NEW_LABEL
 from api.http.gate import body_of, effect_id_of, principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
 from api.labels.service import LabelService
 from api.lists.lists import moments_exist, next_link
@@ -24,7 +24,7 @@ _RECORD: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.LABELS,
     answers={201: Label, 404: None},
-    body=Shape(NewLabel),
+    body=RequestSchema(NewLabel),
     example=NEW_LABEL,
     answer_example=LABEL,
 )
@@ -36,7 +36,7 @@ _LIST: Final = Operation(
     scope=KeyScope.LABELS,
     answers={200: LabelPage, 404: None},
     answer_example={"data": [LABEL], "hasMore": False, "nextCursor": None},
-    query=Shape(LabelsQuery, rules=moments_exist),
+    query=RequestSchema(LabelsQuery, rules=moments_exist),
     headers=("Link",),
 )
 

@@ -15,7 +15,7 @@ from anyio import to_thread
 from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel, shown
 from api.lists.cursors import Place, place_of
 from api.lists.lists import instant_in, page_of
-from api.log.commands import CommittedLog
+from api.log.commands import CommandLog
 from api.programs.service import ProgramService
 from api.transfers.service import UNKNOWN_TRANSFER
 from features.core.commands import LabelEntry
@@ -43,12 +43,12 @@ class LabelService:
         programs: ProgramService,
         labels: Labels,
         transfers: Transfers,
-        committed_log: CommittedLog,
+        command_log: CommandLog,
         clock: Clock,
         new_id: IdFactory,
     ) -> None:
         self._programs, self._labels, self._transfers = programs, labels, transfers
-        self._log, self._clock, self._new_id = committed_log, clock, new_id
+        self._log, self._clock, self._new_id = command_log, clock, new_id
 
     async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
         """The label that this made, or had made when the request came before. The last one of a transfer counts."""

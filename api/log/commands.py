@@ -9,7 +9,7 @@ Errors  UnavailableError when the log did not take the entry, or when it was not
 import asyncio
 from typing import Final
 
-from api.log.pending_entries import Unapplied
+from api.log.pending_entries import PendingEntries
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, shard_of
 from features.shard.shards import Shards
@@ -21,11 +21,11 @@ NOT_YET: Final = "This was taken and is not confirmed yet. Ask again under the s
 _LOOK_EVERY_S: Final = 0.004
 
 
-class CommittedLog:
+class CommandLog:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(self, *, appender: LogAppender, shards: Shards, unapplied: Unapplied) -> None:
-        self._appender, self._shards, self._unapplied = appender, shards, unapplied
+    def __init__(self, *, appender: LogAppender, shards: Shards, pending: PendingEntries) -> None:
+        self._appender, self._shards, self._unapplied = appender, shards, pending
 
     async def append(self, kind: EntryKind, program_id: str, at: int, body: bytes) -> None:
         """Returns once the entry is applied and all that it led to can be read."""

@@ -17,7 +17,7 @@ UNAPPLIED_LIMIT: Final = 65_536
 EventKey = tuple[str, str]
 
 
-class Unapplied:
+class PendingEntries:
     """Belongs to the API's event loop."""
 
     def __init__(self, shards: Shards) -> None:

@@ -11,7 +11,7 @@ from api.examples import POLICY
 from api.http.conditional import ETAG, PRIVATE, published
 from api.http.gate import principal_of, query_of
 from api.http.operation import JSON, Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.policies.schemas import PoliciesQuery, Policy
 from api.policies.service import PolicyService
 from features.core.principal import KeyScope
@@ -26,7 +26,7 @@ _LIST: Final = Operation(
     scope=KeyScope.POLICIES,
     answers={200: tuple[Policy, ...], 304: None, 404: None},
     answer_example=[POLICY],
-    query=Shape(PoliciesQuery),
+    query=RequestSchema(PoliciesQuery),
     headers=(ETAG,),
 )
 _READ: Final = Operation(

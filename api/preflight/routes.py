@@ -8,10 +8,10 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
-from api.http.fast_route import AtOnce, JsonAnswer
+from api.http.fast_route import FastRoute, JsonAnswer
 from api.http.gate import body_of, effect_id_of, passed, principal_of
 from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, names_one_program
 from api.preflight.service import PreflightDetails, PreflightService
 from api.telemetry.metrics import Outcome, note
@@ -28,7 +28,7 @@ _SUBMIT: Final = Operation(
     scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
     answers={201: Preflight, 200: Preflight, 404: None},
-    body=Shape(PreflightRequest, rules=names_one_program, rules_schema=NAMES_ONE_PROGRAM),
+    body=RequestSchema(PreflightRequest, rules=names_one_program, rules_schema=NAMES_ONE_PROGRAM),
     body_limit=PREFLIGHT_BODY_LIMIT,
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,
@@ -56,7 +56,7 @@ async def _submit(services: Any, scope: Any) -> JsonAnswer:
     return 200 if answer.preflight.idempotent else 201, msgspec.json.encode(answer.preflight), further
 
 
-@post("/api/preflight", opt=_SUBMIT.as_opt, middleware=[AtOnce(_submit)])
+@post("/api/preflight", opt=_SUBMIT.as_opt, middleware=[FastRoute(_submit)])
 async def submit_preflight() -> Preflight:
     """Names the route, which is answered at once."""
     raise RuntimeError("The pre-flight route is answered by its middleware.")

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from api.log.pending_entries import Unapplied
+from api.log.pending_entries import PendingEntries
 from api.preflight.recorded import RecordedPreflights
 from api.preflight.schemas import PreflightDetail, PreflightRequest, proposed
 from api.programs.service import ProgramService
@@ -53,11 +53,11 @@ class PreflightLog:
         *,
         appender: LogAppender,
         recorded: RecordedPreflights,
-        unapplied: Unapplied,
+        pending: PendingEntries,
         keyed: IdIndex,
         shards: Shards,
     ) -> None:
-        self._appender, self._recorded, self._unapplied, self._keyed = appender, recorded, unapplied, keyed
+        self._appender, self._recorded, self._unapplied, self._keyed = appender, recorded, pending, keyed
         self._shard_count = shards.count
         self.is_open = False
 

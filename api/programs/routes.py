@@ -10,7 +10,7 @@ from litestar.params import FromPath
 from api.examples import PROGRAM
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.lists.lists import only
 from api.programs.service import ProgramService
 from features.core.program import Program
@@ -30,7 +30,7 @@ _LIST: Final = Operation(
     access=Access.BEARER,
     answers={200: tuple[Program, ...]},
     answer_example=[PROGRAM],
-    query=Shape(ProgramsQuery),
+    query=RequestSchema(ProgramsQuery),
 )
 _READ: Final = Operation(
     id="getProgram",

@@ -8,7 +8,7 @@ from litestar.types import ASGIApp
 
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.lists.exports import MEDIA_TYPES, ExportFormat
 from api.lists.lists import moments_exist, next_link
 from api.record.examples import CHAIN_REPORT, CHECKPOINT, CHECKPOINT_PAGE, RECORD_LINE, RECORD_PROOF
@@ -41,7 +41,7 @@ _VERIFY: Final = Operation(
     tenant_wide=True,
     answers={200: ChainReport},
     answer_example=CHAIN_REPORT,
-    query=Shape(VerifyQuery),
+    query=RequestSchema(VerifyQuery),
 )
 _EXPORT: Final = Operation(
     id="exportRecord",
@@ -53,7 +53,7 @@ _EXPORT: Final = Operation(
     scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: RecordLine},
-    query=Shape(RecordExportQuery, rules=moments_exist),
+    query=RequestSchema(RecordExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=(MEDIA_TYPES[ExportFormat.NDJSON],),
     text_examples={MEDIA_TYPES[ExportFormat.NDJSON]: f"{RECORD_LINE}\n"},
@@ -68,7 +68,7 @@ _CHECKPOINT: Final = Operation(
     scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: str, 404: None, 409: None},
-    query=Shape(CheckpointQuery),
+    query=RequestSchema(CheckpointQuery),
     media=(_NOTE_MEDIA,),
     text_examples={_NOTE_MEDIA: CHECKPOINT},
 )
@@ -81,7 +81,7 @@ _CHECKPOINTS: Final = Operation(
     tenant_wide=True,
     answers={200: CheckpointPage},
     answer_example=CHECKPOINT_PAGE,
-    query=Shape(CheckpointsQuery),
+    query=RequestSchema(CheckpointsQuery),
     headers=("Link",),
 )
 _PROOF: Final = Operation(
@@ -93,7 +93,7 @@ _PROOF: Final = Operation(
     tenant_wide=True,
     answers={200: RecordProof, 404: None, 409: None},
     answer_example=RECORD_PROOF,
-    query=Shape(ProofQuery),
+    query=RequestSchema(ProofQuery),
 )
 
 

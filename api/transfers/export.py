@@ -10,7 +10,7 @@ from litestar.types import ASGIApp
 from api.examples import TRANSFER_SUMMARY
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.lists.exports import BATCH, MEDIA_TYPES, Concurrency, Export, ExportFormat, examples_of
 from api.lists.lists import moments_exist
 from api.programs.service import ProgramService
@@ -55,7 +55,7 @@ _EXPORT: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: TransferSummary, 404: None},
-    query=Shape(ExportQuery, rules=moments_exist),
+    query=RequestSchema(ExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=tuple(MEDIA_TYPES.values()),
     text_examples=examples_of(TransferSummary, TRANSFER_SUMMARY),

@@ -9,7 +9,7 @@ from litestar.params import FromPath
 from api.examples import TRANSFER, TRANSFER_PAGE
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import Shape
+from api.http.request_schema import RequestSchema
 from api.lists.lists import moments_exist, next_link
 from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery
 from api.transfers.service import TransferService
@@ -23,7 +23,7 @@ _LIST: Final = Operation(
     scope=KeyScope.ALERTS_READ,
     answers={200: TransferPage, 404: None},
     answer_example=TRANSFER_PAGE,
-    query=Shape(TransfersQuery, rules=moments_exist),
+    query=RequestSchema(TransfersQuery, rules=moments_exist),
     headers=("Link",),
 )
 _READ: Final = Operation(
@@ -34,7 +34,7 @@ _READ: Final = Operation(
     scope=KeyScope.ALERTS_READ,
     answers={200: Transfer, 404: None, 503: None},
     answer_example=TRANSFER,
-    query=Shape(TransferQuery),
+    query=RequestSchema(TransferQuery),
 )
 
 

@@ -8,7 +8,7 @@ import msgspec
 from features.alerts.evidence import Escalation, brought_up_to_date
 from features.alerts.rows import alert_row
 from features.core.instants import format_instant
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from features.state.program import ProgramState
 
 Emit = Callable[[msgspec.Struct], None]
@@ -16,14 +16,14 @@ Emit = Callable[[msgspec.Struct], None]
 BY_CLOCK: Final = "clock"
 
 
-def run_clocks(program: ProgramState, when: When, emit: Emit) -> None:
+def run_clocks(program: ProgramState, when: EntryPosition, emit: Emit) -> None:
     """Escalate the waiting alerts whose due time has passed; a tick costs what is due, and no more."""
     book, now = program.alerts, when.appended_at
     for alert in book.overdue(now):
         alert.escalated_at = now
         summary, evidence, draft = alert.texts
         escalation = Escalation(at=format_instant(now), by=BY_CLOCK)
-        alert.tell(summary, brought_up_to_date(evidence, alert, escalation), draft)
+        alert.set_texts(summary, brought_up_to_date(evidence, alert, escalation), draft)
         emit(alert_row(program, alert, when))
     times = program.series.amounts.times
     if times:

@@ -13,13 +13,13 @@ from typing import Final
 import msgspec
 
 from features.alerts.evidence import Appealed, Escalation, appeal_evidence, brought_up_to_date, text_of
-from features.alerts.rows import Signed, alert_id_of, alert_row, disposition_rows, result_row, sealed
+from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
 from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, OperatorKind, ResultKind
 from features.core.instants import format_instant
 from features.core.rows import LabelRow
 from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
 from features.detectors.conditions import STRUCTURING
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import hours_us, tier_of
 from features.state.alert_book import Alert
@@ -47,7 +47,7 @@ _CLASS: Final = {_CLOSE: "close", _NO_ACTION: "close", _RELEASE: "close", _HOLD:
 KEY_PREFIX: Final = "key:"
 
 
-def decide(program: ProgramState, said: DecisionEntry, when: When, emit: Emit) -> None:
+def decide(program: ProgramState, said: DecisionEntry, when: EntryPosition, emit: Emit) -> None:
     """Make the decision if the alert's state allows it; one that was made before stays as it is."""
     alert = program.alerts.get(said.alert_id)
     if alert is not None and said.id in alert.made:
@@ -56,21 +56,21 @@ def decide(program: ProgramState, said: DecisionEntry, when: When, emit: Emit) -
     if alert is None or result is not DecisionResult.MADE:
         emit(result_row(program, when, result, ResultKind.DECISION, said.id, alert_id=said.alert_id))
         return
-    law = policy_in_force(program.id, when.appended_at)
+    policies = policy_in_force(program.id, when.appended_at)
     at = min(said.at, when.appended_at)
     decided_by = _signer(said.operator)
     recommended = alert.recommendation
-    signed = Signed(
+    signed = SignedDecision(
         id=said.id,
         decided_by=decided_by,
         decision=said.decision.value,
         narrative=said.narrative,
         overturns_draft=None if recommended is None else _CLASS[said.decision] != recommended,
-        policy_version=law.policy.version,
-        policy_sha256=law.sha256,
+        policy_version=policies.policy.version,
+        policy_sha256=policies.sha256,
         at=at,
     )
-    _move(alert, said.decision, law, at, decided_by)
+    _move(alert, said.decision, policies, at, decided_by)
     alert.made = (*alert.made, said.id)
     program.alerts.keep(alert)
     if alert.detector == STRUCTURING:
@@ -95,20 +95,20 @@ def _result_of(alert: Alert | None, said: DecisionEntry) -> DecisionResult:
     return DecisionResult.NOT_HELD if said.decision is _RELEASE else DecisionResult.ALREADY
 
 
-def _move(alert: Alert, decision: AlertDecision, law: InForce, at: int, decided_by: str) -> None:
+def _move(alert: Alert, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
     """The alert after the decision. One that the policy had closed waits anew, on the clock of a person."""
     was_closed = alert.status == AlertStatus.AUTO_CLOSED
     alert.status = BECOMES[decision].value
     alert.closed_at = None if alert.waits else at
     if was_closed and alert.waits:
         tier = tier_of(Severity(alert.severity), hard=alert.hard)
-        alert.sla_tier, alert.due_at = tier.value, at + hours_us(law.clock, tier)
+        alert.sla_tier, alert.due_at = tier.value, at + hours_us(policies.clock, tier)
     escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
     summary, evidence, draft = alert.texts
-    alert.tell(summary, brought_up_to_date(evidence, alert, escalation), draft)
+    alert.set_texts(summary, brought_up_to_date(evidence, alert, escalation), draft)
 
 
-def appeal(program: ProgramState, said: AppealEntry, when: When, emit: Emit) -> None:
+def appeal(program: ProgramState, said: AppealEntry, when: EntryPosition, emit: Emit) -> None:
     """Open a new alert against a closed one, at most one; what the policy closed a person may still decide."""
     book = program.alerts
     old = book.get(said.alert_id)
@@ -125,13 +125,13 @@ def appeal(program: ProgramState, said: AppealEntry, when: When, emit: Emit) -> 
     if old is None or result is not DecisionResult.MADE:
         emit(result_row(program, when, result, ResultKind.APPEAL, said.id, alert_id=said.alert_id))
         return
-    law = policy_in_force(program.id, when.appended_at)
-    alert = _appeal_of(old, said, law, when.appended_at, program.id)
+    policies = policy_in_force(program.id, when.appended_at)
+    alert = _appeal_of(old, said, policies, when.appended_at, program.id)
     against = Appealed(alert_id=old.id, status=old.status, reason=said.reason, by=_signer(said.operator))
-    evidence = appeal_evidence(old, against, law)
+    evidence = appeal_evidence(old, against, policies)
     about = f"{old.detector} on {old.subject_type} {old.subject_id}"
-    alert.tell(f"Appeal of alert {old.id}: {about}.", text_of(evidence), None)
-    body = sealed(program, alert, evidence, None, when)
+    alert.set_texts(f"Appeal of alert {old.id}: {about}.", text_of(evidence), None)
+    body = alert_body_row(program, alert, evidence, None, when)
     book.keep(alert)
     emit(alert_row(program, alert, when))
     emit(body)
@@ -144,7 +144,7 @@ def appeal_key(alert_id: str) -> str:
     return f"appeal:{alert_id}"
 
 
-def _appeal_of(old: Alert, said: AppealEntry, law: InForce, opened_at: int, program_id: str) -> Alert:
+def _appeal_of(old: Alert, said: AppealEntry, policies: InForce, opened_at: int, program_id: str) -> Alert:
     """An alert of the same kind on the same subject, for a person to decide afresh and without a draft."""
     key = appeal_key(old.id)
     return msgspec.structs.replace(
@@ -152,11 +152,11 @@ def _appeal_of(old: Alert, said: AppealEntry, law: InForce, opened_at: int, prog
         id=alert_id_of(program_id, key),
         status=AlertStatus.OPEN.value,
         route=Route.REVIEWED.value,
-        policy_version=law.policy.version,
+        policy_version=policies.policy.version,
         opened_at=opened_at,
         closed_at=None,
         dedupe_key=key,
-        due_at=opened_at + hours_us(law.clock, SlaTier.APPEAL),
+        due_at=opened_at + hours_us(policies.clock, SlaTier.APPEAL),
         escalated_at=None,
         sla_tier=SlaTier.APPEAL.value,
         appeal_of=old.id,
@@ -168,14 +168,14 @@ def _appeal_of(old: Alert, said: AppealEntry, law: InForce, opened_at: int, prog
     )
 
 
-def label(program: ProgramState, said: LabelEntry, when: When, emit: Emit) -> None:
+def label(program: ProgramState, said: LabelEntry, when: EntryPosition, emit: Emit) -> None:
     """Record what a transfer turned out to be, once for each entry's id."""
     row = program.transfers.row_of(said.transfer_id)
     result = DecisionResult.UNKNOWN if row is None else DecisionResult.MADE
     if row is not None and not program.alerts.take_label(said.id):
         return
     if row is not None:
-        program.alerts.judged.add(row)
+        program.alerts.labelled_by_person.add(row)
         emit(
             LabelRow(
                 program.tenant_id,

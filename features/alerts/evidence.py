@@ -12,7 +12,7 @@ from features.catalogue.vector import FEATURE_VERSION
 from features.core.instants import format_instant
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
-from features.detectors.detector import Hit, Scene
+from features.detectors.detector import DetectionContext, Finding
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
 from features.state.alert_book import Alert, key_of_subject
@@ -111,24 +111,26 @@ _DECODER: Final = msgspec.json.Decoder(Evidence)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
-def evidence_of(scene: Scene, hit: Hit, alert: Alert, routed: Routing, law: InForce) -> Evidence:
+def evidence_of(
+    context: DetectionContext, finding: Finding, alert: Alert, routed: Routing, policies: InForce
+) -> Evidence:
     """The evidence of an alert with this hit as its newest."""
-    assessment, score = scene.assessment, scene.assessment.score
-    actor, party = scene.landed.parties
-    fed = {reason.id for reason in hit.reasons}
+    assessment, score = context.assessment, context.assessment.score
+    actor, party = context.landed.parties
+    fed = {reason.id for reason in finding.reasons}
     return Evidence(
         route_reason=routed.reason.value,
         auto_hold=routed.auto_hold,
-        finding=hit.sentence,
-        features=_features(scene, hit),
+        finding=finding.sentence,
+        features=_features(context, finding),
         thresholds={
-            name: _figure(value, in_cents=_names_cents(name)) for name, value in hit.detector.thresholds.items()
+            name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.detector.thresholds.items()
         },
-        reasons=hit.reasons,
-        other_signals=tuple(sorted({reason.signal for reason in scene.fired if reason.id not in fed})),
-        earlier_alerts=_earlier(scene, hit, alert),
+        reasons=finding.reasons,
+        other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in fed})),
+        earlier_alerts=_earlier(context, finding, alert),
         entity_id=None if actor is None or actor.is_account else actor.id,
-        account_id=_account_id(scene),
+        account_id=_account_id(context),
         counterparty_id=None if party is None or party.unlisted else party.id,
         score=score.value,
         band=score.band.value,
@@ -138,9 +140,9 @@ def evidence_of(scene: Scene, hit: Hit, alert: Alert, routed: Routing, law: InFo
         degraded=assessment.degraded,
         scorer_version=score.version,
         feature_version=FEATURE_VERSION,
-        policy_version=law.policy.version,
-        clock_version=law.clock_version,
-        path=_path(scene),
+        policy_version=policies.policy.version,
+        clock_version=policies.clock_version,
+        path=_path(context),
         **counted(alert),
     )
 
@@ -180,13 +182,13 @@ def brought_up_to_date(kept: str, alert: Alert, escalation: Escalation | None) -
     return text_of(evidence)
 
 
-def appeal_evidence(old: Alert, against: Appealed, law: InForce) -> AppealEvidence:
+def appeal_evidence(old: Alert, against: Appealed, policies: InForce) -> AppealEvidence:
     return AppealEvidence(
         route_reason=RouteReason.APPEAL.value,
         auto_hold=False,
         transfer_ids=() if old.transfer_id is None else (old.transfer_id,),
-        policy_version=law.policy.version,
-        clock_version=law.clock_version,
+        policy_version=policies.policy.version,
+        clock_version=policies.clock_version,
         appeal=against,
     )
 
@@ -195,26 +197,26 @@ def text_of(evidence: object) -> str:
     return _ENCODE(evidence).decode()
 
 
-def subject_key(hit: Hit) -> str:
+def subject_key(finding: Finding) -> str:
     """What hits of one detector on one subject share."""
-    return key_of_subject(hit.detector.id, hit.subject.type, hit.subject.id)
+    return key_of_subject(finding.detector.id, finding.subject.type, finding.subject.id)
 
 
-def _earlier(scene: Scene, hit: Hit, alert: Alert) -> int:
+def _earlier(context: DetectionContext, finding: Finding, alert: Alert) -> int:
     """How many alerts the detector had opened on the subject; those on a transfer are numbered from the second on."""
-    key = subject_key(hit)
-    if hit.subject.type is not SubjectType.TRANSFER:
-        return scene.program.alerts.earlier(key)
+    key = subject_key(finding)
+    if finding.subject.type is not SubjectType.TRANSFER:
+        return context.program.alerts.earlier(key)
     return 0 if alert.dedupe_key == key else int(alert.dedupe_key.removeprefix(f"{key}:")) - 1
 
 
-def _features(scene: Scene, hit: Hit) -> dict[str, Figure]:
+def _features(context: DetectionContext, finding: Finding) -> dict[str, Figure]:
     """What every alert shows, then the detector's own, by the names of the interface."""
-    columns = dict.fromkeys((*ALWAYS_SHOWN, *hit.detector.features))
+    columns = dict.fromkeys((*ALWAYS_SHOWN, *finding.detector.features))
     shown = {
-        NAME_OF[column]: _figure(getattr(scene.vector, column), in_cents=column in _IN_CENTS) for column in columns
+        NAME_OF[column]: _figure(getattr(context.vector, column), in_cents=column in _IN_CENTS) for column in columns
     }
-    return shown | {name: _figure(value, in_cents=_names_cents(name)) for name, value in hit.figures.items()}
+    return shown | {name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.figures.items()}
 
 
 def _figure(value: Any, *, in_cents: bool) -> Any:
@@ -225,16 +227,16 @@ def _names_cents(name: str) -> bool:
     return name.endswith("Cents")
 
 
-def _account_id(scene: Scene) -> str | None:
-    number = scene.program.transfers.read(scene.landed.place).account
-    return scene.program.account_ids[number] if number >= 0 else None
+def _account_id(context: DetectionContext) -> str | None:
+    number = context.program.transfers.read(context.landed.place).account
+    return context.program.account_ids[number] if number >= 0 else None
 
 
-def _path(scene: Scene) -> Path | None:
-    assessment = scene.assessment
+def _path(context: DetectionContext) -> Path | None:
+    assessment = context.assessment
     if not assessment.layering and not assessment.round_trip:
         return None
-    offset_of = scene.program.transfers.raw_offset
+    offset_of = context.program.transfers.raw_offset
     return Path(
         layering_hops=tuple(str(offset_of(row)) for row in assessment.layering),
         round_trip=tuple(str(offset_of(row)) for row in assessment.round_trip),

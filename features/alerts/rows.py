@@ -10,7 +10,7 @@ from features.core.canonical import Chain, canonical, digest_of
 from features.core.commands import DecisionResult, ResultKind
 from features.core.instants import format_instant
 from features.core.rows import AlertBodyRow, AlertRow, ChainFactRow, DecisionResultRow, DispositionRow
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from features.state.alert_book import Alert
 from features.state.program import ProgramState
 
@@ -72,7 +72,7 @@ def derived_from(alert_id: str, cause: str) -> str:
     return str(uuid.uuid5(_IDS, f"{alert_id}/{cause}"))
 
 
-def alert_row(program: ProgramState, alert: Alert, when: When) -> AlertRow:
+def alert_row(program: ProgramState, alert: Alert, when: EntryPosition) -> AlertRow:
     """The alert as it stands after this entry."""
     summary, evidence, draft = alert.texts
     return AlertRow(
@@ -107,7 +107,9 @@ def alert_row(program: ProgramState, alert: Alert, when: When) -> AlertRow:
     )
 
 
-def sealed(program: ProgramState, alert: Alert, evidence: object, draft: Draft | None, when: When) -> AlertBodyRow:
+def alert_body_row(
+    program: ProgramState, alert: Alert, evidence: object, draft: Draft | None, when: EntryPosition
+) -> AlertBodyRow:
     """The body of an alert that is being opened; the alert keeps its digest."""
     body = canonical(
         AlertBody(
@@ -148,7 +150,7 @@ def sealed(program: ProgramState, alert: Alert, evidence: object, draft: Draft |
     )
 
 
-class Signed(msgspec.Struct, frozen=True, kw_only=True):
+class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What a decision on an alert says, and who made it."""
 
     id: str
@@ -162,7 +164,7 @@ class Signed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def disposition_rows(
-    program: ProgramState, alert: Alert, signed: Signed, when: When
+    program: ProgramState, alert: Alert, signed: SignedDecision, when: EntryPosition
 ) -> tuple[DispositionRow, ChainFactRow]:
     """A decision that was made, and the fact of it for the record."""
     body = canonical(
@@ -209,7 +211,7 @@ def disposition_rows(
 
 def result_row(
     program: ProgramState,
-    when: When,
+    when: EntryPosition,
     result: DecisionResult,
     kind: ResultKind,
     entry_id: str,

@@ -12,7 +12,7 @@ import msgspec
 from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.core.vocabulary import Severity, SubjectType
-from features.landing.landing import Landed
+from features.landing.landing import LandingResult
 from features.measurement.assess import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
@@ -28,14 +28,14 @@ class Subject(NamedTuple):
     id: str
 
 
-class Gravity(NamedTuple):
+class Grade(NamedTuple):
     """How grave a hit is."""
 
     severity: Severity
     hard: bool
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One finding of one detector on one subject, at one transfer.
 
     ``after`` and ``until`` are the ends of the time that its alert would cover; an alert on a transfer covers none.
@@ -44,7 +44,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     detector: "Detector"
     subject: Subject
-    gravity: Gravity
+    grade: Grade
     reasons: tuple[Reason, ...]
     sentence: str
     at: int
@@ -54,12 +54,12 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_news: bool  # False for a transfer that was known before and is scored again
 
 
-class Scene(msgspec.Struct, frozen=True, gc=False):
+class DetectionContext(msgspec.Struct, frozen=True, gc=False):
     """A transfer that was assessed, in the state that it has just changed."""
 
     program: ProgramState
     transfer_id: str
-    landed: Landed
+    landed: LandingResult
     assessment: Assessment
     fired: tuple[Reason, ...]  # every reason that fired, whether the transfer has a score or not
 
@@ -82,18 +82,18 @@ class Scene(msgspec.Struct, frozen=True, gc=False):
 
 
 Thresholds = Mapping[str, int | str]
-SubjectOf = Callable[[Scene, Reason], Subject | None]
-Weigh = Callable[[Scene, Subject], Gravity | None]
+SubjectOf = Callable[[DetectionContext, Reason], Subject | None]
+Regrade = Callable[[DetectionContext, Subject], Grade | None]
 
 
-class Line(NamedTuple):
-    """One way into a detector. ``subject`` answers None, and ``weigh`` too, where there is no alert."""
+class Trigger(NamedTuple):
+    """One way into a detector. ``subject`` answers None, and ``regrade`` too, where there is no alert."""
 
     reason_id: str
     subject: SubjectOf
-    gravity: Gravity
+    grade: Grade
     window_us: int
-    weigh: Weigh | None = None
+    regrade: Regrade | None = None
 
 
 class Detector(NamedTuple):
@@ -105,7 +105,7 @@ class Detector(NamedTuple):
 
     id: str
     opens_when: str
-    lines: tuple[Line, ...]
+    triggers: tuple[Trigger, ...]
     features: tuple[str, ...]
     thresholds: Thresholds
     severities: tuple[Severity, ...] = ()
@@ -113,17 +113,17 @@ class Detector(NamedTuple):
     window: str = ""
 
 
-LOW: Final = Gravity(Severity.LOW, hard=False)
-MEDIUM: Final = Gravity(Severity.MEDIUM, hard=False)
-HIGH: Final = Gravity(Severity.HIGH, hard=False)
-HARD: Final = Gravity(Severity.HIGH, hard=True)
-MEDIUM_HARD: Final = Gravity(Severity.MEDIUM, hard=True)
+LOW: Final = Grade(Severity.LOW, hard=False)
+MEDIUM: Final = Grade(Severity.MEDIUM, hard=False)
+HIGH: Final = Grade(Severity.HIGH, hard=False)
+HARD: Final = Grade(Severity.HIGH, hard=True)
+MEDIUM_HARD: Final = Grade(Severity.MEDIUM, hard=True)
 
 
-def graver(one: Gravity, other: Gravity) -> Gravity:
+def worse_of(one: Grade, other: Grade) -> Grade:
     """The two together: the higher severity, and hard when either is."""
     severity = max(one.severity, other.severity, key=_GRADES.index)
-    return Gravity(severity, one.hard or other.hard)
+    return Grade(severity, one.hard or other.hard)
 
 
 _GRADES: Final = tuple(Severity)

@@ -6,39 +6,39 @@ from features.catalogue.features import NAME_OF
 from features.core.instants import DAY_US, HOUR_US
 from features.core.vocabulary import Severity
 from features.detectors.conditions import (
-    micro_program,
-    micro_sender,
-    the_chain_end,
-    the_returning_counterparty,
-    the_returning_entity,
-    the_structurer,
+    chain_end_subject,
+    micro_program_subject,
+    micro_sender_subject,
+    returning_counterparty_subject,
+    returning_entity_subject,
+    structurer_subject,
 )
 from features.detectors.detector import ONCE, Detector, SubjectOf
 from features.detectors.subjects import (
-    the_account,
-    the_actor,
-    the_payee,
-    the_payer,
-    the_program,
-    the_shared_account,
-    the_transfer,
+    account_subject,
+    actor_subject,
+    payee_subject,
+    payer_subject,
+    program_subject,
+    shared_account_subject,
+    transfer_subject,
 )
-from features.detectors.table import DETECTORS, NOT_YET, SIGNALS_ONLY
+from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY
 
 SUBJECTS: Final[dict[SubjectOf, str]] = {
-    micro_program: "program",
-    micro_sender: "entity",
-    the_account: "account",
-    the_actor: "entity",
-    the_chain_end: "entity",
-    the_payee: "payee",
-    the_payer: "payer",
-    the_program: "program",
-    the_returning_counterparty: "counterparty",
-    the_returning_entity: "entity",
-    the_shared_account: "counterparty",
-    the_structurer: "entity, else counterparty",
-    the_transfer: "transfer",
+    micro_program_subject: "program",
+    micro_sender_subject: "entity",
+    account_subject: "account",
+    actor_subject: "entity",
+    chain_end_subject: "entity",
+    payee_subject: "payee",
+    payer_subject: "payer",
+    program_subject: "program",
+    returning_counterparty_subject: "counterparty",
+    returning_entity_subject: "entity",
+    shared_account_subject: "counterparty",
+    structurer_subject: "entity, else counterparty",
+    transfer_subject: "transfer",
 }
 _HEAD: Final = """# Detectors
 
@@ -68,7 +68,7 @@ def markdown() -> str:
     """The page."""
     rows = "".join(_row(detector) for detector in DETECTORS)
     signals = ", ".join(SIGNALS_ONLY)
-    later = ", ".join(f"`{name}`" for name in NOT_YET)
+    later = ", ".join(f"`{name}`" for name in NOT_YET_FED)
     return (
         f"{_HEAD}{rows}\n"
         f"Signals only, which add points and open nothing: {signals}.\n\n"
@@ -81,11 +81,11 @@ def _row(detector: Detector) -> str:
     cells = (
         f"`{detector.id}`",
         detector.opens_when,
-        ", ".join(dict.fromkeys(line.reason_id for line in detector.lines)) or "measured",
+        ", ".join(dict.fromkeys(line.reason_id for line in detector.triggers)) or "measured",
         _subjects(detector),
         _severities(detector),
         _hardness(detector),
-        ", ".join(dict.fromkeys(_window(line.window_us) for line in detector.lines)) or detector.window,
+        ", ".join(dict.fromkeys(_window(line.window_us) for line in detector.triggers)) or detector.window,
         ", ".join(f"{name} {value}" for name, value in detector.thresholds.items()),
         ", ".join(NAME_OF[column] for column in detector.features),
     )
@@ -93,17 +93,17 @@ def _row(detector: Detector) -> str:
 
 
 def _subjects(detector: Detector) -> str:
-    return ", ".join(dict.fromkeys(SUBJECTS[line.subject] for line in detector.lines)) or "program"
+    return ", ".join(dict.fromkeys(SUBJECTS[line.subject] for line in detector.triggers)) or "program"
 
 
 def _severities(detector: Detector) -> str:
-    usual = {line.gravity.severity for line in detector.lines} | set(detector.severities)
+    usual = {line.grade.severity for line in detector.triggers} | set(detector.severities)
     return ", ".join(severity.value for severity in Severity if severity in usual)
 
 
 def _hardness(detector: Detector) -> str:
-    hard = [line.reason_id for line in detector.lines if line.gravity.hard]
-    if hard and len(hard) == len(detector.lines):
+    hard = [line.reason_id for line in detector.triggers if line.grade.hard]
+    if hard and len(hard) == len(detector.triggers):
         return "hard"
     return "; ".join(filter(None, (", ".join(hard), detector.hard_when)))
 

@@ -11,12 +11,18 @@ from features.detectors.conditions import (
     UNAUTHORIZED_RETURN,
     UNAUTHORIZED_RETURNS,
     UNVERIFIED_7D_CENTS,
-    the_returning_counterparty,
-    the_returning_entity,
-    weigh_unverified,
+    grade_unverified,
+    returning_counterparty_subject,
+    returning_entity_subject,
 )
-from features.detectors.detector import HARD, HIGH, LOW, MEDIUM, MEDIUM_HARD, ONCE, Detector, Line
-from features.detectors.subjects import the_account, the_actor, the_program, the_shared_account, the_transfer
+from features.detectors.detector import HARD, HIGH, LOW, MEDIUM, MEDIUM_HARD, ONCE, Detector, Trigger
+from features.detectors.subjects import (
+    account_subject,
+    actor_subject,
+    program_subject,
+    shared_account_subject,
+    transfer_subject,
+)
 from features.scorers.trs_v1 import card as trs_v1_card
 from features.scorers.trs_v1 import geography as trs_v1_place
 from features.scorers.trs_v1 import identity as trs_v1_identity
@@ -27,21 +33,21 @@ _RELATIONSHIP: Final = (
     Detector(
         "first_time_counterparty_large",
         "A large first transfer with a counterparty.",
-        (Line(trs_v1_relationship.FIRST_TIME_LARGE.id, the_transfer, MEDIUM, ONCE),),
+        (Trigger(trs_v1_relationship.FIRST_TIME_LARGE.id, transfer_subject, MEDIUM, ONCE),),
         ("counterparty_first_time", "counterparty_n", "program_p95_cents"),
         {"floorCents": trs_v1_relationship.LARGE_FIRST_CENTS},
     ),
     Detector(
         "new_counterparty_burst",
         "Many strangers of one entity in a day.",
-        (Line(trs_v1_relationship.BURST.id, the_actor, MEDIUM, HOURS_24),),
+        (Trigger(trs_v1_relationship.BURST.id, actor_subject, MEDIUM, HOURS_24),),
         ("entity_new_counterparties_24h", "velocity_24h_count"),
         {"count24h": trs_v1_relationship.NEW_COUNTERPARTIES},
     ),
     Detector(
         "counterparty_shared",
         "Several entities deal with one account.",
-        (Line(trs_v1_relationship.SHARED.id, the_shared_account, HIGH, DAYS_30),),
+        (Trigger(trs_v1_relationship.SHARED.id, shared_account_subject, HIGH, DAYS_30),),
         ("counterparty_shared_entities_30d", "counterparty_n"),
         {"entities30d": trs_v1_relationship.SHARING_ENTITIES},
     ),
@@ -51,9 +57,9 @@ _RETURNS: Final = (
         "return_code_abuse",
         "Many returns for the debits made, accounts probed, or a debit repeated after an unauthorized return.",
         (
-            Line(trs_v1_returns.ABUSE.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_returns.PROBING.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_returns.REDEBIT.id, the_actor, HARD, DAYS_30),
+            Trigger(trs_v1_returns.ABUSE.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_returns.PROBING.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_returns.REDEBIT.id, actor_subject, HARD, DAYS_30),
         ),
         (
             "entity_returns_30d",
@@ -73,8 +79,8 @@ _RETURNS: Final = (
         UNAUTHORIZED_RETURN,
         "The second unauthorized return of an entity in 60 days, or of a counterparty.",
         (
-            Line(trs_v1_returns.UNAUTHORIZED.id, the_returning_entity, HIGH, DAYS_60),
-            Line(trs_v1_returns.UNAUTHORIZED.id, the_returning_counterparty, HIGH, DAYS_60),
+            Trigger(trs_v1_returns.UNAUTHORIZED.id, returning_entity_subject, HIGH, DAYS_60),
+            Trigger(trs_v1_returns.UNAUTHORIZED.id, returning_counterparty_subject, HIGH, DAYS_60),
         ),
         ("entity_unauthorized_returns_60d", "counterparty_prior_unauthorized_returns", "entity_ach_debits_60d"),
         {"returns": UNAUTHORIZED_RETURNS},
@@ -82,7 +88,7 @@ _RETURNS: Final = (
     Detector(
         "ach_float",
         "What was pulled by ACH debits leaves before they can come back.",
-        (Line(trs_v1_returns.FLOAT.id, the_actor, HIGH, HOURS_48),),
+        (Trigger(trs_v1_returns.FLOAT.id, actor_subject, HIGH, HOURS_48),),
         ("entity_pulled_2bd_cents", "entity_fast_out_2bd_cents", "entity_age_days", "entity_ach_debits_all"),
         {"percent": trs_v1_returns.FLOAT_PERCENT, "youngDays": trs_v1_returns.FLOAT_YOUNG_DAYS},
     ),
@@ -91,14 +97,14 @@ _IDENTITY: Final = (
     Detector(
         "kyc_denied_moving",
         "A denied entity moves money.",
-        (Line(trs_v1_identity.DENIED.id, the_actor, HARD, DAYS_7),),
+        (Trigger(trs_v1_identity.DENIED.id, actor_subject, HARD, DAYS_7),),
         ("entity_verification_status",),
         {},
     ),
     Detector(
         "kyc_unverified_moving",
         "An entity whose verification is not finished moves at least $1,000 in 7 days.",
-        (Line(trs_v1_identity.UNVERIFIED.id, the_actor, MEDIUM, DAYS_7, weigh_unverified),),
+        (Trigger(trs_v1_identity.UNVERIFIED.id, actor_subject, MEDIUM, DAYS_7, grade_unverified),),
         ("entity_verification_status", "velocity_24h_sum_cents"),
         {"sum7dCents": UNVERIFIED_7D_CENTS},
     ),
@@ -106,12 +112,12 @@ _IDENTITY: Final = (
         "screening_stale_or_hit",
         "A politically exposed, high-risk, unscreened or long unscreened entity, or a sanctions match of the review.",
         (
-            Line(trs_v1_identity.PEP.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_identity.PEP_POTENTIAL.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_identity.HIGH_RISK.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_identity.NEVER_SCREENED.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_identity.SCREENING_STALE.id, the_actor, MEDIUM, DAYS_30),
-            Line(trs_v1_identity.SANCTIONS.id, the_actor, MEDIUM_HARD, DAYS_30),
+            Trigger(trs_v1_identity.PEP.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_identity.PEP_POTENTIAL.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_identity.HIGH_RISK.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_identity.NEVER_SCREENED.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_identity.SCREENING_STALE.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(trs_v1_identity.SANCTIONS.id, actor_subject, MEDIUM_HARD, DAYS_30),
         ),
         (
             "entity_pep_status",
@@ -128,9 +134,9 @@ _PLACE: Final = (
         "high_risk_geography",
         "The counterparty's country is on a regulator's list; the increased-monitoring list gives a low alert.",
         (
-            Line(trs_v1_place.CALLED.id, the_transfer, HARD, ONCE),
-            Line(trs_v1_place.SANCTIONED.id, the_transfer, HARD, ONCE),
-            Line(trs_v1_place.MONITORED.id, the_transfer, LOW, ONCE),
+            Trigger(trs_v1_place.CALLED.id, transfer_subject, HARD, ONCE),
+            Trigger(trs_v1_place.SANCTIONED.id, transfer_subject, HARD, ONCE),
+            Trigger(trs_v1_place.MONITORED.id, transfer_subject, LOW, ONCE),
         ),
         ("counterparty_country",),
         {
@@ -143,8 +149,8 @@ _PLACE: Final = (
         "country_outside_declared",
         "A country that the program did not declare; one more alert a day on the program.",
         (
-            Line(trs_v1_place.OTHER_COUNTRY.id, the_transfer, MEDIUM, ONCE),
-            Line(trs_v1_place.OTHER_COUNTRY.id, the_program, MEDIUM, HOURS_24),
+            Trigger(trs_v1_place.OTHER_COUNTRY.id, transfer_subject, MEDIUM, ONCE),
+            Trigger(trs_v1_place.OTHER_COUNTRY.id, program_subject, MEDIUM, HOURS_24),
         ),
         ("counterparty_country", "declared_countries"),
         {},
@@ -153,8 +159,8 @@ _PLACE: Final = (
         "rail_outside_declared",
         "A rail that the program did not declare; one more alert a day on the program.",
         (
-            Line(trs_v1_place.OTHER_RAIL.id, the_transfer, MEDIUM, ONCE),
-            Line(trs_v1_place.OTHER_RAIL.id, the_program, MEDIUM, HOURS_24),
+            Trigger(trs_v1_place.OTHER_RAIL.id, transfer_subject, MEDIUM, ONCE),
+            Trigger(trs_v1_place.OTHER_RAIL.id, program_subject, MEDIUM, HOURS_24),
         ),
         ("declared_rails",),
         {},
@@ -165,8 +171,8 @@ _CARD: Final = (
         "card_testing",
         "One card tried again and again; hard when many cards are tried at one program.",
         (
-            Line(trs_v1_card.TESTING.id, the_account, HIGH, HOURS_24),
-            Line(trs_v1_card.TESTING_PROGRAM.id, the_program, HARD, HOURS_24),
+            Trigger(trs_v1_card.TESTING.id, account_subject, HIGH, HOURS_24),
+            Trigger(trs_v1_card.TESTING_PROGRAM.id, program_subject, HARD, HOURS_24),
         ),
         (
             "card_declines_1h",
@@ -185,7 +191,7 @@ _CARD: Final = (
     Detector(
         "card_decline_mix",
         "More of a program's card attempts are declined for fraud than usual.",
-        (Line(trs_v1_card.DECLINE_MIX.id, the_program, MEDIUM, HOURS_24),),
+        (Trigger(trs_v1_card.DECLINE_MIX.id, program_subject, MEDIUM, HOURS_24),),
         (
             "program_card_attempts_24h",
             "program_card_fraud_declines_24h",

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, datetime_of, instant_of
 from features.core.vocabulary import Severity
-from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Gravity
+from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Grade
 from features.scorers.sentences import money, tenths
 from features.state.program import ProgramState
 
@@ -27,18 +27,18 @@ _VELOCITY, _VOLUME = "program_velocity", "volume_vs_declared"
 _NOTHING: Final = (None, None, None)
 
 
-class Measured(NamedTuple):
+class ProgramMeasurement(NamedTuple):
     """What was found over the line. ``after`` and ``until`` are the ends of the time that its alert covers."""
 
     detector: str
     sentence: str
     figures: dict[str, int | str]
-    gravity: Gravity
+    grade: Grade
     after: int
     until: int
 
 
-def measured_at(program: ProgramState, v: FeatureVector, at: int) -> tuple[Measured, ...]:
+def measured_at(program: ProgramState, v: FeatureVector, at: int) -> tuple[ProgramMeasurement, ...]:
     """All that is over its line when a transfer is first seen; most of the time nothing is."""
     rate, usual = v.program_unauthorized_return_rate_60d, v.program_daily_avg_cents_30d
     declared = v.program_declared_monthly_volume_cents
@@ -50,14 +50,14 @@ def measured_at(program: ProgramState, v: FeatureVector, at: int) -> tuple[Measu
     return () if found == _NOTHING else tuple(each for each in found if each is not None)
 
 
-def unauthorized_rate_at(program: ProgramState, at: int) -> Measured | None:
+def unauthorized_rate_at(program: ProgramState, at: int) -> ProgramMeasurement | None:
     """Strictly over the rule's line, however few the debits are: the figures say how many."""
     debits = program.originated.count(at - DAYS_60, at)
     returned = program.unauthorized.count(at - DAYS_60, at)
     if not debits or returned / debits <= UNAUTHORIZED_RATE:
         return None
     few = "" if debits >= FEW_DEBITS else f" So few debits that one return can cross the line of {UNAUTHORIZED_RATE}."
-    return Measured(
+    return ProgramMeasurement(
         UNAUTHORIZED_RATE_ALERT,
         f"{returned} unauthorized returns against {debits} ACH debits originated in 60 days.{few}",
         {"unauthorizedReturns60d": returned, "achDebitsOriginated60d": debits},
@@ -67,13 +67,13 @@ def unauthorized_rate_at(program: ProgramState, at: int) -> Measured | None:
     )
 
 
-def _daily_volume(program: ProgramState, usual: int, at: int) -> Measured | None:
+def _daily_volume(program: ProgramState, usual: int, at: int) -> ProgramMeasurement | None:
     """The last 24 hours against the usual day of 30 days."""
     cents = program.baseline.amounts.cents_since(at - HOURS_24, at)
     if cents < VELOCITY_FACTOR * usual:
         return None
     count = program.baseline.amounts.count(at - HOURS_24, at)
-    return Measured(
+    return ProgramMeasurement(
         _VELOCITY,
         f"{money(cents)} in 24 h against a usual {money(usual)} a day, {tenths(cents, usual)} times as much.",
         {"program.sum24hCents": cents, "program.count24h": count, "timesUsual": tenths(cents, usual)},
@@ -83,7 +83,7 @@ def _daily_volume(program: ProgramState, usual: int, at: int) -> Measured | None
     )
 
 
-def _monthly_volume(program: ProgramState, declared: int, at: int) -> Measured | None:
+def _monthly_volume(program: ProgramState, declared: int, at: int) -> ProgramMeasurement | None:
     """The month to date against the declaration, and after day 7 what the month comes to at its rate."""
     start, end = _month_of_day(at // DAY_US)
     cents = program.baseline.amounts.cents_since(start - 1, at)
@@ -92,7 +92,7 @@ def _monthly_volume(program: ProgramState, declared: int, at: int) -> Measured |
     if cents * 100 < VOLUME_PERCENT * declared and projected * 100 < VOLUME_HIGH_PERCENT * declared:
         return None
     count = program.baseline.amounts.count(start - 1, at)
-    return Measured(
+    return ProgramMeasurement(
         _VOLUME,
         f"{money(cents)} this month against a declared {money(declared)}; {money(projected)} at the rate so far.",
         {"program.monthToDateCents": cents, "program.projectedMonthCents": projected, "program.countMonth": count},

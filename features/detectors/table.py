@@ -1,12 +1,12 @@
 """All detectors in one table, and which of them a reason of the scorer feeds.
 
-``NOT_YET`` are those that need a program's indicators or its caps; they join ``DETECTORS`` with their inputs.
+``NOT_YET_FED`` are those that need a program's indicators or its caps; they join ``DETECTORS`` with their inputs.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from features.detectors.detector import Detector, Line
+from features.detectors.detector import Detector, Trigger
 from features.detectors.on_money import ON_MONEY
 from features.detectors.on_parties import ON_PARTIES
 from features.detectors.on_programs import ON_PROGRAMS
@@ -15,7 +15,7 @@ from features.scorers.trs_v1 import relationship as trs_v1_relationship
 
 FED: Final = (*ON_MONEY, *ON_PARTIES)
 DETECTORS: Final[tuple[Detector, ...]] = (*FED, *ON_PROGRAMS)
-NOT_YET: Final = (
+NOT_YET_FED: Final = (
     "aging",
     "concentration",
     "overdraft_or_freeze",
@@ -32,13 +32,13 @@ SIGNALS_ONLY: Final = (
 """Reasons that add points and open no alert; the history reason and the caps do not either."""
 
 
-def _fed() -> Mapping[str, tuple[tuple[Detector, Line], ...]]:
-    found: dict[str, tuple[tuple[Detector, Line], ...]] = {}
+def _fed() -> Mapping[str, tuple[tuple[Detector, Trigger], ...]]:
+    found: dict[str, tuple[tuple[Detector, Trigger], ...]] = {}
     for detector in FED:
-        for line in detector.lines:
+        for line in detector.triggers:
             found[line.reason_id] = (*found.get(line.reason_id, ()), (detector, line))
     return found
 
 
-LINES: Final = _fed()
+TRIGGERS: Final = _fed()
 """Which detectors a reason feeds, and how."""

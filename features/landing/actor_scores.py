@@ -22,8 +22,8 @@ from features.core.bands import band_word
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from features.core.reason import Reason, Score
 from features.core.rows import ScoreRow
-from features.landing.landing import Landed
-from features.landing.stored_transfer import When
+from features.landing.landing import LandingResult
+from features.landing.stored_transfer import EntryPosition
 from features.measurement.flow import dealing_with
 from features.measurement.measure import identity_at, is_sanctions_hit
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
@@ -44,7 +44,7 @@ _SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.fami
 _ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "program"
 
 
-def emit_after_transfer(program: ProgramState, landed: Landed, when: When, emit: Emit) -> None:
+def emit_after_transfer(program: ProgramState, landed: LandingResult, when: EntryPosition, emit: Emit) -> None:
     """The records that a transfer's score, or what it said of its counterparty, leads to."""
     actor, party = landed.parties
     assessment, scores = landed.assessment, program.scores
@@ -111,7 +111,9 @@ def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
     return identity, returns
 
 
-def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: bool = False) -> ScoreRow | None:
+def entity_score_row(
+    program: ProgramState, actor: Actor, when: EntryPosition, *, force: bool = False
+) -> ScoreRow | None:
     """Evaluate an entity, or an agent; its record when the score changed or ``force`` asks for one.
 
     An account whose owner is not known is no entity, and has none.
@@ -136,7 +138,7 @@ def entity_score_row(program: ProgramState, actor: Actor, when: When, *, force: 
 
 
 def counterparty_score_row(
-    program: ProgramState, party: Counterparty, when: When, *, force: bool = False
+    program: ProgramState, party: Counterparty, when: EntryPosition, *, force: bool = False
 ) -> ScoreRow | None:
     """Evaluate a counterparty; its record when the score changed or ``force`` asks for one.
 
@@ -158,7 +160,7 @@ def counterparty_score_row(
 
 
 def program_score_row(
-    program: ProgramState, readings: Mapping[str, prs_v1.KriReading], when: When, *, force: bool = False
+    program: ProgramState, readings: Mapping[str, prs_v1.KriReading], when: EntryPosition, *, force: bool = False
 ) -> ScoreRow | None:
     """Evaluate the program by its indicators; its record when the score changed or ``force`` asks for one."""
     last = program.scores.program
@@ -231,7 +233,7 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentIn
 
 def _record(
     program: ProgramState,
-    when: When,
+    when: EntryPosition,
     subject: tuple[str, str],
     score: Score,
     inputs: object,
@@ -261,7 +263,7 @@ def _record(
     )
 
 
-def score_id(when: When, version: str, kind: str, subject_id: str) -> str:
+def score_id(when: EntryPosition, version: str, kind: str, subject_id: str) -> str:
     """A version 5 UUID of what led to the record, in a quarter of the time that ``uuid.uuid5`` takes."""
     seeded = _SEEDED.copy()
     seeded.update(f"{when.shard}/{when.offset}/{version}/{kind}/{subject_id}".encode("utf-8", "surrogatepass"))

@@ -12,11 +12,11 @@ from features.catalogue.vector import is_rare_pair
 from features.core.rows import TransferRow
 from features.landing.movement import attempt, move
 from features.landing.rescoring import account_changed, known_from, remember_change, score_again
-from features.landing.returns import Returner, first_return, lift_return, merged_return, settle_return
+from features.landing.returns import ReturnedTransfer, first_return, lift_return, merged_return, settle_return
 from features.landing.stored_transfer import (
     TYPES,
     UNMEASURED,
-    When,
+    EntryPosition,
     attempt_of,
     card_of,
     movement_of,
@@ -29,14 +29,14 @@ from features.landing.stored_transfer import (
 )
 from features.measurement.assess import Assessment, assess
 from features.measurement.measure import class_of
-from features.measurement.subject import NOT_YET, Subject
+from features.measurement.subject import NO_CONTRIBUTION, Subject
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import NO_INSTANT, ReturnState, TransferRecord
 from features.windows.baseline import BaselineValues
 
 
-class Landed(msgspec.Struct, frozen=True, gc=False):
+class LandingResult(msgspec.Struct, frozen=True, gc=False):
     """What one event led to; ``result`` says why there may be no row."""
 
     result: str
@@ -69,17 +69,17 @@ class Newer(msgspec.Struct, frozen=True, gc=False):
     counterparty: Counterparty | None
 
 
-def land(program: ProgramState, said: TransferSnapshot, when: When) -> Landed:
+def land(program: ProgramState, said: TransferSnapshot, when: EntryPosition) -> LandingResult:
     """Apply one snapshot."""
     row = program.transfers.row_of(said.id)
     if row is not None:
         return _revisit(program, row, said, when)
     if said.amount_cents is None:
-        return Landed("unusable")
+        return LandingResult("unusable")
     return _first_sight(program, said, when, said.amount_cents)
 
 
-def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cents: int) -> Landed:
+def _first_sight(program: ProgramState, said: TransferSnapshot, when: EntryPosition, cents: int) -> LandingResult:
     at = min(said.created_at if said.created_at is not None else when.event_at, when.appended_at)
     actor = program.actor_of(said.entity_id, said.account_id)
     counterparty, learnt = _counterparty(program, said)
@@ -99,11 +99,11 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
         actor,
         counterparty,
         counterparty is not None,
-        account_changed(program, counterparty, at, NOT_YET),
+        account_changed(program, counterparty, at, NO_CONTRIBUTION),
         *nodes_of(program, said.direction, actor, counterparty),
         card_of(account, actor.index if actor is not None else -1),
         None if counterparty is None else (counterparty.routing, counterparty.last4),
-        NOT_YET,
+        NO_CONTRIBUTION,
     )
     program.baseline.advance(at)
     baseline = program.baseline.measure(at, class_of(said.rail, said.direction))
@@ -113,18 +113,18 @@ def _first_sight(program: ProgramState, said: TransferSnapshot, when: When, cent
     move(program, None, movement_of(program, row, record, actor, counterparty), known_at=None)
     attempt(program, None, attempt_of(program, record), known_at=None)
     if record.moved:
-        program.met.meet(subject.source, subject.target, at, row, is_rare=is_rare_pair(assessment.vector))
+        program.acquaintances.meet(subject.source, subject.target, at, row, is_rare=is_rare_pair(assessment.vector))
     state = first_return(said, own_at=at, event_at=when.event_at)
     if state is not None:
         program.returned[row] = state
         settle_return(program, returner_of(row, record, actor, counterparty), state, known_at=None)
     version = version_row(program, row, record, said.id, when)
     news, parties = counterparty if learnt else None, (actor, counterparty)
-    return Landed("applied", version, assessment, at, is_new=True, learnt=news, place=row, parties=parties)
+    return LandingResult("applied", version, assessment, at, is_new=True, learnt=news, place=row, parties=parties)
 
 
 def _first_record(
-    program: ProgramState, said: TransferSnapshot, when: When, assessment: Assessment, known: Known
+    program: ProgramState, said: TransferSnapshot, when: EntryPosition, assessment: Assessment, known: Known
 ) -> TransferRecord:
     number = program.words.number
     score = assessment.score
@@ -155,7 +155,7 @@ def _first_record(
     )
 
 
-def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When) -> Landed:
+def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: EntryPosition) -> LandingResult:
     held = program.transfers.read(row)
     updated_at = said.updated_at if said.updated_at is not None else when.event_at
     if (updated_at, when.event_at) < (held.updated_at, held.event_at):
@@ -190,7 +190,7 @@ def _revisit(program: ProgramState, row: int, said: TransferSnapshot, when: When
     version = version_row(program, row, record, said.id, when)
     news, parties = counterparty if learnt else None, (actor, counterparty)
     left = _left((old_actor, old_counterparty), parties)
-    return Landed("applied", version, assessment, record.at, learnt=news, place=row, parties=parties, left=left)
+    return LandingResult("applied", version, assessment, record.at, learnt=news, place=row, parties=parties, left=left)
 
 
 def _left(
@@ -200,7 +200,7 @@ def _left(
 
 
 def _newer_record(
-    program: ProgramState, held: TransferRecord, said: TransferSnapshot, when: When, newer: Newer
+    program: ProgramState, held: TransferRecord, said: TransferSnapshot, when: EntryPosition, newer: Newer
 ) -> TransferRecord:
     """What was held, with what the snapshot says; by position, because replacing by name costs three times as much."""
     number = program.words.number
@@ -237,8 +237,8 @@ def _newer_record(
 def _exchange_return(
     program: ProgramState,
     row: int,
-    before: tuple[Returner, ReturnState | None],
-    after: tuple[Returner, ReturnState | None],
+    before: tuple[ReturnedTransfer, ReturnState | None],
+    after: tuple[ReturnedTransfer, ReturnState | None],
     *,
     known_at: int,
 ) -> None:
@@ -252,12 +252,14 @@ def _exchange_return(
         settle_return(program, after[0], after[1], known_at=known_at)
 
 
-def _older(program: ProgramState, row: int, held: TransferRecord, said: TransferSnapshot, when: When) -> Landed:
+def _older(
+    program: ProgramState, row: int, held: TransferRecord, said: TransferSnapshot, when: EntryPosition
+) -> LandingResult:
     """An older snapshot overwrites nothing; a return that the newer one does not mention is carried forward."""
     known_at = known_from(program, row, when.event_at)
     state = first_return(said, own_at=held.at, event_at=known_at)
     if state is None or row in program.returned:
-        return Landed("stale")
+        return LandingResult("stale")
     program.returned[row] = state
     settle_return(program, returner_of(row, held, *parties_of(program, held)), state, known_at=known_at)
     remember_change(program, row, (held, None), (held, state), known_at=known_at)
@@ -265,7 +267,7 @@ def _older(program: ProgramState, row: int, held: TransferRecord, said: Transfer
     record = scored(held, assessment, when)
     program.transfers.write(row, record)
     version, parties = version_row(program, row, record, said.id, when), parties_of(program, record)
-    return Landed("stale", version, assessment, record.at, place=row, parties=parties)
+    return LandingResult("stale", version, assessment, record.at, place=row, parties=parties)
 
 
 def _moved_as(record: TransferRecord) -> tuple[int, ...]:

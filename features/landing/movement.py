@@ -6,7 +6,7 @@ from features.catalogue.thresholds import structuring_zones
 from features.state.parties import Actor, Counterparty, lanes_of_party, times_of, zone_of
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY
-from features.windows.series_kinds import Lane, Lanes, enter, leave
+from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
 
 class Movement(msgspec.Struct, frozen=True, gc=False):
@@ -23,7 +23,7 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
     ach_debit: bool
     originated: bool  # an ACH debit that the program sent
     card: bool
-    lanes: tuple[Lane, ...]
+    lanes: tuple[SeriesKind, ...]
 
 
 class Attempt(msgspec.Struct, frozen=True, gc=False):
@@ -31,7 +31,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     card: int
     at: int
-    lanes: tuple[Lane, ...]
+    lanes: tuple[SeriesKind, ...]
 
 
 def move(program: ProgramState, before: Movement | None, after: Movement | None, *, known_at: int | None) -> None:
@@ -54,7 +54,7 @@ def attempt(program: ProgramState, before: Attempt | None, after: Attempt | None
                 enter(lanes, lane, after.at, 0, known_at=known_at)
 
 
-def _attempted(program: ProgramState, attempted: Attempt) -> tuple[Lanes, ...]:
+def _attempted(program: ProgramState, attempted: Attempt) -> tuple[SeriesByKind, ...]:
     if attempted.card == NOBODY:
         return (program.lanes,)
     return program.lanes, program.cards.setdefault(attempted.card, {})
@@ -68,8 +68,8 @@ def _put_in(program: ProgramState, before: Movement | None, after: Movement, *, 
         program.originated.add(at, known_at=known_at)
     if before is None or _edge(before) != _edge(after):
         program.graph.add(after.source, after.target, at, after.row, known_at=known_at)
-    if Lane.MICRO in after.lanes and (before is None or Lane.MICRO not in before.lanes):
-        enter(program.lanes, Lane.MICRO, at, cents, known_at=known_at)
+    if SeriesKind.MICRO in after.lanes and (before is None or SeriesKind.MICRO not in before.lanes):
+        enter(program.lanes, SeriesKind.MICRO, at, cents, known_at=known_at)
     actor, counterparty = after.actor, after.counterparty
     if actor is not None and _differs(before, after, before.actor if before else None, actor):
         actor.amounts.add_amount(at, cents, known_at=known_at)
@@ -97,8 +97,8 @@ def _take_out(program: ProgramState, before: Movement, after: Movement | None, *
         program.originated.remove(at, known_at=known_at)
     if after is None or _edge(before) != _edge(after):
         program.graph.remove(before.source, before.target, at, before.row, known_at=known_at)
-    if Lane.MICRO in before.lanes and (after is None or Lane.MICRO not in after.lanes):
-        leave(program.lanes, Lane.MICRO, at, cents, known_at=known_at)
+    if SeriesKind.MICRO in before.lanes and (after is None or SeriesKind.MICRO not in after.lanes):
+        leave(program.lanes, SeriesKind.MICRO, at, cents, known_at=known_at)
     actor, counterparty = before.actor, before.counterparty
     if actor is not None and _differs(after, before, after.actor if after else None, actor):
         actor.amounts.remove_amount(at, cents, known_at=known_at)

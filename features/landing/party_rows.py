@@ -12,7 +12,7 @@ from features.core.bands import band_word
 from features.core.rows import AccountRow, CounterpartyRow, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import counterparty_score_row, entity_score_row
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from features.measurement.assess import Assessment
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
@@ -23,7 +23,9 @@ Data = dict[str, Any]
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
-def learn_entity(program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit) -> str:
+def learn_entity(
+    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: EntryPosition, emit: Emit
+) -> str:
     said = read_entity(suffix, data)
     if said is None:
         return "unusable"
@@ -41,7 +43,7 @@ def learn_entity(program: ProgramState, suffix: str, data: Data, raw: msgspec.Ra
 
 
 def learn_counterparty(
-    program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit
+    program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, when: EntryPosition, emit: Emit
 ) -> str:
     said = read_counterparty(data)
     if said is None:
@@ -59,7 +61,9 @@ def learn_counterparty(
     return "applied"
 
 
-def learn_account(program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: When, emit: Emit) -> str:
+def learn_account(
+    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: EntryPosition, emit: Emit
+) -> str:
     said = read_account(suffix, data)
     if said is None:
         return "unusable"
@@ -88,14 +92,14 @@ def learn_account(program: ProgramState, suffix: str, data: Data, raw: msgspec.R
     return "applied"
 
 
-def emit_introduced(program: ProgramState, when: When, emit: Emit) -> None:
+def emit_introduced(program: ProgramState, when: EntryPosition, emit: Emit) -> None:
     """Rows of the entities that a transfer named and the bank has said nothing of."""
     for actor in program.introduced:
         emit(entity_row(program, actor, "{}", when))
     program.introduced.clear()
 
 
-def entity_row(program: ProgramState, actor: Actor, raw: str, when: When) -> EntityRow:
+def entity_row(program: ProgramState, actor: Actor, raw: str, when: EntryPosition) -> EntityRow:
     profile = actor.profiles[-1][2] if actor.profiles else UNKNOWN_PROFILE
     return EntityRow(
         program.tenant_id,
@@ -120,7 +124,9 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, when: When) -> Ent
     )
 
 
-def counterparty_row(program: ProgramState, party: Counterparty, raw: str | None, when: When) -> CounterpartyRow:
+def counterparty_row(
+    program: ProgramState, party: Counterparty, raw: str | None, when: EntryPosition
+) -> CounterpartyRow:
     return CounterpartyRow(
         program.tenant_id,
         program.id,
@@ -138,7 +144,7 @@ def counterparty_row(program: ProgramState, party: Counterparty, raw: str | None
 
 
 def features_row(
-    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, when: When
+    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, when: EntryPosition
 ) -> TransferFeaturesRow:
     score = assessment.score
     return TransferFeaturesRow(

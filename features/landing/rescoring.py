@@ -18,7 +18,7 @@ from features.landing.stored_transfer import (
     parties_of,
 )
 from features.measurement.assess import Assessment, assess
-from features.measurement.subject import Own, Subject
+from features.measurement.subject import OwnContribution, Subject
 from features.state.parties import Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import Counted, ReturnState, TransferRecord
@@ -74,7 +74,7 @@ def score_again(program: ProgramState, row: int, record: TransferRecord) -> Asse
     return assess(subject, program.series, declared, baseline_of(record), at=record.at)
 
 
-def account_changed(program: ProgramState, counterparty: Counterparty | None, at: int, own: Own) -> bool:
+def account_changed(program: ProgramState, counterparty: Counterparty | None, at: int, own: OwnContribution) -> bool:
     """True for a first transfer to a name that was dealt with before under another account."""
     if counterparty is None:
         return False
@@ -93,13 +93,13 @@ def _counted(program: ProgramState, record: TransferRecord, returned: ReturnStat
     return Counted(known_at, record.cents, *parties, record.ach_type, record.moved, card, attempts, returned)
 
 
-def _own_at(program: ProgramState, row: int, record: TransferRecord) -> Own:
+def _own_at(program: ProgramState, row: int, record: TransferRecord) -> OwnContribution:
     history = program.counted.get(row) or [_counted(program, record, program.returned.get(row), ALWAYS)]
     counted = next(held for held in reversed(history) if held.known_at <= record.at)
     then = record._replace(actor=counted.actor, counterparty=counted.counterparty, ach_type=counted.ach_type)
     actor, counterparty = parties_of(program, then)
     returned = counted.returned
-    return Own(
+    return OwnContribution(
         actor=actor,
         counterparty=counterparty,
         cents=counted.cents,

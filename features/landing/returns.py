@@ -17,10 +17,10 @@ from features.state.parties import Actor, Counterparty, lanes_of_party, probes_o
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 from features.windows.series import EventTimes
-from features.windows.series_kinds import Lane, enter, leave
+from features.windows.series_kinds import SeriesKind, enter, leave
 
 
-class Returner(msgspec.Struct, frozen=True, gc=False):
+class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
     """The transfer whose return it is, as far as the windows care."""
 
     actor: Actor | None
@@ -52,35 +52,37 @@ def merged_return(
     return ReturnState(code, said.returned_at or held.returned_at, delivered_at, undone)
 
 
-def settle_return(program: ProgramState, returner: Returner, state: ReturnState, *, known_at: int | None) -> None:
+def settle_return(
+    program: ProgramState, returner: ReturnedTransfer, state: ReturnState, *, known_at: int | None
+) -> None:
     """Put a return into the windows."""
     for series in _series_of(program, returner, state):
         series.add(state.at, known_at=known_at)
     actor, counterparty = returner.actor, returner.counterparty
     if _counts(returner, state) and counterparty is not None:
         if state.code in STOP_RETURN_CODES:
-            enter(lanes_of_party(counterparty), Lane.STOP, state.at, 0, known_at=known_at)
+            enter(lanes_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
         if state.code in PROBING_RETURN_CODES and actor is not None:
             probes_of(actor).add_edge(state.at, returner.row, counterparty.index, known_at=known_at)
 
 
-def lift_return(program: ProgramState, returner: Returner, state: ReturnState, *, known_at: int) -> None:
+def lift_return(program: ProgramState, returner: ReturnedTransfer, state: ReturnState, *, known_at: int) -> None:
     """Take a return out of the windows, from ``known_at`` on."""
     for series in _series_of(program, returner, state):
         series.remove(state.at, known_at=known_at)
     actor, counterparty = returner.actor, returner.counterparty
     if _counts(returner, state) and counterparty is not None:
         if state.code in STOP_RETURN_CODES:
-            leave(lanes_of_party(counterparty), Lane.STOP, state.at, 0, known_at=known_at)
+            leave(lanes_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
         if state.code in PROBING_RETURN_CODES and actor is not None:
             probes_of(actor).remove_edge(state.at, returner.row, known_at=known_at)
 
 
-def _counts(returner: Returner, state: ReturnState) -> bool:
+def _counts(returner: ReturnedTransfer, state: ReturnState) -> bool:
     return returner.moved and state.counts
 
 
-def _series_of(program: ProgramState, returner: Returner, state: ReturnState) -> list[EventTimes]:
+def _series_of(program: ProgramState, returner: ReturnedTransfer, state: ReturnState) -> list[EventTimes]:
     if not _counts(returner, state):
         return []
     unauthorized = state.code in UNAUTHORIZED_RETURN_CODES

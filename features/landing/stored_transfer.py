@@ -8,7 +8,7 @@ from features.core.bands import band_word
 from features.core.rows import TransferRow
 from features.core.vocabulary import AchType, Direction, Rail
 from features.landing.movement import Attempt, Movement
-from features.landing.returns import Returner
+from features.landing.returns import ReturnedTransfer
 from features.measurement.assess import Assessment
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.parties import Actor, Counterparty
@@ -29,7 +29,7 @@ _ORIGINATED_CLASS: Final = CLASSES.index((Rail.ACH.value, Direction.OUTGOING.val
 _DEBIT: Final = TYPES.index(AchType.DEBIT.value)
 
 
-class When(msgspec.Struct, frozen=True, gc=False):
+class EntryPosition(msgspec.Struct, frozen=True, gc=False):
     """An entry's place in the log and the instants that belong to it."""
 
     shard: int
@@ -93,10 +93,12 @@ def card_of(account: int, actor: int) -> int:
     return -2 - actor if actor >= 0 else -1
 
 
-def returner_of(row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None) -> Returner:
+def returner_of(
+    row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None
+) -> ReturnedTransfer:
     debit = is_ach_debit(record)
     originated = debit and record.class_id == _ORIGINATED_CLASS
-    return Returner(actor, counterparty, record.moved, debit, originated, row)
+    return ReturnedTransfer(actor, counterparty, record.moved, debit, originated, row)
 
 
 def is_ach_debit(record: TransferRecord) -> bool:
@@ -120,7 +122,7 @@ def baseline_of(record: TransferRecord) -> BaselineValues:
     return BaselineValues(record.baseline_n, middle_of(record.baseline_median), middle_of(record.baseline_p95))
 
 
-def scored(record: TransferRecord, assessment: Assessment, when: When) -> TransferRecord:
+def scored(record: TransferRecord, assessment: Assessment, when: EntryPosition) -> TransferRecord:
     """The record with a new score."""
     score = assessment.score
     return record._replace(
@@ -132,7 +134,9 @@ def scored(record: TransferRecord, assessment: Assessment, when: When) -> Transf
     )
 
 
-def version_row(program: ProgramState, row: int, record: TransferRecord, transfer_id: str, when: When) -> TransferRow:
+def version_row(
+    program: ProgramState, row: int, record: TransferRecord, transfer_id: str, when: EntryPosition
+) -> TransferRow:
     """The transfer as it stands after this entry."""
     rail, direction = CLASSES[record.class_id]
     word = program.words.word

@@ -8,7 +8,7 @@ from features.measurement.subject import Subject
 from features.state.program_series import ProgramSeries
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
-from features.windows.series_kinds import Lane, Lanes, attempt_lanes, cents_in, count_in, lanes_of
+from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_lanes, cents_in, count_in, lanes_of
 
 AchLanes = tuple[int, int, int, int, int, int]
 CardAttempts = tuple[int, int, int, int, int, int, int, int, int]
@@ -32,8 +32,8 @@ def own_amounts(
     """Age, median, equal and round amounts, cents received and sent in 48 h."""
     actor, own, cents = subject.actor, subject.own, subject.cents
     lanes = lanes_of(subject.rail, subject.direction, subject.type, cents)
-    own_round = 1 if Lane.ROUND in lanes else 0
-    received = cents if Lane.RECEIVED in lanes else 0
+    own_round = 1 if SeriesKind.ROUND in lanes else 0
+    received = cents if SeriesKind.RECEIVED in lanes else 0
     sent = cents if subject.rail != _CARD and subject.direction != _INCOMING else 0
     if actor is None:
         return None, None, 0, 0, 0, 0
@@ -46,17 +46,17 @@ def own_amounts(
         slack = cents // _WITHIN_PARTS
         equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
     all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
-    received_48h = cents_in(actor.lanes, Lane.RECEIVED, at - 2 * DAY_US, at)
-    sent_48h = all_48h - received_48h - cents_in(actor.lanes, Lane.CARD, at - 2 * DAY_US, at)
-    if its_own and Lane.RECEIVED in own.lanes:
+    received_48h = cents_in(actor.lanes, SeriesKind.RECEIVED, at - 2 * DAY_US, at)
+    sent_48h = all_48h - received_48h - cents_in(actor.lanes, SeriesKind.CARD, at - 2 * DAY_US, at)
+    if its_own and SeriesKind.RECEIVED in own.lanes:
         received_48h -= own.cents
-    elif its_own and Lane.CARD not in own.lanes:
+    elif its_own and SeriesKind.CARD not in own.lanes:
         sent_48h -= own.cents
     return (
         _age_days(subject, at, has_history),
         sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
         equal,
-        _counted(subject, Lane.ROUND, at - DAYS_30, at) + own_round,
+        _counted(subject, SeriesKind.ROUND, at - DAYS_30, at) + own_round,
         received_48h + received,
         sent_48h + sent,
     )
@@ -68,7 +68,7 @@ def telling_returns(subject: Subject, at: int, own_return: int) -> tuple[int, in
     probed = 0
     if actor is not None and actor.probes is not None:
         probed = actor.probes.near(at - DAYS_30, at, but=subject.own.row, as_of=at).distinct(at - DAYS_30)
-    stops = counterparty.lanes.get(Lane.STOP) if counterparty is not None and counterparty.lanes else None
+    stops = counterparty.lanes.get(SeriesKind.STOP) if counterparty is not None and counterparty.lanes else None
     if stops is None:
         return probed, None
     own_stop = own_return if subject.own.stop and subject.own.counterparty is counterparty else 0
@@ -80,10 +80,10 @@ def ach_lanes(subject: Subject, program: ProgramSeries, at: int, own_count: int)
     """ACH debits ever, cents pulled and sent on fast within two banking days, micro-entries, forward debits of 24 h."""
     actor, own = subject.actor, subject.own
     lanes = lanes_of(subject.rail, subject.direction, subject.type, subject.cents)
-    micro = 1 if Lane.MICRO in lanes else 0
-    fast = subject.cents if Lane.FAST in lanes else 0
-    of_program = micro + count_in(program.lanes, Lane.MICRO, at - DAY_US, at)
-    if own.moved and Lane.MICRO in own.lanes:
+    micro = 1 if SeriesKind.MICRO in lanes else 0
+    fast = subject.cents if SeriesKind.FAST in lanes else 0
+    of_program = micro + count_in(program.lanes, SeriesKind.MICRO, at - DAY_US, at)
+    if own.moved and SeriesKind.MICRO in own.lanes:
         of_program -= 1
     if actor is None:
         return 0, 0, 0, 0, of_program, 0
@@ -94,11 +94,11 @@ def ach_lanes(subject: Subject, program: ProgramSeries, at: int, own_count: int)
     since = _two_banking_days_before(at) - 1
     return (
         every,
-        _cents(subject, Lane.PULLED, since, at),
-        _cents(subject, Lane.FAST, since, at) + fast,
-        _counted(subject, Lane.MICRO, at - DAY_US, at) + micro,
+        _cents(subject, SeriesKind.PULLED, since, at),
+        _cents(subject, SeriesKind.FAST, since, at) + fast,
+        _counted(subject, SeriesKind.MICRO, at - DAY_US, at) + micro,
         of_program,
-        of_day - _counted(subject, Lane.MICRO_DEBIT, at - DAY_US, at),
+        of_day - _counted(subject, SeriesKind.MICRO_DEBIT, at - DAY_US, at),
     )
 
 
@@ -111,20 +111,20 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> CardAtte
     card = program.cards.get(subject.card) if subject.card != NOBODY else None
     its_own = own.attempts if own.card == subject.card else ()
 
-    def count(lanes: Lanes | None, lane: Lane, window: int, held: tuple[Lane, ...]) -> int:
+    def count(lanes: SeriesByKind | None, lane: SeriesKind, window: int, held: tuple[SeriesKind, ...]) -> int:
         return count_in(lanes, lane, at - window, at) - (lane in held) + (lane in said)
 
     whole, is_known = program.lanes, subject.card != NOBODY
     return (
-        count(card, Lane.DECLINE, _HOUR_US, its_own) if is_known else 0,
-        count(card, Lane.SMALL, _HOUR_US, its_own) if is_known else 0,
-        count(whole, Lane.ATTEMPT, _HOUR_US, own.attempts),
-        count(whole, Lane.DECLINE, _HOUR_US, own.attempts),
-        count(whole, Lane.SMALL_OR_5, _HOUR_US, own.attempts),
-        count(whole, Lane.ATTEMPT, DAY_US, own.attempts),
-        count(whole, Lane.FRAUD_DECLINE, DAY_US, own.attempts),
-        count(whole, Lane.ATTEMPT, DAYS_30, own.attempts),
-        count(whole, Lane.FRAUD_DECLINE, DAYS_30, own.attempts),
+        count(card, SeriesKind.DECLINE, _HOUR_US, its_own) if is_known else 0,
+        count(card, SeriesKind.SMALL, _HOUR_US, its_own) if is_known else 0,
+        count(whole, SeriesKind.ATTEMPT, _HOUR_US, own.attempts),
+        count(whole, SeriesKind.DECLINE, _HOUR_US, own.attempts),
+        count(whole, SeriesKind.SMALL_OR_5, _HOUR_US, own.attempts),
+        count(whole, SeriesKind.ATTEMPT, DAY_US, own.attempts),
+        count(whole, SeriesKind.FRAUD_DECLINE, DAY_US, own.attempts),
+        count(whole, SeriesKind.ATTEMPT, DAYS_30, own.attempts),
+        count(whole, SeriesKind.FRAUD_DECLINE, DAYS_30, own.attempts),
     )
 
 
@@ -140,7 +140,7 @@ def _age_days(subject: Subject, at: int, has_history: bool) -> int | None:  # no
     return (at - min(known)) // DAY_US if known else None
 
 
-def _counted(subject: Subject, lane: Lane, after: int, upto: int) -> int:
+def _counted(subject: Subject, lane: SeriesKind, after: int, upto: int) -> int:
     """The actor's transfers of a lane, without the subject."""
     assert subject.actor is not None
     own = subject.own
@@ -149,7 +149,7 @@ def _counted(subject: Subject, lane: Lane, after: int, upto: int) -> int:
     )
 
 
-def _cents(subject: Subject, lane: Lane, after: int, upto: int) -> int:
+def _cents(subject: Subject, lane: SeriesKind, after: int, upto: int) -> int:
     assert subject.actor is not None
     own = subject.own
     return cents_in(subject.actor.lanes, lane, after, upto) - (

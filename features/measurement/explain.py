@@ -37,7 +37,7 @@ from features.windows.series_kinds import (
     MICRO_BELOW_CENTS,
     ROUND_FROM_CENTS,
     SMALL_CARD_BELOW_CENTS,
-    Lane,
+    SeriesKind,
     attempt_lanes,
     lanes_of,
 )
@@ -85,7 +85,7 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
         "typology_just_below_threshold": is_just_below(cents),
     }
     changes |= _structuring(v, cents) | _attempts(v, cents)
-    changes |= {"program_micro_24h": v.program_micro_24h + _step(v, cents, Lane.MICRO)}
+    changes |= {"program_micro_24h": v.program_micro_24h + _step(v, cents, SeriesKind.MICRO)}
     if v.repeated_amount_24h:  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
         changes |= _of_actor(v, cents)
     return msgspec.structs.replace(v, **changes)
@@ -109,8 +109,10 @@ def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
         return {}
     before, after = (attempt_lanes(each, None, None) for each in (v.amount_cents, cents))
     return {
-        "card_small_1h": v.card_small_1h + (Lane.SMALL in after) - (Lane.SMALL in before),
-        "program_card_small_1h": v.program_card_small_1h + (Lane.SMALL_OR_5 in after) - (Lane.SMALL_OR_5 in before),
+        "card_small_1h": v.card_small_1h + (SeriesKind.SMALL in after) - (SeriesKind.SMALL in before),
+        "program_card_small_1h": v.program_card_small_1h
+        + (SeriesKind.SMALL_OR_5 in after)
+        - (SeriesKind.SMALL_OR_5 in before),
     }
 
 
@@ -118,24 +120,24 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
     """The counts and sums of its actor that a transfer is in or not, by its kind and amount."""
     more = cents - v.amount_cents
     changes = {
-        "round_amount_30d": v.round_amount_30d + _step(v, cents, Lane.ROUND),
-        "entity_micro_24h": v.entity_micro_24h + _step(v, cents, Lane.MICRO),
+        "round_amount_30d": v.round_amount_30d + _step(v, cents, SeriesKind.ROUND),
+        "entity_micro_24h": v.entity_micro_24h + _step(v, cents, SeriesKind.MICRO),
     }
     if abs(more) > cents // _REPEATED_PARTS:
         changes["repeated_amount_24h"] = 1
     if v.layering_least_cents is not None:
         changes["layering_least_cents"] = min(v.layering_least_cents, cents)
     lanes = lanes_of(v.rail, v.direction, v.type, cents)
-    if Lane.RECEIVED in lanes:
+    if SeriesKind.RECEIVED in lanes:
         changes["entity_in_48h_cents"] = v.entity_in_48h_cents + more
     elif v.rail != _CARD:
         changes["entity_out_48h_cents"] = v.entity_out_48h_cents + more
-    if Lane.FAST in lanes:
+    if SeriesKind.FAST in lanes:
         changes["entity_fast_out_2bd_cents"] = v.entity_fast_out_2bd_cents + more
     return changes
 
 
-def _step(v: FeatureVector, cents: int, lane: Lane) -> int:
+def _step(v: FeatureVector, cents: int, lane: SeriesKind) -> int:
     """What a lane gains or loses when the amount is another."""
     before, after = (lanes_of(v.rail, v.direction, v.type, each) for each in (v.amount_cents, cents))
     return (lane in after) - (lane in before)

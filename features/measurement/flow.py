@@ -76,7 +76,7 @@ def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
     payer, payee = _sides(subject)
     if subject.actor is None or payer is None or payee is None:
         return UNKNOWN
-    return program.met.novelty(payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at))
+    return program.acquaintances.novelty(payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at))
 
 
 def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:

@@ -12,7 +12,7 @@ from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from features.core.vocabulary import Direction, Rail
 from features.measurement.activity import ach_lanes, card_attempts, own_amounts, telling_returns
 from features.measurement.flow import follow, new_counterparties, novelty_of, shapes, shared_entities
-from features.measurement.subject import Own, Subject
+from features.measurement.subject import OwnContribution, Subject
 from features.state.parties import UNKNOWN_PROFILE, Actor
 from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
@@ -63,7 +63,7 @@ def measure(
         *card_attempts(subject, program, at),
         is_sanctions_hit(subject.actor, at),
         *novelty_of(subject, program, at),
-        program.met.rare_in_90d(at, but=subject.own.row),
+        program.acquaintances.rare_in_90d(at, but=subject.own.row),
         program.amounts.count(at - DAYS_90, at) - (1 if subject.own.moved else 0),
     )
     return Measured(FeatureVector(*values), longest.rows if longest is not None else (), back)
@@ -251,7 +251,7 @@ def _daily_average(amounts: AmountSeries, at: int, *, own_cents: int) -> int | N
     return cents * DAY_US // min(DAYS_30, age)
 
 
-def _unauthorized_rate(program: ProgramSeries, at: int, own: Own, own_return: int) -> float | None:
+def _unauthorized_rate(program: ProgramSeries, at: int, own: OwnContribution, own_return: int) -> float | None:
     """Unauthorized returns received over ACH debits originated, both in 60 days; None without a debit."""
     debits = program.originated.count(at - DAYS_60, at) - (1 if own.moved and own.originated else 0)
     if debits <= 0:

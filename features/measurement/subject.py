@@ -7,10 +7,10 @@ import msgspec
 from features.core.vocabulary import Rail
 from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
-from features.windows.series_kinds import Lane
+from features.windows.series_kinds import SeriesKind
 
 
-class Own(msgspec.Struct, frozen=True, gc=False):
+class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     """What a transfer that is measured again has already put into the windows, and must not count."""
 
     actor: Actor | None = None
@@ -22,13 +22,13 @@ class Own(msgspec.Struct, frozen=True, gc=False):
     returned_at: int | None = None
     unauthorized: bool = False
     stop: bool = False
-    lanes: tuple[Lane, ...] = ()
+    lanes: tuple[SeriesKind, ...] = ()
     card: int = NOBODY
-    attempts: tuple[Lane, ...] = ()
+    attempts: tuple[SeriesKind, ...] = ()
     row: int = NOBODY
 
 
-NOT_YET: Final = Own()
+NO_CONTRIBUTION: Final = OwnContribution()
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):
@@ -50,7 +50,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     target: int
     card: int  # whose attempts a card transfer is one of
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
-    own: Own = NOT_YET
+    own: OwnContribution = NO_CONTRIBUTION
 
     @property
     def degraded(self) -> bool:

@@ -31,7 +31,7 @@ class RouteReason(StrEnum):
     APPEAL = "appeal"
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class RoutingInput(msgspec.Struct, frozen=True, kw_only=True):
     """What routing looks at. Score and band are None for an alert on a program; ``program_n`` is of the baseline."""
 
     detector: str
@@ -56,9 +56,9 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
         return opened_at + hours_us(clock, self.sla_tier)
 
 
-def route(asked: Question, policy: PolicyBody) -> Routing:
+def route(asked: RoutingInput, policy: PolicyBody) -> Routing:
     """How the policy routes an alert."""
-    against = _objection(asked, policy)
+    against = _reason_for_review(asked, policy)
     if against is None:
         return Routing(
             route=Route.AUTOMATED,
@@ -93,7 +93,7 @@ def hours_us(clock: ClockPolicy, tier: SlaTier) -> int:
     return round(hours[tier] * HOUR_US)
 
 
-def _objection(asked: Question, policy: PolicyBody) -> RouteReason | None:
+def _reason_for_review(asked: RoutingInput, policy: PolicyBody) -> RouteReason | None:
     objections = (
         (RouteReason.RULE, asked.detector.startswith(RULE_PREFIX)),
         (RouteReason.HARD_SIGNAL, asked.hard),

@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from features.alerts.opening import watch_again
+from features.alerts.opening import run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
 from features.core.rows import BackfillRow
 from features.landing.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
-from features.landing.landing import Landed
+from features.landing.landing import LandingResult
 from features.landing.party_rows import features_row
 from features.landing.rescoring import score_again
-from features.landing.stored_transfer import When, parties_of, scored, version_row
+from features.landing.stored_transfer import EntryPosition, parties_of, scored, version_row
 from features.measurement.assess import Assessment
 from features.measurement.rescored import vector_of
 from features.state.program import ProgramState
@@ -23,7 +23,7 @@ from features.state.program import ProgramState
 Emit = Callable[[msgspec.Struct], None]
 
 
-def take_step(program: ProgramState, step: BackfillStep, when: When, emit: Emit) -> None:
+def take_step(program: ProgramState, step: BackfillStep, when: EntryPosition, emit: Emit) -> None:
     """Apply one entry of a backfill."""
     started_offset = step.progress.started_offset or when.offset
     for result in step.rescored:
@@ -34,7 +34,13 @@ def take_step(program: ProgramState, step: BackfillStep, when: When, emit: Emit)
 
 
 def _take_over(
-    program: ProgramState, result: Rescored, feature_version: str, when: When, emit: Emit, *, started_offset: int
+    program: ProgramState,
+    result: Rescored,
+    feature_version: str,
+    when: EntryPosition,
+    emit: Emit,
+    *,
+    started_offset: int,
 ) -> None:
     row = program.transfers.row_of(result.transfer_id)
     if row is None:
@@ -54,7 +60,9 @@ def _take_over(
     emit(msgspec.structs.replace(made_from, feature_version=feature_version, paths=result.paths))
 
 
-def _evaluate(program: ProgramState, asked: ActorRange, when: When, emit: Emit, *, started_offset: int) -> None:
+def _evaluate(
+    program: ProgramState, asked: ActorRange, when: EntryPosition, emit: Emit, *, started_offset: int
+) -> None:
     """Evaluate actors and counterparties as of the program's newest transfer, so that a repeat says the same."""
     times = program.baseline.amounts.times
     as_of = msgspec.structs.replace(when, event_at=times[-1] if times else when.event_at)
@@ -92,12 +100,12 @@ def _remember(program: ProgramState, asked: ActorRange, *, started_offset: int) 
             strongest.share(place, identity=stored.identity, returns=stored.returns)
 
 
-def _watch_again(program: ProgramState, transfer_id: str, when: When, emit: Emit) -> None:
+def _watch_again(program: ProgramState, transfer_id: str, when: EntryPosition, emit: Emit) -> None:
     place = program.transfers.row_of(transfer_id)
     if place is None:
         return
     record = program.transfers.read(place)
-    landed = Landed(
+    landed = LandingResult(
         "applied",
         version_row(program, place, record, transfer_id, when),
         score_again(program, place, record),
@@ -105,10 +113,12 @@ def _watch_again(program: ProgramState, transfer_id: str, when: When, emit: Emit
         place=place,
         parties=parties_of(program, record),
     )
-    watch_again(program, landed, when, emit)
+    run_actor_detectors(program, landed, when, emit)
 
 
-def _progress_row(program: ProgramState, progress: Progress, when: When, *, started_offset: int) -> BackfillRow:
+def _progress_row(
+    program: ProgramState, progress: Progress, when: EntryPosition, *, started_offset: int
+) -> BackfillRow:
     return BackfillRow(
         program.tenant_id,
         program.id,

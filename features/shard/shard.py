@@ -13,7 +13,7 @@ import msgspec
 
 from features.alerts.clocks import run_clocks
 from features.alerts.decisions import appeal, decide, label
-from features.alerts.opening import watch
+from features.alerts.opening import run_detectors
 from features.bank.event_families import KNOWN_FAMILIES, RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, BankObject, TransferSnapshot, decode_object
 from features.bank.transfers import EventKind, read_transfer
@@ -28,7 +28,7 @@ from features.landing import party_rows as rows
 from features.landing.actor_scores import emit_after_transfer
 from features.landing.landing import land
 from features.landing.preflight import asked_about
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from features.shard.backfill_step import take_step
 from features.state.open_preflights import OtherSide
 from features.state.program import ProgramState
@@ -42,7 +42,7 @@ _TYPES_REMEMBERED: Final = 4_096
 _BANK, _PREFLIGHT = EntryKind.BANK.value, EntryKind.PREFLIGHT.value
 _PROGRAM, _TICK = EntryKind.PROGRAM.value, EntryKind.TICK.value
 # What people and backfills ask: the decoder of the entry's body, and what applies it to the program.
-_ASKED: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[ProgramState, Any, When, Emit], None]]]] = {
+_ASKED: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[ProgramState, Any, EntryPosition, Emit], None]]]] = {
     EntryKind.DECISION.value: (msgspec.json.Decoder(DecisionEntry), decide),
     EntryKind.APPEAL.value: (msgspec.json.Decoder(AppealEntry), appeal),
     EntryKind.LABEL.value: (msgspec.json.Decoder(LabelEntry), label),
@@ -139,7 +139,7 @@ class ShardState:
             result = "duplicate" if held == checksum else "conflicting"
         else:
             program.events.put(key, checksum)
-            when = When(entry.shard, entry.offset, min(created_at, entry.appended_at), entry.appended_at)
+            when = EntryPosition(entry.shard, entry.offset, min(created_at, entry.appended_at), entry.appended_at)
             result = _apply_event(program, event, when, emit)
         family = event_type(event.type).family
         emit(
@@ -222,7 +222,7 @@ class ShardState:
         return state
 
 
-def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit) -> str:
+def _apply_event(program: ProgramState, event: BankEvent, when: EntryPosition, emit: Emit) -> str:
     """Apply the event's object; the word for ``EventRow.result``."""
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
@@ -240,7 +240,9 @@ def _apply_event(program: ProgramState, event: BankEvent, when: When, emit: Emit
     return "stored" if learn is None else learn(program, kind.suffix, data, event.data, when, emit)
 
 
-def _said_of_transfer(kind: EventType, rail: EventKind, data: BankObject, when: When) -> TransferSnapshot | str:
+def _said_of_transfer(
+    kind: EventType, rail: EventKind, data: BankObject, when: EntryPosition
+) -> TransferSnapshot | str:
     """The snapshot, or the word for why there is none; an unlisted type is a transfer when its id and amount say so."""
     if not kind.is_transfer and (
         kind.is_request or data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)
@@ -249,7 +251,7 @@ def _said_of_transfer(kind: EventType, rail: EventKind, data: BankObject, when: 
     return read_transfer(rail, data, event_at=when.event_at) or "unusable"
 
 
-def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit) -> str:
+def _land(program: ProgramState, said: TransferSnapshot, when: EntryPosition, emit: Emit) -> str:
     landed = land(program, said, when)
     if program.introduced:
         rows.emit_introduced(program, when, emit)
@@ -262,13 +264,15 @@ def _land(program: ProgramState, said: TransferSnapshot, when: When, emit: Emit)
     if landed.assessment is not None or landed.learnt is not None:
         emit_after_transfer(program, landed, when, emit)
     if landed.assessment is not None and program.is_watched:
-        watch(program, landed, when, emit)
+        run_detectors(program, landed, when, emit)
     if landed.is_new and len(program.preflights):
         _match_preflight(program, said, landed.taken_at, when, emit)
     return landed.result
 
 
-def _match_preflight(program: ProgramState, said: TransferSnapshot, landed_at: int, when: When, emit: Emit) -> None:
+def _match_preflight(
+    program: ProgramState, said: TransferSnapshot, landed_at: int, when: EntryPosition, emit: Emit
+) -> None:
     known = program.counterparties.get(said.counterparty_id) if said.counterparty_id is not None else None
     landed = OtherSide(
         said.counterparty_id,
@@ -285,8 +289,8 @@ def _match_preflight(program: ProgramState, said: TransferSnapshot, landed_at: i
         )
 
 
-def _when(entry: LogEntry) -> When:
-    return When(entry.shard, entry.offset, entry.appended_at, entry.appended_at)
+def _when(entry: LogEntry) -> EntryPosition:
+    return EntryPosition(entry.shard, entry.offset, entry.appended_at, entry.appended_at)
 
 
 def _quarantined(entry: LogEntry, error: str) -> QuarantineRow:

@@ -73,7 +73,7 @@ class Alert(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         summary, evidence, draft = msgspec.msgpack.decode(decompress(self.said))
         return summary, evidence, draft
 
-    def tell(self, summary: str, evidence: str, draft: str | None) -> None:
+    def set_texts(self, summary: str, evidence: str, draft: str | None) -> None:
         """Keep its texts."""
         self.said = compress(msgspec.msgpack.encode((summary, evidence, draft)), _LEVEL)
 
@@ -110,8 +110,8 @@ class AlertBook:
         "_tallies",
         "_whole",
         "_windows",
-        "judged",
-        "labelled",
+        "labelled_by_person",
+        "labelled_by_return",
     )
 
     def __init__(self) -> None:
@@ -124,8 +124,10 @@ class AlertBook:
         self._tallies: dict[str, list[tuple[int, int]]] = {}
         self._rows: dict[str, array[int]] = {}  # by alert: the transfers that hit it, where they can hit twice
         self._labels = IdIndex()  # ids of the labels that people gave
-        self.labelled: set[int] = set()  # rows of the transfers that a return has labelled, and that still stands
-        self.judged: set[int] = set()  # rows of the transfers that a person has labelled
+        self.labelled_by_return: set[int] = (
+            set()
+        )  # rows of the transfers that a return has labelled, and that still stands
+        self.labelled_by_person: set[int] = set()  # rows of the transfers that a person has labelled
 
     def __len__(self) -> int:
         return len(self._whole) + len(self._packed)
@@ -146,7 +148,7 @@ class AlertBook:
     def is_packed(self, alert_id: str) -> bool:
         return alert_id in self._packed
 
-    def covering(self, subject: str, at: int) -> Alert | None:
+    def alert_at(self, subject: str, at: int) -> Alert | None:
         """The newest alert on the subject whose window covers an instant."""
         for window in reversed(self._windows.get(subject, ())):
             if window.after < at < window.until:
@@ -166,7 +168,7 @@ class AlertBook:
         else:
             heappush(self._over, (alert.ends_at, alert.id))
 
-    def cover(self, subject: str, after: int, alert: Alert) -> None:
+    def open_window(self, subject: str, after: int, alert: Alert) -> None:
         """Let the alert take in the hits of its window, in place of an older one that covers it too."""
         self._windows.setdefault(subject, []).append(Window(after, alert.ends_at, alert.id))
 
@@ -233,8 +235,8 @@ class AlertBook:
         yield from in_slices("decided", sorted(self._decided))
         yield from in_slices("tallies", self._tallies.items())
         yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
-        yield from in_slices("labelled", sorted(self.labelled))
-        yield from in_slices("judged", sorted(self.judged))
+        yield from in_slices("labelled_by_return", sorted(self.labelled_by_return))
+        yield from in_slices("labelled_by_person", sorted(self.labelled_by_person))
         yield "labels", self._labels.dump()
 
     def load(self, dumped: tuple[str, Any]) -> None:
@@ -257,7 +259,11 @@ class AlertBook:
         elif part == "labels":
             self._labels.load(held)
         else:
-            sets: dict[str, set[Any]] = {"decided": self._decided, "labelled": self.labelled, "judged": self.judged}
+            sets: dict[str, set[Any]] = {
+                "decided": self._decided,
+                "labelled_by_return": self.labelled_by_return,
+                "labelled_by_person": self.labelled_by_person,
+            }
             sets[part].update(held)
 
     def _wait_for_clock(self, alert: Alert) -> None:

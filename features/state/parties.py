@@ -9,7 +9,7 @@ import msgspec
 from features.bank.events import EntitySnapshot
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import Lanes, dump_lanes, load_lanes
+from features.windows.series_kinds import SeriesByKind, dump_lanes, load_lanes
 from features.windows.slices import Slice, in_slices
 
 
@@ -64,7 +64,7 @@ class Actor:
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
-        self.lanes: Lanes | None = None
+        self.lanes: SeriesByKind | None = None
         self.probes: Edges | None = None  # returns that tell whether an account exists, by counterparty
         self.profiles: list[tuple[int, int, EntityProfile]] = []
 
@@ -146,7 +146,7 @@ class Counterparty:
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
-        self.lanes: Lanes | None = None
+        self.lanes: SeriesByKind | None = None
 
     def dump(self) -> tuple[Any, ...]:
         known = (self.id, self.name, self.routing, self.last4, self.country)
@@ -309,7 +309,7 @@ def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
     return party.zones.setdefault(threshold_cents, EventTimes())
 
 
-def lanes_of_party(party: Actor | Counterparty) -> Lanes:
+def lanes_of_party(party: Actor | Counterparty) -> SeriesByKind:
     """The party's lanes, to be changed."""
     if party.lanes is None:
         party.lanes = {}

@@ -17,13 +17,13 @@ from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_series import Declared, ProgramSeries
 from features.state.score_memory import ScoreMemory
-from features.state.transfer_table import Counted, ReturnState, TransferTable, Words, counted_of
+from features.state.transfer_table import Counted, ReturnState, StringTable, TransferTable, counted_of
 from features.windows.acquaintances import Acquaintances
 from features.windows.baseline import Baseline
 from features.windows.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
 from features.windows.id_index import IdIndex
 from features.windows.series import ALWAYS, EventTimes
-from features.windows.series_kinds import Lanes, dump_lanes, load_lanes
+from features.windows.series_kinds import SeriesByKind, dump_lanes, load_lanes
 from features.windows.slices import in_slices
 
 AGENTS_SLUG: Final = "agents"
@@ -40,7 +40,7 @@ class ProgramState:
         self.declarations: list[tuple[int, Declared]] = []
         self.events = IdIndex()
         self.transfers = TransferTable()
-        self.words = Words()
+        self.words = StringTable()
         self.actors: list[Actor] = []
         self.counterparties = CounterpartyBook()
         self.account_ids: list[str] = []
@@ -48,9 +48,9 @@ class ProgramState:
         self.originated = EventTimes()
         self.unauthorized = EventTimes()
         self.graph = Graph()
-        self.met = Acquaintances()
-        self.lanes: Lanes = {}
-        self.cards: dict[int, Lanes] = {}
+        self.acquaintances = Acquaintances()
+        self.lanes: SeriesByKind = {}
+        self.cards: dict[int, SeriesByKind] = {}
         self.returned: dict[int, ReturnState] = {}
         self.counted: dict[int, list[Counted]] = {}
         self.preflights = OpenPreflights()
@@ -68,7 +68,7 @@ class ProgramState:
             self.originated,
             self.unauthorized,
             self.graph,
-            self.met,
+            self.acquaintances,
             self.lanes,
             self.cards,
             self.transfers,
@@ -187,7 +187,7 @@ class ProgramState:
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
         yield from (("graph", part) for part in self.graph.dump())
-        yield from (("met", part) for part in self.met.dump())
+        yield from (("met", part) for part in self.acquaintances.dump())
         yield "lanes", dump_lanes(self.lanes)
         yield "cards", [(card, dump_lanes(lanes)) for card, lanes in self.cards.items()]
         yield "events", self.events.dump()
@@ -211,7 +211,7 @@ class ProgramState:
             "originated": self.originated.load,
             "unauthorized": self.unauthorized.load,
             "graph": self.graph.load,
-            "met": self.met.load,
+            "met": self.acquaintances.load,
             "lanes": self._load_lanes,
             "cards": self._load_cards,
             "events": self.events.load,

@@ -7,7 +7,7 @@ from features.state.transfer_table import Counted, TransferTable
 from features.windows.acquaintances import Acquaintances
 from features.windows.edges import Graph
 from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import Lanes
+from features.windows.series_kinds import SeriesByKind
 
 
 class Declared(msgspec.Struct, frozen=True, gc=False):
@@ -25,9 +25,9 @@ class ProgramSeries(msgspec.Struct, gc=False):
     originated: EventTimes
     unauthorized: EventTimes
     graph: Graph
-    met: Acquaintances
-    lanes: Lanes
-    cards: dict[int, Lanes]
+    acquaintances: Acquaintances
+    lanes: SeriesByKind
+    cards: dict[int, SeriesByKind]
     transfers: TransferTable
     counted: dict[int, list[Counted]]
     counterparties: CounterpartyBook

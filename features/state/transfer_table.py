@@ -1,13 +1,13 @@
 """What a program remembers of each of its transfers, one packed record a transfer, for good.
 
-Unit    instants in microseconds, amounts in cents; -1 in an index means none; words are numbers from ``Words``
+Unit    instants in microseconds, amounts in cents; -1 in an index means none; words are numbers from ``StringTable``
 """
 
 import struct
 from typing import Any, Final, NamedTuple
 
 from features.windows.id_index import IdIndex, key_of
-from features.windows.series_kinds import Lane
+from features.windows.series_kinds import SeriesKind
 
 NO_INSTANT: Final = -(2**63)
 
@@ -66,14 +66,14 @@ class Counted(NamedTuple):
     ach_type: int
     moved: bool
     card: int  # whose attempts it is one of
-    attempts: tuple[Lane, ...]
+    attempts: tuple[SeriesKind, ...]
     returned: ReturnState | None
 
 
 def counted_of(dumped: Any) -> Counted:
     """One of a dump."""
     *held, attempts, state = dumped
-    lanes = tuple(Lane(word) for word in attempts)
+    lanes = tuple(SeriesKind(word) for word in attempts)
     return Counted._make((*held, lanes, None if state is None else ReturnState(*state)))
 
 
@@ -137,7 +137,7 @@ class TransferTable:
         self._rows.load(dumped[1])
 
 
-class Words:
+class StringTable:
     """Short strings by number, in the order in which they were first seen; 0 is none.
 
     A program may bring at most 65,535 different words; later ones are read as none.

@@ -17,7 +17,7 @@ FRAUD_REASONS: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
 DECLINED: Final = "DECLINED"
 
 
-class Lane(StrEnum):
+class SeriesKind(StrEnum):
     RECEIVED = "received"  # incoming, cards apart
     CARD = "card"
     PULLED = "pulled"  # ACH debits that the program sent
@@ -33,22 +33,22 @@ class Lane(StrEnum):
     STOP = "stop"  # returns after which a debit must not be repeated
 
 
-AMOUNT_LANES: Final = frozenset({Lane.RECEIVED, Lane.CARD, Lane.PULLED, Lane.FAST})
+AMOUNT_LANES: Final = frozenset({SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST})
 _FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
-Lanes = dict[Lane, EventTimes]
+SeriesByKind = dict[SeriesKind, EventTimes]
 
 
-def _of_kind(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[Lane, ...]:
-    lanes: list[Lane] = []
+def _of_kind(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[SeriesKind, ...]:
+    lanes: list[SeriesKind] = []
     if rail is Rail.CARD:
-        lanes.append(Lane.CARD)
+        lanes.append(SeriesKind.CARD)
     elif direction is Direction.INCOMING:
-        lanes.append(Lane.RECEIVED)
+        lanes.append(SeriesKind.RECEIVED)
     if rail in _FAST_RAILS and direction is Direction.OUTGOING:
-        lanes.append(Lane.FAST)
+        lanes.append(SeriesKind.FAST)
     if rail is Rail.ACH and direction is Direction.OUTGOING and ach_type == AchType.DEBIT:
-        lanes.append(Lane.PULLED)
+        lanes.append(SeriesKind.PULLED)
     return tuple(lanes)
 
 
@@ -60,31 +60,35 @@ _OF_KIND: Final = {
 }
 
 
-def lanes_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tuple[Lane, ...]:
+def lanes_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tuple[SeriesKind, ...]:
     """The lanes of the actor that a transfer enters when it moves."""
     lanes = _OF_KIND[rail, direction, ach_type]
     if cents < MICRO_BELOW_CENTS and rail == Rail.ACH:
-        lanes = (*lanes, Lane.MICRO, Lane.MICRO_DEBIT) if ach_type == AchType.DEBIT else (*lanes, Lane.MICRO)
+        lanes = (
+            (*lanes, SeriesKind.MICRO, SeriesKind.MICRO_DEBIT)
+            if ach_type == AchType.DEBIT
+            else (*lanes, SeriesKind.MICRO)
+        )
     elif cents >= ROUND_FROM_CENTS and cents % ROUND_CENTS == 0 and rail != Rail.CARD:
-        lanes = (*lanes, Lane.ROUND)
+        lanes = (*lanes, SeriesKind.ROUND)
     return lanes
 
 
-def attempt_lanes(cents: int, status: str | None, reason: str | None) -> tuple[Lane, ...]:
+def attempt_lanes(cents: int, status: str | None, reason: str | None) -> tuple[SeriesKind, ...]:
     """The lanes of a card and its program that a card transfer enters, whether it moved money or not."""
-    lanes = [Lane.ATTEMPT]
+    lanes = [SeriesKind.ATTEMPT]
     if status == DECLINED:
-        lanes.append(Lane.DECLINE)
+        lanes.append(SeriesKind.DECLINE)
         if reason in FRAUD_REASONS:
-            lanes.append(Lane.FRAUD_DECLINE)
+            lanes.append(SeriesKind.FRAUD_DECLINE)
     if cents <= SMALL_CARD_BELOW_CENTS:
-        lanes.append(Lane.SMALL_OR_5)
+        lanes.append(SeriesKind.SMALL_OR_5)
         if cents < SMALL_CARD_BELOW_CENTS:
-            lanes.append(Lane.SMALL)
+            lanes.append(SeriesKind.SMALL)
     return tuple(lanes)
 
 
-def enter(lanes: Lanes, lane: Lane, at: int, cents: int, *, known_at: int | None) -> None:
+def enter(lanes: SeriesByKind, lane: SeriesKind, at: int, cents: int, *, known_at: int | None) -> None:
     series = lanes.get(lane)
     if series is None:
         series = lanes[lane] = AmountSeries() if lane in AMOUNT_LANES else EventTimes()
@@ -94,7 +98,7 @@ def enter(lanes: Lanes, lane: Lane, at: int, cents: int, *, known_at: int | None
         series.add(at, known_at=known_at)
 
 
-def leave(lanes: Lanes, lane: Lane, at: int, cents: int, *, known_at: int) -> None:
+def leave(lanes: SeriesByKind, lane: SeriesKind, at: int, cents: int, *, known_at: int) -> None:
     series = lanes[lane]
     if isinstance(series, AmountSeries):
         series.remove_amount(at, cents, known_at=known_at)
@@ -102,26 +106,26 @@ def leave(lanes: Lanes, lane: Lane, at: int, cents: int, *, known_at: int) -> No
         series.remove(at, known_at=known_at)
 
 
-def count_in(lanes: Lanes | None, lane: Lane, after: int, upto: int) -> int:
+def count_in(lanes: SeriesByKind | None, lane: SeriesKind, after: int, upto: int) -> int:
     """How many transfers of the lane lie in (after, upto], as known at ``upto``."""
     series = lanes.get(lane) if lanes else None
     return series.count(after, upto) if series is not None else 0
 
 
-def cents_in(lanes: Lanes | None, lane: Lane, after: int, upto: int) -> int:
+def cents_in(lanes: SeriesByKind | None, lane: SeriesKind, after: int, upto: int) -> int:
     """What the transfers of the lane in (after, upto] come to."""
     series = lanes.get(lane) if lanes else None
     return series.measure(after, upto)[1] if isinstance(series, AmountSeries) else 0
 
 
-def dump_lanes(lanes: Lanes | None) -> list[tuple[str, tuple[object, ...]]]:
+def dump_lanes(lanes: SeriesByKind | None) -> list[tuple[str, tuple[object, ...]]]:
     return [(lane.value, series.dump()) for lane, series in (lanes or {}).items()]
 
 
-def load_lanes(dumped: list[tuple[str, object]]) -> Lanes:
-    lanes: Lanes = {}
+def load_lanes(dumped: list[tuple[str, object]]) -> SeriesByKind:
+    lanes: SeriesByKind = {}
     for word, part in dumped:
-        lane = Lane(word)
+        lane = SeriesKind(word)
         series = lanes[lane] = AmountSeries() if lane in AMOUNT_LANES else EventTimes()
         series.load(part)
     return lanes

@@ -15,7 +15,7 @@ from features.catalogue.vector import TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
 from flows.backfill.scoring_process import EndedError, ScoringProcess
-from flows.backfill.throttle import GivingWay
+from flows.backfill.throttle import Throttle
 from flows.backfill.workers import Workers
 from store.tables.columns import rows_in
 
@@ -90,7 +90,7 @@ class _Thread:
 
     def score(self, table: pa.Table) -> list[Rescored]:
         found: list[Rescored] = []
-        rows, giving_way = rows_in(TransferFeaturesRow, table), GivingWay()
+        rows, giving_way = rows_in(TransferFeaturesRow, table), Throttle()
         while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
             found += [result for row in some if (result := rescored(row)) is not None]
             giving_way.rest()

@@ -16,7 +16,7 @@ from features.core.backfill import Rescored
 from features.core.log_entry import EntryKind, LogEntry
 from features.measurement.rescored import replayed
 from features.shard.shard import ShardState
-from flows.backfill.throttle import GivingWay
+from flows.backfill.throttle import Throttle
 
 _FRAME: Final = struct.Struct("<qI")
 _SLICE_ENTRIES: Final = 20
@@ -35,7 +35,7 @@ class Replay:
 
     def read(self, history: Iterable[LogEntry], *, stopping: Event) -> None:
         """Apply the log, without what earlier backfills put into it."""
-        giving_way = GivingWay()
+        giving_way = Throttle()
         for number, entry in enumerate(history):
             if stopping.is_set():
                 return

@@ -12,7 +12,7 @@ from typing import Final
 LONGEST_REST_S: Final = 0.02
 
 
-class GivingWay:
+class Throttle:
     """Belongs to one thread, which calls ``rest`` every few milliseconds."""
 
     def __init__(self) -> None:

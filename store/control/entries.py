@@ -75,7 +75,7 @@ class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     effect_id: str | None = None
 
 
-class Held(msgspec.Struct, frozen=True, gc=False):
+class Credential(msgspec.Struct, frozen=True, gc=False):
     """A token's digest or a secret, and until when it holds (None: until replaced)."""
 
     value: str
@@ -92,4 +92,4 @@ class IngestTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     shard: int
     tenant_slug: str
     webhook_endpoint_id: str | None
-    secrets: tuple[Held, ...]
+    secrets: tuple[Credential, ...]

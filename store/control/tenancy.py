@@ -16,8 +16,8 @@ from features.core.vocabulary import ProgramSource
 from store.control.entries import (
     ControlEntry,
     ControlKind,
+    Credential,
     Effect,
-    Held,
     IngestTarget,
     ProgramEntry,
     SecretEntry,
@@ -36,7 +36,7 @@ class Tenancy:
         self._box, self._shards = box, shards
         self._tenants: dict[str, Tenant] = {}
         self._tenant_by_slug: dict[str, str] = {}
-        self._tokens: dict[str, tuple[Held, ...]] = {}
+        self._tokens: dict[str, tuple[Credential, ...]] = {}
         self._tenant_by_digest: dict[str, str] = {}
         self._programs: dict[str, Program] = {}
         self._program_by_slug: dict[tuple[str, str], str] = {}
@@ -64,12 +64,12 @@ class Tenancy:
             self._put_program(program, self._targets[program.id].secrets)
         elif kind == ControlKind.OPERATOR_TOKEN:
             token = msgspec.json.decode(body, type=TokenEntry)
-            replaced = Held(token.replaced_sha256, token.others_until)
-            self._put_tokens(tenant_id, Held(token.operator_token_sha256), replaced)
+            replaced = Credential(token.replaced_sha256, token.others_until)
+            self._put_tokens(tenant_id, Credential(token.operator_token_sha256), replaced)
         elif kind == ControlKind.INGEST_SECRET:
             secret = msgspec.json.decode(body, type=SecretEntry)
-            opened = Held(self._box.open(secret.sealed_ingest_secret))
-            replaced = Held(self._box.open(secret.sealed_replaced), secret.others_until)
+            opened = Credential(self._box.open(secret.sealed_ingest_secret))
+            replaced = Credential(self._box.open(secret.sealed_replaced), secret.others_until)
             self._put_program(self._programs[secret.program_id], (opened, replaced))
         elif kind == ControlKind.API_KEY:
             self.keys.add(tenant_id, msgspec.json.decode(body, type=ApiKeyEntry))
@@ -164,7 +164,7 @@ class Tenancy:
             self._drop_tokens(unheard_of)
         self._tenants[entry.id] = Tenant(id=entry.id, slug=entry.slug, name=entry.name, created_at=entry.created_at)
         self._tenant_by_slug[entry.slug] = entry.id
-        self._put_tokens(entry.id, Held(entry.operator_token_sha256))
+        self._put_tokens(entry.id, Credential(entry.operator_token_sha256))
 
     def _add_program(self, entry: ProgramEntry) -> None:
         fields = msgspec.structs.asdict(entry)
@@ -173,9 +173,9 @@ class Tenancy:
         if unheard_of is not None and unheard_of != entry.id:
             del self._programs[unheard_of], self._targets[unheard_of]
             self._ids_by_source.clear()
-        self._put_program(Program(**fields), (Held(secret),))
+        self._put_program(Program(**fields), (Credential(secret),))
 
-    def _put_program(self, program: Program, secrets: tuple[Held, ...]) -> None:
+    def _put_program(self, program: Program, secrets: tuple[Credential, ...]) -> None:
         self._programs[program.id] = program
         self._ids_by_source.pop((program.tenant_id, program.source), None)
         self._program_by_slug[program.tenant_id, program.slug] = program.id
@@ -187,7 +187,7 @@ class Tenancy:
             secrets=secrets,
         )
 
-    def _put_tokens(self, tenant_id: str, *tokens: Held) -> None:
+    def _put_tokens(self, tenant_id: str, *tokens: Credential) -> None:
         self._drop_tokens(tenant_id)
         self._tokens[tenant_id] = tokens
         self._tenant_by_digest |= {token.value: tenant_id for token in tokens}

@@ -87,7 +87,7 @@ class BatchWriter:
         self._in_doubt = not came_through
         return came_through
 
-    def sifted(self, rows: Rows, at: int) -> tuple[Rows, int]:
+    def without_invalid_rows(self, rows: Rows, at: int) -> tuple[Rows, int]:
         """The rows with those that no table takes replaced by quarantine rows, and how many that were.
 
         Asked for only after a commit failed: one odd row must not hold up all that came with it.

@@ -7,7 +7,7 @@ import msgspec
 from features.core.instants import DAY_US
 from features.core.reason import Reason
 from features.core.rows import ScoreRow
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from tests.support.applied import Applied
 from tests.support.bank_events import Data, a_return, an_ach_transfer, rfc3339
 from tests.support.clock import T0
@@ -44,8 +44,8 @@ def reason_ids(row: ScoreRow) -> list[str]:
     return [reason.id for reason in msgspec.json.decode(row.reasons, type=tuple[Reason, ...])]
 
 
-def the_end(applied: Applied) -> When:
-    return When(0, 99 << 20, applied.entries[-1].appended_at, applied.entries[-1].appended_at)
+def the_end(applied: Applied) -> EntryPosition:
+    return EntryPosition(0, 99 << 20, applied.entries[-1].appended_at, applied.entries[-1].appended_at)
 
 
 def a_returned(number: int, own: int, code: str, at: int, **over: Any) -> Data:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from features.core.instants import DAY_US, HOUR_US
 from features.landing.actor_scores import counterparty_score_row, entity_score_row, score_id
-from features.landing.stored_transfer import When
+from features.landing.stored_transfer import EntryPosition
 from tests.features.paying import ACH, LONG_AGO, RETURNED, WIRE, a_credit, a_returned, pay, reason_ids, scores, the_end
 from tests.support.applied import Applied
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
@@ -275,7 +275,7 @@ def test_given_force_when_nothing_changed_then_a_record_of_the_same_score_is_wri
 
 @given(offset=st.integers(1, 2**62), subject=st.text(st.characters(exclude_categories=["Cs"])))
 def test_given_what_led_to_a_record_then_its_id_is_the_uuid_of_that(offset: int, subject: str) -> None:
-    found = score_id(When(3, offset, 0, 0), "ers-v1", "entity", subject)
+    found = score_id(EntryPosition(3, offset, 0, 0), "ers-v1", "entity", subject)
 
     scores = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
     assert found == str(uuid.uuid5(scores, f"3/{offset}/ers-v1/entity/{subject}"))

@@ -16,7 +16,7 @@ from features.state.alert_book import AlertBook
 from features.windows import slices
 from tests.features.streams import streams
 from tests.features.warmed import warmed
-from tests.features.watched import DAY, HOUR, PROGRAM, Watched, a_decision, evidence_of, gravity_of
+from tests.features.watched import DAY, HOUR, PROGRAM, Watched, a_decision, evidence_of, grade_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
@@ -96,8 +96,8 @@ def test_given_a_waiting_alert_when_a_graver_hit_comes_then_it_is_upgraded_at_on
     watched.wire("enti_1", "cpty_1", 10_00, 7 * DAY)
 
     after = watched.alert("screening_stale_or_hit")
-    assert (before.id, gravity_of(before)) == (after.id, ("medium", False))
-    assert (gravity_of(after), evidence_of(after)["hits"]) == (("medium", True), 4)
+    assert (before.id, grade_of(before)) == (after.id, ("medium", False))
+    assert (grade_of(after), evidence_of(after)["hits"]) == (("medium", True), 4)
     assert after.alert_sha256 == before.alert_sha256
 
 
@@ -173,7 +173,7 @@ def test_given_structuring_that_was_decided_on_when_it_goes_on_then_it_is_hard()
     watched.wire("enti_1", "cpty_9", 290_000, 5 * HOUR)
 
     _, second = watched.alerts("structuring_pattern")
-    assert (gravity_of(first), gravity_of(second)) == (("high", False), ("high", True))
+    assert (grade_of(first), grade_of(second)) == (("high", False), ("high", True))
 
 
 def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_are_packed_and_still_answer() -> None:

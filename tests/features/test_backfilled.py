@@ -27,6 +27,7 @@ def a_step(*results: Rescored, **over: Any) -> BackfillStep:
         "id": "backfill_1",
         "subjects": Subjects.TRANSFERS,
         "stage": Stage.RUNNING,
+        "feature_version": FEATURE_VERSION,
         "score_version": "trs-v9",
         "total": 1,
         "done": 1,

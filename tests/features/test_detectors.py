@@ -10,11 +10,11 @@ from features.catalogue.vector import FeatureVector
 from features.core.rows import AlertRow, QuarantineRow
 from features.core.vocabulary import SubjectType
 from features.detectors.docs_page import markdown
-from features.detectors.table import DETECTORS, LINES, NOT_YET, SIGNALS_ONLY
+from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY, TRIGGERS
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS
 from tests.features.detector_stories import ACCOUNT, COUNTERPARTY, ENTITY, STORIES, Story
-from tests.features.watched import HOUR, Watched, evidence_of, gravity_of
+from tests.features.watched import HOUR, Watched, evidence_of, grade_of
 
 
 def told(*subjects: str) -> list[Any]:
@@ -39,7 +39,7 @@ def test_given_a_story_up_to_the_line_then_one_alert_opens_on_each_of_its_subjec
 
     opened = watched.alerts(detector)
     assert tuple(alert.subject_type for alert in opened) == story.subjects
-    assert {gravity_of(alert) for alert in opened} == {story.gravity}
+    assert {grade_of(alert) for alert in opened} == {story.gravity}
     assert not watched.all(QuarantineRow)
 
 
@@ -69,7 +69,7 @@ def test_given_a_story_nobody_watched_when_actors_are_rescored_then_their_newest
     watched.rescore_actors()
 
     assert tuple(alert.subject_type for alert in opened) == story.subjects
-    assert {gravity_of(alert) for alert in opened} == {story.gravity}
+    assert {grade_of(alert) for alert in opened} == {story.gravity}
     assert len(watched.all(AlertRow)) == versions
     assert {alert.subject_type for alert in watched.all(AlertRow)} <= {ENTITY, COUNTERPARTY, ACCOUNT}
     assert not watched.all(QuarantineRow)
@@ -94,20 +94,20 @@ def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_
     assert len(set(ids)) == len(ids)
     assert set(STORIES) == set(ids)
     assert set(QUESTIONS) == set(ids)
-    assert not set(NOT_YET) & set(ids)
+    assert not set(NOT_YET_FED) & set(ids)
     assert {column for detector in DETECTORS for column in detector.features} <= set(FeatureVector.__struct_fields__)
 
 
 def test_given_the_reasons_of_the_scorer_then_each_feeds_a_detector_or_is_a_signal_only() -> None:
     silent = {kind.id for kind in REASONS if kind.id.startswith("TRS-CAP-") or kind.family is Family.HISTORY}
 
-    assert set(LINES) | set(SIGNALS_ONLY) | silent == {kind.id for kind in REASONS}
-    assert not set(LINES) & set(SIGNALS_ONLY)
+    assert set(TRIGGERS) | set(SIGNALS_ONLY) | silent == {kind.id for kind in REASONS}
+    assert not set(TRIGGERS) & set(SIGNALS_ONLY)
 
 
 def test_given_the_lines_of_one_detector_on_one_kind_of_subject_then_they_share_a_window() -> None:
     for detector in DETECTORS:
-        windows = {(line.subject, line.window_us) for line in detector.lines}
+        windows = {(line.subject, line.window_us) for line in detector.triggers}
         assert len({subject for subject, _ in windows}) == len(windows)
 
 
@@ -134,7 +134,7 @@ def test_given_the_third_round_trip_in_30_days_then_it_is_hard_and_a_fourth_afte
     for day in (0, 8, 16, 60):
         watched.wire("enti_1", "enti_2", 1_000_00, day * 24 * HOUR)
         watched.wire("enti_2", "enti_1", 950_00, (day * 24 + 1) * HOUR)
-        gravities.append([gravity_of(alert) for alert in watched.alerts("round_trip") if alert.subject_id == "enti_1"])
+        gravities.append([grade_of(alert) for alert in watched.alerts("round_trip") if alert.subject_id == "enti_1"])
 
     assert gravities[-1] == [("high", False), ("high", False), ("high", True), ("high", False)]
 
@@ -145,7 +145,7 @@ def test_given_two_reasons_of_one_detector_on_one_entity_then_they_are_one_alert
     watched.wire("enti_1", "cpty_1", 10_00, HOUR)
 
     alert = watched.alert("screening_stale_or_hit")
-    assert gravity_of(alert) == ("medium", True)
+    assert grade_of(alert) == ("medium", True)
     assert [reason["id"] for reason in evidence_of(alert)["reasons"]] == ["TRS-SCR-06", "TRS-SCR-01"]
 
 

@@ -23,7 +23,7 @@ from tests.support.vectors import VECTORS
 NEARBY_CENTS: Final = 40
 
 
-class Scene(NamedTuple):
+class DetectionContext(NamedTuple):
     """Amounts near which a rule changes its answer, and what else it needs: from the amount and a figure around 0."""
 
     lines: tuple[int, ...]
@@ -32,15 +32,15 @@ class Scene(NamedTuple):
 
 
 SCENES: Final = {
-    "structuring": Scene(
+    "structuring": DetectionContext(
         (240_000, 300_000, 800_000, 1_000_000),
         lambda _, off: {"structuring_24h_count": 2 + off % 2, "structuring_window_count": 3},
     ),
-    "just below": Scene((270_000, 300_000, 900_000, 1_000_000), lambda *_: {}),
-    "over the 95th percentile": Scene(
+    "just below": DetectionContext((270_000, 300_000, 900_000, 1_000_000), lambda *_: {}),
+    "over the 95th percentile": DetectionContext(
         (1_000,), lambda amount, off: {"program_p95_cents": amount + off, "program_median_cents": 1, "entity_n_90d": 0}
     ),
-    "over the usual": Scene(
+    "over the usual": DetectionContext(
         (1_000, 20_000),
         lambda amount, off: {
             "program_p95_cents": 1,
@@ -48,33 +48,37 @@ SCENES: Final = {
             "entity_median_cents_90d": amount // 3 + off // 2,
         },
     ),
-    "repeated": Scene((9, 100, 350), lambda *_: {"repeated_amount_24h": 5}),
-    "round": Scene((500_000, 600_000), lambda _, off: {"round_amount_30d": 2 + off % 2}),
-    "micro": Scene((100,), lambda _, off: {"entity_micro_24h": 9 + off % 2, "program_micro_24h": 9}, Rail.ACH),
-    "much in a day": Scene(
+    "repeated": DetectionContext((9, 100, 350), lambda *_: {"repeated_amount_24h": 5}),
+    "round": DetectionContext((500_000, 600_000), lambda _, off: {"round_amount_30d": 2 + off % 2}),
+    "micro": DetectionContext(
+        (100,), lambda _, off: {"entity_micro_24h": 9 + off % 2, "program_micro_24h": 9}, Rail.ACH
+    ),
+    "much in a day": DetectionContext(
         (1_000, 20_000),
         lambda _, off: {"velocity_24h_sum_cents": 300_000 + off, "entity_sum_cents_30d": 3_000_000 + off % 7},
     ),
-    "asleep, then large": Scene(
+    "asleep, then large": DetectionContext(
         (1_000,), lambda amount, off: {"typology_dormant_days": 90, "program_p95_cents": amount + off}
     ),
-    "asleep, then much": Scene(
+    "asleep, then much": DetectionContext(
         (1_000,), lambda _, off: {"typology_dormant_days": 90, "velocity_24h_sum_cents": 500_000 + off}
     ),
-    "first time": Scene((250_000,), lambda *_: {"counterparty_first_time": True, "program_p95_cents": 100_000}),
-    "first time for the program": Scene(
+    "first time": DetectionContext(
+        (250_000,), lambda *_: {"counterparty_first_time": True, "program_p95_cents": 100_000}
+    ),
+    "first time for the program": DetectionContext(
         (400_000,), lambda amount, off: {"counterparty_first_time": True, "program_p95_cents": amount + off}
     ),
-    "hardly passed on": Scene(
+    "hardly passed on": DetectionContext(
         (1_000,), lambda _, off: {"entity_in_48h_cents": 100_003, "entity_out_48h_cents": 80_003 + off}
     ),
-    "more than passed on": Scene(
+    "more than passed on": DetectionContext(
         (1_000,), lambda _, off: {"entity_in_48h_cents": 100_003, "entity_out_48h_cents": 120_003 + off}
     ),
-    "layered": Scene(
+    "layered": DetectionContext(
         (100_000,), lambda amount, _: {"typology_layering_hops": 3, "layering_least_cents": min(amount, 100_010)}
     ),
-    "floated": Scene(
+    "floated": DetectionContext(
         (1_000,),
         lambda _, off: {
             "entity_pulled_2bd_cents": 9_999,
@@ -82,8 +86,8 @@ SCENES: Final = {
             "entity_age_days": 1,
         },
     ),
-    "a card tried": Scene((500,), lambda _, off: {"card_small_1h": 4 + off % 2}, Rail.CARD),
-    "cards tried": Scene(
+    "a card tried": DetectionContext((500,), lambda _, off: {"card_small_1h": 4 + off % 2}, Rail.CARD),
+    "cards tried": DetectionContext(
         (500,),
         lambda _, off: {
             "program_card_attempts_1h": 50,
@@ -149,11 +153,11 @@ def near_a_line(draw: st.DrawFn, name: str, line: int) -> FeatureVector:
     return a_vector(**facts | draw(st.sampled_from(CONTEXTS)))
 
 
-LINES: Final = [(name, line) for name, scene in SCENES.items() for line in scene.lines]
-ANYWHERE: Final = VECTORS | st.one_of([near_a_line(name, line) for name, line in LINES])
+TRIGGERS: Final = [(name, line) for name, scene in SCENES.items() for line in scene.lines]
+ANYWHERE: Final = VECTORS | st.one_of([near_a_line(name, line) for name, line in TRIGGERS])
 
 
-@pytest.mark.parametrize(("name", "line"), LINES)
+@pytest.mark.parametrize(("name", "line"), TRIGGERS)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_given_any_vector_when_every_amount_nearby_is_tried_then_the_nearest_change_is_the_one_that_was_found(

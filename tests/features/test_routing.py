@@ -11,7 +11,7 @@ from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
 from features.policy.bodies import ClockPolicy, PolicyBody, policy_sha256
 from features.policy.docs_page import markdown
 from features.policy.in_force import policy_in_force
-from features.policy.routing import Question, hours_us, route, tier_of
+from features.policy.routing import RoutingInput, hours_us, route, tier_of
 from features.policy.seeds import CLOCK_V1, POLICY_V1, SEEDS, seeded_policies
 
 
@@ -28,7 +28,7 @@ def a_policy(**over: Any) -> PolicyBody:
     return PolicyBody(**usual | over)
 
 
-def a_question(**over: Any) -> Question:
+def a_question(**over: Any) -> RoutingInput:
     usual: dict[str, Any] = {
         "detector": "amount_spike",
         "severity": Severity.MEDIUM,
@@ -38,7 +38,7 @@ def a_question(**over: Any) -> Question:
         "program_n": 100,
         "degraded": False,
     }
-    return Question(**usual | over)
+    return RoutingInput(**usual | over)
 
 
 def test_given_nothing_against_it_then_the_policy_closes_alone() -> None:

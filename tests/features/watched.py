@@ -141,7 +141,7 @@ def evidence_of(alert: AlertRow) -> dict[str, Any]:
     return found
 
 
-def gravity_of(alert: AlertRow) -> tuple[str, bool]:
+def grade_of(alert: AlertRow) -> tuple[str, bool]:
     return Severity(alert.severity).value, alert.hard_signal
 
 

@@ -16,7 +16,7 @@ from store.duck.database import open_database
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.keys import shard_key
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually
 
 SHARDS = 4
@@ -46,7 +46,7 @@ class EngineRoom:
                 Shards(SHARDS),
                 open_redis=self.open_redis,
                 database=database,
-                checkpoints=Checkpoints(self.folder / "checkpoints", format_version=STATE_VERSION),
+                checkpoints=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
                 segments=LogSegments(self.folder / "lake"),
                 chains=ChainWriter(database, self.folder / "record"),
                 clock=SystemClock(),

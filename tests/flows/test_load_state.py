@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from flows.snapshotting import load_state
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 
 OTHERS = (("shard", 0, 77), ("preflights", "prg_1", "another shape"))
 
@@ -15,7 +15,7 @@ OTHERS = (("shard", 0, 77), ("preflights", "prg_1", "another shape"))
 def test_given_a_state_of_another_shape_when_loaded_then_the_shard_begins_anew(
     tmp_path: Path, parts: list[bytes]
 ) -> None:
-    checkpoints = Checkpoints(tmp_path, format_version=1)
+    checkpoints = StateSnapshots(tmp_path, format_version=1)
     checkpoints.write(0, 77, [len(part).to_bytes(8, "big") + part for part in parts])
 
     state = load_state(checkpoints, 0, committed_offset=77)

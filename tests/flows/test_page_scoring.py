@@ -13,7 +13,7 @@ from features.core.backfill import Rescored
 from features.scorers.trs_v1 import scorer as trs_v1
 from flows.backfill.page_scoring import PageScoring
 from flows.backfill.scoring_process import EndedError, ScoringProcess
-from flows.backfill.throttle import LONGEST_REST_S, GivingWay
+from flows.backfill.throttle import LONGEST_REST_S, Throttle
 from flows.backfill.workers import Workers
 from store.tables.columns import arrow_table, columns_of
 from tests.store.duck_rows import some_features
@@ -120,7 +120,7 @@ def test_given_a_thread_that_others_kept_waiting_when_it_rests_then_for_a_while_
     monkeypatch.setattr(time, "monotonic", lambda: next(passed))
     monkeypatch.setattr(time, "thread_time", lambda: next(ran))
 
-    giving_way = GivingWay()
+    giving_way = Throttle()
     for _ in range(3):
         giving_way.rest()
 

@@ -130,8 +130,8 @@ def test_given_a_fact_that_no_column_takes_when_sifted_then_the_others_are_linke
 
     with pytest.raises((OverflowError, ValueError)):
         writer.commit(rows, {1: 2}, T0)
-    sifted, odd = writer.sifted(rows, T0)
-    writer.commit(sifted, {1: 2}, T0)
+    without_invalid_rows, odd = writer.without_invalid_rows(rows, T0)
+    writer.commit(without_invalid_rows, {1: 2}, T0)
 
     assert odd == 1
     assert_one_chain(stored(database), 2)

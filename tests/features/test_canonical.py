@@ -52,13 +52,13 @@ def test_given_canonical_bytes_when_any_json_library_writes_them_sorted_then_the
 
 
 def test_given_a_struct_when_encoded_then_its_fields_are_sorted_by_their_wire_names_and_nulls_are_there() -> None:
-    class Signed(msgspec.Struct, rename="camel"):
+    class SignedDecision(msgspec.Struct, rename="camel"):
         policy_version: str
         alert_id: str | None = None
         confidence: float = 0.12345
         share: float = 1.0
 
-    assert canonical(Signed("policy-v1")) == (
+    assert canonical(SignedDecision("policy-v1")) == (
         b'{"alertId":null,"confidence":0.1235,"policyVersion":"policy-v1","share":1}'
     )
 

@@ -8,7 +8,7 @@ from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
 from flows import snapshotting as checkpointing
 from flows.snapshotting import Checkpointer
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
 
@@ -21,7 +21,7 @@ def test_given_a_shard_of_many_parties_when_entries_are_applied_then_a_tenth_of_
 ) -> None:
     monkeypatch.setattr(checkpointing, "DUE_ENTRIES", 1)
     shards = Shards(1)
-    checkpointer = Checkpointer(shards, Checkpoints(tmp_path, format_version=1))
+    checkpointer = Checkpointer(shards, StateSnapshots(tmp_path, format_version=1))
     for number in range(1, PARTIES + 1):
         party = a_counterparty(id=f"cpty_{number}")
         body = an_event("counterparty.created", party, event_id=f"evnt_{number}")

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.state_snapshots import Checkpoints
+from store.state_snapshots import StateSnapshots
 
 
 @pytest.fixture
-def checkpoints(tmp_path: Path) -> Checkpoints:
-    return Checkpoints(tmp_path / "checkpoints", format_version=3)
+def checkpoints(tmp_path: Path) -> StateSnapshots:
+    return StateSnapshots(tmp_path / "checkpoints", format_version=3)
 
 
-def test_given_no_checkpoint_then_there_is_no_newest(checkpoints: Checkpoints) -> None:
+def test_given_no_checkpoint_then_there_is_no_newest(checkpoints: StateSnapshots) -> None:
     assert checkpoints.newest(0) is None
 
 
@@ -23,14 +23,14 @@ def test_given_no_checkpoint_then_there_is_no_newest(checkpoints: Checkpoints) -
 def test_given_any_state_when_written_then_it_reads_back(
     chunks: list[bytes], offset: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    checkpoints = Checkpoints(tmp_path_factory.mktemp("any"), format_version=1)
+    checkpoints = StateSnapshots(tmp_path_factory.mktemp("any"), format_version=1)
 
     checkpoints.write(7, offset, iter(chunks))
 
     assert checkpoints.newest(7) == (offset, b"".join(chunks))
 
 
-def test_given_more_than_are_kept_then_the_oldest_go_and_other_shards_stay(checkpoints: Checkpoints) -> None:
+def test_given_more_than_are_kept_then_the_oldest_go_and_other_shards_stay(checkpoints: StateSnapshots) -> None:
     checkpoints.write(1, 5, [b"other shard"])
 
     paths = [checkpoints.write(0, offset, [b"%d" % offset]) for offset in (9, 10, 100)]
@@ -42,7 +42,7 @@ def test_given_more_than_are_kept_then_the_oldest_go_and_other_shards_stay(check
 
 @pytest.mark.parametrize("at", [0, 40, 70, -40, -1])
 def test_given_a_flipped_byte_then_the_older_one_is_used_and_the_damaged_one_set_aside(
-    checkpoints: Checkpoints, at: int
+    checkpoints: StateSnapshots, at: int
 ) -> None:
     checkpoints.write(0, 1, [b"older"])
     newest = checkpoints.write(0, 2, [b"newer" * 20])
@@ -55,7 +55,7 @@ def test_given_a_flipped_byte_then_the_older_one_is_used_and_the_damaged_one_set
     assert newest.with_name(newest.name + ".damaged").exists()
 
 
-def test_given_a_file_cut_anywhere_then_the_older_one_is_used(checkpoints: Checkpoints) -> None:
+def test_given_a_file_cut_anywhere_then_the_older_one_is_used(checkpoints: StateSnapshots) -> None:
     checkpoints.write(0, 1, [b"older"])
     path = checkpoints.write(0, 2, [b"newer"])
     whole = path.read_bytes()
@@ -66,7 +66,7 @@ def test_given_a_file_cut_anywhere_then_the_older_one_is_used(checkpoints: Check
         assert checkpoints.newest(0) == (1, b"older")
 
 
-def test_given_a_checkpoint_under_the_name_of_another_shard_then_it_is_not_used(checkpoints: Checkpoints) -> None:
+def test_given_a_checkpoint_under_the_name_of_another_shard_then_it_is_not_used(checkpoints: StateSnapshots) -> None:
     path = checkpoints.write(0, 2, [b"shard 0"])
 
     path.rename(path.with_name(path.name.replace("shard-00", "shard-01")))
@@ -78,10 +78,10 @@ def test_given_another_format_then_its_files_are_ignored_and_go_once_this_one_ha
     tmp_path: Path,
 ) -> None:
     older, newer, other_shard = (
-        Checkpoints(tmp_path, format_version=version).write(shard, 2, [b"another format"])
+        StateSnapshots(tmp_path, format_version=version).write(shard, 2, [b"another format"])
         for version, shard in ((9, 0), (11, 0), (9, 1))
     )
-    checkpoints = Checkpoints(tmp_path, format_version=10)
+    checkpoints = StateSnapshots(tmp_path, format_version=10)
 
     assert checkpoints.newest(0) is None
     checkpoints.write(0, 3, [b"format 10"])
@@ -94,7 +94,7 @@ def test_given_another_format_then_its_files_are_ignored_and_go_once_this_one_ha
 
 
 def test_given_a_state_that_fails_midway_then_the_last_checkpoint_stands_and_nothing_else_is_left(
-    checkpoints: Checkpoints, tmp_path: Path
+    checkpoints: StateSnapshots, tmp_path: Path
 ) -> None:
     kept = checkpoints.write(0, 1, [b"good"])
 
@@ -113,5 +113,5 @@ def test_given_a_crash_while_writing_then_the_half_is_removed_at_the_next_start(
     half = tmp_path / "shard-00.v1.00000000000000000002.checkpoint.unfinished"
     half.write_bytes(b"half")
 
-    assert Checkpoints(tmp_path, format_version=1).newest(0) is None
+    assert StateSnapshots(tmp_path, format_version=1).newest(0) is None
     assert not half.exists()
