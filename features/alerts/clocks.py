@@ -1,17 +1,13 @@
 """The passing of time for a program's alerts: who waited too long is escalated once; what is over is packed."""
 
-from collections.abc import Callable
 from typing import Final
-
-import msgspec
 
 from features.alerts.evidence import Escalation, brought_up_to_date
 from features.alerts.rows import alert_row
 from features.core.instants import format_instant
+from features.core.rows import Emit
 from features.landing.stored_transfer import EntryPosition
 from features.state.program import ProgramState
-
-Emit = Callable[[msgspec.Struct], None]
 
 BY_CLOCK: Final = "clock"
 

@@ -7,7 +7,7 @@ To      close, no_action and release: closed; hold: held; escalate: escalated
 Errors  none: what may not be made is a word of ``DecisionResult`` in the entry's result
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -16,7 +16,7 @@ from features.alerts.evidence import Appealed, Escalation, appeal_evidence, brou
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
 from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, OperatorKind, ResultKind
 from features.core.instants import format_instant
-from features.core.rows import LabelRow
+from features.core.rows import Emit, LabelRow
 from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
 from features.detectors.conditions import STRUCTURING
 from features.landing.stored_transfer import EntryPosition
@@ -24,8 +24,6 @@ from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import hours_us, tier_of
 from features.state.alert_book import Alert
 from features.state.program import ProgramState
-
-Emit = Callable[[msgspec.Struct], None]
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
 _RELEASE, _NO_ACTION = AlertDecision.RELEASE, AlertDecision.NO_ACTION

@@ -6,7 +6,7 @@ graver than all before; what a person closed stays as it was decided on. A hit o
 that covers it was closed by a person and the hit is graver, or by the policy and the policy would not close this one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
@@ -18,7 +18,7 @@ from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, al
 from features.bank.event_families import UNAUTHORIZED_RETURN_CODES
 from features.core.instants import format_instant
 from features.core.reason import Reason
-from features.core.rows import AlertRow, LabelRow
+from features.core.rows import AlertRow, Emit, LabelRow
 from features.core.vocabulary import (
     AlertDecision,
     AlertStatus,
@@ -42,8 +42,6 @@ from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import Alert
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
-
-Emit = Callable[[msgspec.Struct], None]
 
 _CLOSED, _AUTO_CLOSED = AlertStatus.CLOSED.value, AlertStatus.AUTO_CLOSED.value
 _ACTORS: Final = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})

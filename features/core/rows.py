@@ -4,7 +4,12 @@ Field order here is column order in the store's tables (``store/duck/schema.py``
 Instants are microseconds since the epoch, money is integer cents.
 """
 
+from collections.abc import Callable
+
 import msgspec
+
+Emit = Callable[[msgspec.Struct], None]
+"""Takes one row. What an applied entry leads to is emitted row by row, in the order in which it is committed."""
 
 
 class EventRow(msgspec.Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ Errors  none; what is not known is None
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha1
 from typing import Final
 
@@ -21,7 +21,7 @@ import msgspec
 from features.core.bands import band_word
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from features.core.reason import Reason, Score
-from features.core.rows import ScoreRow
+from features.core.rows import Emit, ScoreRow
 from features.landing.landing import LandingResult
 from features.landing.stored_transfer import EntryPosition
 from features.measurement.flow import dealing_with
@@ -33,8 +33,6 @@ from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
 from features.windows.series import ALWAYS, EventTimes
-
-Emit = Callable[[msgspec.Struct], None]
 
 _IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
 _SEEDED: Final = sha1(_IDS.bytes, usedforsecurity=False)  # what RFC 9562 makes a version 5 of

@@ -1,6 +1,5 @@
 """Parties learnt and transfers scored, as the rows that the store keeps of them."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +8,7 @@ from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.core.bands import band_word
-from features.core.rows import AccountRow, CounterpartyRow, EntityRow
+from features.core.rows import AccountRow, CounterpartyRow, Emit, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import counterparty_score_row, entity_score_row
 from features.landing.stored_transfer import EntryPosition
@@ -17,7 +16,6 @@ from features.measurement.assess import Assessment
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
 
-Emit = Callable[[msgspec.Struct], None]
 Data = dict[str, Any]
 
 _ENCODE: Final = msgspec.json.Encoder().encode

@@ -4,13 +4,11 @@ A transfer that was scored behind the start of the backfill keeps that score, wh
 step. So a step that comes twice changes nothing, and neither does one that is overtaken by an event.
 """
 
-from collections.abc import Callable
-
 import msgspec
 
 from features.alerts.opening import run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
-from features.core.rows import BackfillRow
+from features.core.rows import BackfillRow, Emit
 from features.landing.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
 from features.landing.landing import LandingResult
 from features.landing.party_rows import features_row
@@ -19,8 +17,6 @@ from features.landing.stored_transfer import EntryPosition, parties_of, scored, 
 from features.measurement.assess import Assessment
 from features.measurement.rescored import vector_of
 from features.state.program import ProgramState
-
-Emit = Callable[[msgspec.Struct], None]
 
 
 def take_step(program: ProgramState, step: BackfillStep, when: EntryPosition, emit: Emit) -> None:

@@ -23,7 +23,7 @@ from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.preflight import PreflightRecord
 from features.core.program import Program
-from features.core.rows import EventRow, PreflightMatchRow, PreflightRow, ProgramRow, QuarantineRow
+from features.core.rows import Emit, EventRow, PreflightMatchRow, PreflightRow, ProgramRow, QuarantineRow
 from features.landing import party_rows as rows
 from features.landing.actor_scores import emit_after_transfer
 from features.landing.landing import land
@@ -33,8 +33,6 @@ from features.shard.backfill_step import take_step
 from features.state.open_preflights import OtherSide
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
-
-Emit = Callable[[msgspec.Struct], None]
 
 _PREFLIGHT_DECODER: Final = msgspec.json.Decoder(PreflightRecord)
 _PROGRAM_DECODER: Final = msgspec.json.Decoder(Program)
