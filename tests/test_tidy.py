@@ -35,7 +35,7 @@ def functions_of(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 def asserting(path: Path) -> set[str]:
     """Functions of this module, and of the support it shares, that assert something themselves or through another."""
-    shared = [each for each in MODULES if "support" in each.parts or each.name.startswith("checks")]
+    shared = [each for each in MODULES if {"support", "checks"} & set(each.parts)]
     functions = [function for each in (path, *shared) for function in functions_of(each)]
     found: set[str] = set()
     while True:

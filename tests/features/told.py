@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from features.catalogue.vector import FeatureVector
 from features.shard.shard import ShardState
-from tests.features.agreement import differences, rows_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.oracle import Oracle
+from tests.support.oracle_agreement import differences, rows_of
 
 Data = bank.Data
 

@@ -1,6 +1,6 @@
 """Every operation of the service as the documents describe it: who may call it, what it names, a call that is right.
 
-Whoever adds a route adds it here; ``tests/api/test_isolation_matrix.py`` fails until then.
+Whoever adds a route adds it here; ``tests/api/http/test_isolation_matrix.py`` fails until then.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,181 @@
+"""``clearhold explain``: over a stopped service's data, over a running one, and what it says when scores differ."""
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from api.cli.explain import register
+from features.catalogue.features import FEATURES
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.measurement.explain import smallest_change
+from features.scorers.trs_v1 import scorer as trs_v1
+from store.duck.database import open_database
+from store.duck.writer import BatchWriter
+from tests.support.bank_events import an_ach_transfer, an_event
+from tests.support.builders import a_vector
+from tests.support.duck_rows import AT, PROGRAM, some_features
+from tests.support.fake_service import fake_service
+from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
+
+TRANSFER: Final = "acht_1"
+SPIKE: Final = a_vector(amount_cents=9_400_00, counterparty_first_time=True, counterparty_n=0)
+
+
+def a_scoring(vector: FeatureVector = SPIKE, **over: Any) -> TransferFeaturesRow:
+    """A degraded transfer, scored as the service scores."""
+    score = trs_v1.score(vector, degraded=True)
+    usual: dict[str, Any] = {
+        "transfer_id": TRANSFER,
+        "feature_version": FEATURE_VERSION,
+        "score": score.value,
+        "band": score.band.value,
+        "n": score.n,
+        "confidence": score.confidence,
+        "hard": score.hard,
+        "degraded": True,
+        "reasons": msgspec.json.encode(score.reasons).decode(),
+        "vector": vector,
+    }
+    return some_features(**usual | over)
+
+
+def stored(folder: Path, *rows: TransferFeaturesRow) -> str:
+    with closing(open_database(folder / "clearhold.duckdb")) as database:
+        BatchWriter(database).commit({TransferFeaturesRow: rows}, {}, AT)
+    return str(folder)
+
+
+def explained(*options: str) -> Result:
+    app = typer.Typer()
+    register(app)
+    app.command("other")(lambda: None)
+    return CliRunner().invoke(app, ["explain", TRANSFER, *options])
+
+
+def test_given_a_stored_scoring_when_explained_then_inputs_reasons_and_the_same_score_are_printed(
+    tmp_path: Path,
+) -> None:
+    row = a_scoring()
+    score = trs_v1.score(row.vector, degraded=True)
+    assert score.reasons
+
+    result = explained("--data", stored(tmp_path, a_scoring(offset=0, score=1), row))
+
+    assert result.exit_code == 0, result.output
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[0] == f"Transfer {TRANSFER} of program {PROGRAM}, {FEATURE_VERSION}"
+    for feature in FEATURES:
+        value = getattr(row.vector, feature.column)
+        shown = "not measured" if value is None else str(value)
+        assert any(re.fullmatch(rf"{re.escape(feature.name)}\s+{re.escape(shown)}(\s+.*)?", line) for line in lines)
+    for reason in score.reasons:
+        assert any(line.startswith(reason.id) and line.endswith(reason.sentence) for line in lines)
+    kept, again = (next(line.split() for line in lines if line.startswith(word)) for word in ("stored", "recomputed"))
+    assert kept[1:] == again[1:] == [str(score.value), score.band, str(score.n), str(score.confidence), "trs-v1"]
+    change = smallest_change(row.vector, degraded=True)
+    assert change is not None
+    assert f"it would have been {change.band} with {change.score} points." in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("over", "sentence"),
+    [
+        ({"score": 99}, "not what these inputs give now"),
+        ({"confidence": 0.99}, "not what these inputs give now"),
+        ({"reasons": '[{"id":"TRS-X-01","signal":"x","weight":7,"hard":false,"sentence":"X."}]'}, "TRS-X-01 +7"),
+        ({"feature_version": "features-v0"}, "the inputs are features-v0"),
+    ],
+)
+def test_given_a_stored_score_that_its_inputs_do_not_give_when_explained_then_it_is_said_and_the_code_is_1(
+    tmp_path: Path, over: dict[str, Any], sentence: str
+) -> None:
+    result = explained("--data", stored(tmp_path, a_scoring(**over)))
+
+    assert result.exit_code == 1
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("DIFFERENT: ")]
+    assert sentence in line
+
+
+def test_given_too_little_history_when_explained_then_no_amount_is_named(tmp_path: Path) -> None:
+    unscored = a_vector(entity_prior_transfers=0, program_n_90d=3)
+
+    result = explained("--data", stored(tmp_path, a_scoring(unscored)))
+
+    assert result.exit_code == 0
+    assert "Unscored: there is too little history" in result.stdout
+
+
+def test_given_one_id_in_two_programs_when_explained_then_the_program_has_to_be_named(tmp_path: Path) -> None:
+    data = stored(tmp_path, a_scoring(), a_scoring(program_id="prg_2"))
+
+    both, one = explained("--data", data), explained("--data", data, "--program", "prg_2")
+
+    assert (both.exit_code, one.exit_code) == (2, 0)
+    assert "prg_1, prg_2" in both.stderr
+    assert "of program prg_2" in one.stdout
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--url", "http://127.0.0.1:1"), ("--data", "d", "--url", "u", "--token", "t")]
+)
+def test_given_no_place_or_two_when_asked_then_it_is_said_what_to_name(options: tuple[str, ...]) -> None:
+    result = explained(*options)
+
+    assert result.exit_code == 2
+    assert "Name either --data, or --url with --token." in result.stderr
+
+
+def test_given_no_such_transfer_or_directory_when_asked_then_a_sentence(tmp_path: Path) -> None:
+    nothing = explained("--data", str(tmp_path / "nothing"))
+    other = explained("--data", stored(tmp_path, a_scoring(transfer_id="another")))
+
+    assert (nothing.exit_code, other.exit_code) == (2, 2)
+    assert "There is no database" in nothing.stderr
+    assert f"There is no transfer {TRANSFER}" in other.stderr
+
+
+def test_given_a_running_service_when_explained_over_http_then_it_is_what_its_data_says_after_the_stop(
+    tmp_path: Path,
+) -> None:
+    with RunningService(tmp_path / "data") as service:
+        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        described = {"tenantId": tenant["id"], "slug": "payroll", "name": "Payroll"}
+        program = service.admin("/api/admin/programs", described)
+        names = [f"acht_{number}" for number in range(8)]
+        bodies = [
+            an_event(
+                "ach.outgoing_transfer.created", an_ach_transfer(id=name, amount=9_900_00), event_id=f"evnt_{name}"
+            )
+            for name in names
+        ]
+        post_until_taken(service, program, bodies, within_s=30)
+        wait_until_committed(service, tenant["operatorToken"], names[-1])
+        place = ("--url", f"http://127.0.0.1:{service.port}", "--token", tenant["operatorToken"])
+        over_http = explained(*place, "--program", program["id"])
+        unknown = explained(*place, "--program", "0b0c4a53-0000-4000-8000-000000000001")
+        in_use = explained("--data", str(service.data))
+        service.stop()
+
+    after = explained("--data", str(tmp_path / "data"))
+
+    assert over_http.exit_code == after.exit_code == 0, over_http.output
+    assert over_http.stdout == after.stdout
+    assert (unknown.exit_code, in_use.exit_code) == (2, 2)
+    assert "Unknown program" in unknown.stderr
+    assert "Where the service runs, name it with --url and --token" in in_use.stderr
+
+
+def test_given_a_service_of_another_version_when_asked_over_http_then_a_sentence() -> None:
+    with fake_service() as service:
+        told = {"id": TRANSFER, "scoreInputs": {"featureVersion": "features-v9"}}
+        service.answers[f"/api/transfers/{TRANSFER}"] = (200, told)
+        result = explained("--url", service.url, "--token", "t")
+
+    assert result.exit_code == 2
+    assert "features of version features-v9" in result.stderr

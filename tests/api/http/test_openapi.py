@@ -1,0 +1,200 @@
+"""The OpenAPI document: committed as served, complete, and true about its own examples."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from api.examples import ALERT
+from api.http.http_app import ROUTES, public_document
+from api.http.operation import OPT, Access, Operation
+from tests.support.alerting import an_alert, appeal, decide
+from tests.support.running_app import RunningApp
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
+DOCUMENT: dict[str, Any] = msgspec.json.decode(public_document(base_url="http://127.0.0.1:8080"))
+WITHOUT_EXAMPLE = {"submitPreflight 201", "getOpenApi 200"}  # As its 200; and the document itself.
+METHODS = {"get", "put", "post", "delete", "patch"}
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in DOCUMENT["paths"].items():
+        for method in METHODS & set(item):
+            yield path, method, item[method]
+
+
+def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every JSON body of a request or an answer, by a name."""
+    for _, _, operation in operations():
+        shown = {"request": operation.get("requestBody", {})} | operation["responses"]
+        for name, holder in shown.items():
+            media = holder.get("content", {}).get("application/json")
+            if media is not None:
+                yield f"{operation['operationId']} {name}", media
+
+
+def texts() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every body of an answer that is not JSON, by a name."""
+    for _, _, operation in operations():
+        for status, answer in operation["responses"].items():
+            for kind, media in answer.get("content", {}).items():
+                if "json" not in kind.partition("/")[2].split("+") and kind != "application/jwk-set+json":
+                    yield f"{operation['operationId']} {status} {kind}", media
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    return schema | {"components": DOCUMENT["components"]}
+
+
+def test_given_the_routes_when_described_then_the_committed_document_is_theirs() -> None:
+    assert msgspec.json.decode(COMMITTED.read_bytes()) == DOCUMENT, "run: make openapi"
+
+
+def test_given_a_running_service_when_asked_then_it_serves_that_document(api: RunningApp) -> None:
+    served = api.client.get("/openapi.json").json()
+
+    assert served == DOCUMENT | {"servers": [{"url": "https://risk.example.test"}]}
+
+
+def test_given_the_document_when_read_then_it_is_openapi_3_1_with_unique_operation_ids() -> None:
+    ids = [operation["operationId"] for _, _, operation in operations()]
+
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    assert len(ids) == len(set(ids)) > 10
+    assert all(operation["tags"] and operation["summary"] for _, _, operation in operations())
+
+
+def test_given_every_route_when_compared_then_all_but_the_administration_are_described() -> None:
+    handlers: tuple[Any, ...] = ROUTES
+    registered = {
+        (method.lower(), re.sub(r"\{(\w+):\w+\}", "{}", path))
+        for handler in handlers
+        for path in handler.paths
+        for method in handler.http_methods
+        if _operation(handler).access is not Access.ADMIN
+    }
+    described = {(method, re.sub(r"\{\w+\}", "{}", path)) for path, method, _ in operations()}
+
+    assert described == registered
+
+
+def test_given_an_operation_when_described_then_its_refusals_are_the_envelope() -> None:
+    for _, method, operation in operations():
+        statuses = set(operation["responses"])
+        if operation["security"] and "bankSignature" not in operation["security"][0]:
+            assert {"400", "401", "429"} <= statuses, operation["operationId"]
+            of_the_owner = operation["security"] == [{"operatorToken": []}]  # To whom all that is not theirs is a 401.
+            assert ("403" in statuses) is not of_the_owner, operation["operationId"]
+        if "requestBody" in operation:
+            assert "413" in statuses, operation["operationId"]
+        if method != "get" and "bankSignature" not in operation["security"][0]:
+            assert {"409", "503"} <= statuses, operation["operationId"]
+            assert "Idempotency-Key" in {parameter["name"] for parameter in operation["parameters"]}
+        for status, answer in operation["responses"].items():
+            if status.startswith("4"):
+                assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorEnvelope")
+
+
+@pytest.mark.parametrize(("name", "media"), list(bodies()), ids=[name for name, _ in bodies()])
+def test_given_a_body_when_described_then_its_example_fits_its_schema(name: str, media: dict[str, Any]) -> None:
+    if name.split()[1] in {"request", "200", "201"} and name not in WITHOUT_EXAMPLE:
+        assert "example" in media, name
+    if "example" in media:
+        validator = jsonschema_rs.validator_for(resolved(media["schema"]), validate_formats=True)
+        assert [str(error) for error in validator.iter_errors(media["example"])] == []
+
+
+@pytest.mark.parametrize(("name", "media"), list(texts()), ids=[name for name, _ in texts()])
+def test_given_a_text_when_described_then_its_example_is_one(name: str, media: dict[str, Any]) -> None:
+    shown = media["example"]
+
+    assert isinstance(shown, str), name
+    match name.split()[2]:
+        case "application/x-ndjson":
+            line, end = shown.split("\n")
+            assert end == ""
+            assert msgspec.json.decode(line)
+        case "text/csv;":
+            names, row = csv.reader(io.StringIO(shown, newline=""))
+            assert len(names) == len(row)
+        case "text/plain":
+            assert opened(shown) == ("risk.bank.example/first-bank/dispositions", "2")
+
+
+def opened(note: str) -> tuple[str, str]:
+    """Origin and size of a signed note."""
+    origin, size, _, empty, signature, end = note.split("\n")
+    assert (empty, end) == ("", "")
+    assert signature.startswith(f"\N{EM DASH} {origin} ")
+    return origin, size
+
+
+def test_given_the_exports_when_described_then_there_are_texts_to_look_at() -> None:
+    assert {name.split()[0] for name, _ in texts()} == {
+        "exportAlerts",
+        "exportDispositions",
+        "exportRecord",
+        "exportTransfers",
+        "getDocs",
+        "signCheckpoint",
+    }
+
+
+def test_given_the_alerts_of_the_examples_when_compared_with_an_answer_then_they_have_its_form(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    alert = an_alert(api, tenant, program)
+    decide(api, api.operator(tenant), alert["id"])
+    real = appeal(api, api.operator(tenant), alert["id"]).json()
+    described = DOCUMENT["paths"]["/api/alerts/{alertId}/appeal"]["post"]["responses"]["201"]["content"]
+    appealed = described["application/json"]["example"]
+
+    assert list(appealed) == list(real)
+    assert set(appealed["evidence"]) == set(real["evidence"]) - {"escalation"}
+    assert list(appealed["evidence"]["appeal"]) == list(real["evidence"]["appeal"])
+    assert set(ALERT["evidence"]) <= set(alert["evidence"])
+    for each in (ALERT, alert):
+        assert each["summary"].startswith(f"{each['detector']} on {each['subjectType']} {each['subjectId']}: ")
+        assert each["dedupeKey"].startswith(f"{each['detector']}:{each['subjectType']}:{each['subjectId']}")
+    for each in (appealed, real):
+        old = each["evidence"]["appeal"]["alertId"]
+        about = f"{each['detector']} on {each['subjectType']} {each['subjectId']}"
+        assert (each["summary"], each["dedupeKey"]) == (f"Appeal of alert {old}: {about}.", f"appeal:{old}")
+
+
+def test_given_the_reasons_of_an_alert_when_described_then_it_is_said_what_they_are_of() -> None:
+    summary = DOCUMENT["paths"]["/api/alerts/{alertId}"]["get"]["summary"]
+
+    assert "opened the alert or last refreshed it" in summary
+    assert "of an appeal" in summary
+
+
+def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_commas_do() -> None:
+    said = {
+        (path, parameter["name"]): parameter["schema"]
+        for path, _, operation in operations()
+        for parameter in operation["parameters"]
+        if parameter["schema"].get("description", "").startswith("Any of these. Commas")
+    }
+
+    assert {name for _, name in said} == {"subjectId", "transferId", "entityId", "counterpartyId", "decidedBy"}
+    assert all("array" in schema["type"] for schema in said.values())
+
+
+def test_given_a_request_body_when_described_then_it_is_closed() -> None:
+    for _, _, operation in operations():
+        schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        if "$ref" in schema:
+            name = schema["$ref"].rsplit("/", 1)[1]
+            assert DOCUMENT["components"]["schemas"][name]["additionalProperties"] is False, name
+
+
+def _operation(handler: Any) -> Operation:
+    operation: Operation = handler.opt[OPT]
+    return operation

@@ -1,0 +1,159 @@
+"""Each detector opens exactly one alert at its line and none before it; the page is the table."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from features.alerts.questions import QUESTIONS
+from features.catalogue.vector import FeatureVector
+from features.core.rows import AlertRow, QuarantineRow
+from features.core.vocabulary import SubjectType
+from features.detectors.docs_page import markdown
+from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY, TRIGGERS
+from features.scorers.families import Family
+from features.scorers.trs_v1.rules import REASONS
+from tests.checks.detector_stories import ACCOUNT, COUNTERPARTY, ENTITY, STORIES, Story
+from tests.features.watched import HOUR, Watched, evidence_of, grade_of
+
+
+def told(*subjects: str) -> list[Any]:
+    """The stories about these alone."""
+    return [
+        pytest.param(detector, story, id=f"{detector}-{name}")
+        for detector, stories in STORIES.items()
+        for name, story in stories.items()
+        if set(story.subjects) <= set(subjects)
+    ]
+
+
+TOLD: Final = told(*SubjectType)
+TOLD_OF_ACTORS: Final = told(ENTITY, COUNTERPARTY, ACCOUNT)
+
+
+@pytest.mark.parametrize(("detector", "story"), TOLD)
+def test_given_a_story_up_to_the_line_then_one_alert_opens_on_each_of_its_subjects(detector: str, story: Story) -> None:
+    watched = Watched(**story.declared)
+
+    story.tell(watched, hit=True)
+
+    opened = watched.alerts(detector)
+    assert tuple(alert.subject_type for alert in opened) == story.subjects
+    assert {grade_of(alert) for alert in opened} == {story.gravity}
+    assert not watched.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "story"), TOLD)
+def test_given_a_story_just_before_the_line_then_no_alert_opens(detector: str, story: Story) -> None:
+    watched = Watched(**story.declared)
+
+    story.tell(watched, hit=False)
+
+    assert not watched.alerts(detector)
+    assert not watched.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "story"), TOLD_OF_ACTORS)
+def test_given_a_story_nobody_watched_when_actors_are_rescored_then_their_newest_transfers_open_its_alert_once(
+    detector: str, story: Story
+) -> None:
+    watched = Watched(**story.declared)
+    watched.program.is_watched = False
+    story.tell(watched, hit=True)
+    watched.program.is_watched = True
+    assert not watched.alerts(detector)
+
+    watched.rescore_actors()
+    opened = watched.alerts(detector)
+    versions = len(watched.all(AlertRow))
+    watched.rescore_actors()
+
+    assert tuple(alert.subject_type for alert in opened) == story.subjects
+    assert {grade_of(alert) for alert in opened} == {story.gravity}
+    assert len(watched.all(AlertRow)) == versions
+    assert {alert.subject_type for alert in watched.all(AlertRow)} <= {ENTITY, COUNTERPARTY, ACCOUNT}
+    assert not watched.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "story"), TOLD)
+def test_given_a_story_that_was_watched_when_actors_are_rescored_then_it_opens_nothing_more(
+    detector: str, story: Story
+) -> None:
+    watched = Watched(**story.declared)
+    story.tell(watched, hit=True)
+    versions = len(watched.versions(detector))
+
+    watched.rescore_actors()
+
+    assert len(watched.versions(detector)) == versions
+
+
+def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_of_the_vector() -> None:
+    ids = [detector.id for detector in DETECTORS]
+
+    assert len(set(ids)) == len(ids)
+    assert set(STORIES) == set(ids)
+    assert set(QUESTIONS) == set(ids)
+    assert not set(NOT_YET_FED) & set(ids)
+    assert {column for detector in DETECTORS for column in detector.features} <= set(FeatureVector.__struct_fields__)
+
+
+def test_given_the_reasons_of_the_scorer_then_each_feeds_a_detector_or_is_a_signal_only() -> None:
+    silent = {kind.id for kind in REASONS if kind.id.startswith("TRS-CAP-") or kind.family is Family.HISTORY}
+
+    assert set(TRIGGERS) | set(SIGNALS_ONLY) | silent == {kind.id for kind in REASONS}
+    assert not set(TRIGGERS) & set(SIGNALS_ONLY)
+
+
+def test_given_the_lines_of_one_detector_on_one_kind_of_subject_then_they_share_a_window() -> None:
+    for detector in DETECTORS:
+        windows = {(line.subject, line.window_us) for line in detector.triggers}
+        assert len({subject for subject, _ in windows}) == len(windows)
+
+
+def test_given_the_page_then_it_is_the_table() -> None:
+    page = Path(__file__).parents[2] / "docs" / "detectors.md"
+
+    assert page.read_text() == markdown()
+
+
+def test_given_a_transfer_without_a_score_then_detectors_look_at_all_its_reasons() -> None:
+    watched = Watched()
+
+    watched.wire("enti_1", "cpty_1", 2_500_00, 0)
+
+    alert = watched.alert("first_time_counterparty_large")
+    assert (alert.score_at_alert, alert.band_at_alert) == (None, "unscored")
+    assert evidence_of(alert)["routeReason"] == "unscored"
+
+
+def test_given_the_third_round_trip_in_30_days_then_it_is_hard_and_a_fourth_after_them_is_not() -> None:
+    watched = Watched().know("enti_1", "enti_2")
+
+    gravities = []
+    for day in (0, 8, 16, 60):
+        watched.wire("enti_1", "enti_2", 1_000_00, day * 24 * HOUR)
+        watched.wire("enti_2", "enti_1", 950_00, (day * 24 + 1) * HOUR)
+        gravities.append([grade_of(alert) for alert in watched.alerts("round_trip") if alert.subject_id == "enti_1"])
+
+    assert gravities[-1] == [("high", False), ("high", False), ("high", True), ("high", False)]
+
+
+def test_given_two_reasons_of_one_detector_on_one_entity_then_they_are_one_alert_as_grave_as_the_graver() -> None:
+    watched = Watched().know("enti_1", person_details={"pep_status": "yes"}, review_reasons=["ofac_match"])
+
+    watched.wire("enti_1", "cpty_1", 10_00, HOUR)
+
+    alert = watched.alert("screening_stale_or_hit")
+    assert grade_of(alert) == ("medium", True)
+    assert [reason["id"] for reason in evidence_of(alert)["reasons"]] == ["TRS-SCR-06", "TRS-SCR-01"]
+
+
+def test_given_an_undeclared_rail_three_times_then_each_transfer_has_an_alert_and_the_program_one_a_day() -> None:
+    watched = Watched(declared_rails=("ach",))
+
+    for hours in (0, 1, 25):
+        watched.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
+
+    subjects = [alert.subject_type for alert in watched.alerts("rail_outside_declared")]
+    assert subjects == ["transfer", "program", "transfer", "transfer", "program"]

@@ -1,0 +1,131 @@
+"""The state against the naive oracle, on streams in which everything that can happen to a transfer happens."""
+
+from random import Random
+from typing import Any, Final
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from features.catalogue.further_fields import FURTHER_FIELDS
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.log_entry import LogEntry
+from features.core.reason import Reason
+from features.core.rows import TransferRow
+from features.shard.shard import ShardState
+from tests.support.oracle import Oracle
+from tests.support.oracle_agreement import disagreements, rows_of
+from tests.support.random_streams import WIDTH, stream_of, streams
+
+ENOUGH_VALUES: Final = 2
+COLUMNS: Final = tuple(feature.column for feature in FURTHER_FIELDS)
+GRAPH: Final = ("typology_round_trip", "typology_layering_hops")
+SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=60, least=10))
+def test_given_a_random_stream_when_it_is_applied_then_every_vector_is_the_oracles(entries: list[LogEntry]) -> None:
+    found = disagreements(entries)
+
+    assert not found, found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_given_a_long_stream_when_it_is_applied_then_every_vector_is_the_oracles(seed: int) -> None:
+    chance = Random(seed)
+    entries = stream_of([chance.randbytes(WIDTH) for _ in range(200)])
+
+    found = disagreements(entries)
+
+    assert not found, found
+
+
+def test_given_random_streams_when_they_are_counted_then_no_feature_is_always_empty() -> None:
+    vectors = []
+    for seed in range(12):
+        chance, oracle = Random(seed), Oracle()
+        answers = [oracle.apply(entry) for entry in stream_of([chance.randbytes(WIDTH) for _ in range(60)])]
+        vectors += [answer.vector for answer in answers if answer is not None]
+
+    told = {name: _told({getattr(vector, name) for vector in vectors}) for name in (*GRAPH, *COLUMNS)}
+
+    assert not {name for name, values in told.items() if len(values) < ENOUGH_VALUES}
+
+
+def _told(values: set[Any]) -> set[Any]:
+    """The values that say something; of what is true or false both do."""
+    return values - {None} if any(isinstance(value, bool) for value in values) else values - {None, 0, ""}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(seed=st.integers(0, 10**6), length=st.integers(5, 120), cuts=st.lists(st.integers(0, 100), max_size=4))
+@example(seed=99, length=99, cuts=[86])  # a late card transfer, when no card was left in the newest 90 days
+def test_given_a_stream_when_the_state_is_dumped_and_loaded_in_between_then_nothing_differs(
+    seed: int, length: int, cuts: list[int]
+) -> None:
+    chance = Random(seed)
+    entries = stream_of([chance.randbytes(WIDTH) for _ in range(length)])
+    straight = ShardState(0)
+    expected = rows_of(straight, entries)
+
+    resumed, rows, start = ShardState(0), [], 0
+    for cut in [*sorted(len(entries) * cut // 100 for cut in cuts), len(entries)]:
+        rows += rows_of(resumed, entries[start:cut])
+        resumed, start = ShardState.loaded(iter(list(resumed.dump()))), cut
+
+    assert rows == expected
+    assert list(resumed.dump()) == list(straight.dump())
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(happenings=st.lists(st.binary(min_size=WIDTH, max_size=WIDTH), min_size=5, max_size=40))
+def test_given_two_programs_with_the_same_stream_when_both_are_scored_then_they_get_the_same(
+    happenings: list[bytes],
+) -> None:
+    state = ShardState(0)
+    rows: dict[str, list[msgspec.Struct]] = {"prg_1": [], "prg_2": []}
+    for pair in zip(*(stream_of(happenings, program_id=program_id) for program_id in rows), strict=True):
+        for entry in pair:
+            rows[entry.program_id] += rows_of(state, [entry])
+
+    first, second = (
+        [
+            (row.transfer_id, row.vector, row.score, row.band, row.n, row.confidence, row.hard, row.reasons)
+            for row in rows[program_id]
+            if isinstance(row, TransferFeaturesRow)
+        ]
+        for program_id in rows
+    )
+
+    assert first == second
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=50, least=5))
+def test_given_a_random_stream_when_it_is_scored_then_the_reasons_add_up_to_the_score(entries: list[LogEntry]) -> None:
+    for row in rows_of(ShardState(0), entries):
+        if isinstance(row, TransferFeaturesRow):
+            reasons = msgspec.json.decode(row.reasons, type=list[Reason])
+            assert row.score is None or sum(reason.weight for reason in reasons) == row.score
+            assert row.hard == any(reason.hard for reason in reasons)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=50, least=5))
+def test_given_a_random_stream_when_a_transfers_version_is_kept_then_it_shows_its_newest_scoring(
+    entries: list[LogEntry],
+) -> None:
+    newest: dict[str, TransferFeaturesRow] = {}
+    state = ShardState(0)
+    for entry in entries:
+        rows = rows_of(state, [entry])
+        newest |= {row.transfer_id: row for row in rows if isinstance(row, TransferFeaturesRow)}
+        for row in rows:
+            if isinstance(row, TransferRow):
+                scoring = newest[row.id]
+                assert (row.score, row.score_band, row.score_n) == (scoring.score, scoring.band, scoring.n)
+                assert (row.scored_offset, row.scored_at) == (scoring.offset, scoring.scored_at)
+                assert (row.score_confidence, row.bank_created_at) == (scoring.confidence, scoring.taken_at)
+                assert row.amount_cents == scoring.vector.amount_cents

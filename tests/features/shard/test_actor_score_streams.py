@@ -1,0 +1,98 @@
+"""Score records over random streams: each is another score, and a replay or a restart changes none of them."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from features.core.bands import band_word
+from features.core.instants import DAY_US
+from features.core.log_entry import LogEntry
+from features.core.reason import Reason, Score
+from features.core.rows import ScoreRow, TransferRow
+from features.scorers import ars_v1, crs_v1, ers_v1
+from features.scorers.actor_decay import decayed
+from features.shard.shard import ShardState
+from features.state.score_memory import STRONGEST
+from tests.support.random_streams import streams
+
+SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+_OF_VERSION: Final[dict[str, tuple[type[msgspec.Struct], Callable[[Any], Score]]]] = {
+    "ers-v1": (ers_v1.EntityInputs, ers_v1.score),
+    "crs-v1": (crs_v1.CounterpartyInputs, crs_v1.score),
+    "ars-v1": (ars_v1.AgentInputs, ars_v1.score),
+}
+
+
+def score_rows(state: ShardState, entries: list[LogEntry]) -> list[bytes]:
+    rows: list[msgspec.Struct] = []
+    for entry in entries:
+        state.apply(entry, rows.append)
+    return [msgspec.json.encode(row) for row in rows if isinstance(row, ScoreRow)]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=60, least=10))
+def test_given_a_random_stream_then_each_record_is_another_score_and_its_inputs_give_it_again(
+    entries: list[LogEntry],
+) -> None:
+    last: dict[tuple[str, str], ScoreRow] = {}
+    ids: set[str] = set()
+    for encoded in score_rows(ShardState(0), entries):
+        row = msgspec.json.decode(encoded, type=ScoreRow)
+        inputs_type, score_of = _OF_VERSION[row.version]
+        score = score_of(msgspec.json.decode(row.inputs, type=inputs_type))
+        before = last.get((row.subject_type, row.subject_id))
+
+        assert (row.score, row.n, row.confidence, row.hard) == (score.value, score.n, score.confidence, score.hard)
+        assert row.band == band_word(score.value)
+        assert msgspec.json.decode(row.reasons, type=tuple[Reason, ...]) == score.reasons
+        assert (row.score, row.hard) != ((before.score, before.hard) if before else (None, False))
+        assert before is None or (before.offset < row.offset and before.scored_at <= row.scored_at)
+        assert row.id not in ids
+        last[row.subject_type, row.subject_id] = row
+        ids.add(row.id)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=50, least=10), part=st.integers(0, 100))
+def test_given_a_random_stream_when_it_is_played_again_or_loaded_midway_then_the_records_are_the_same_bytes(
+    entries: list[LogEntry], part: int
+) -> None:
+    at_once = score_rows(ShardState(0), entries)
+    split = len(entries) * part // 100
+    state = ShardState(0)
+
+    before = score_rows(state, entries[:split])
+    loaded = ShardState.loaded(iter(list(state.dump())))
+
+    assert score_rows(ShardState(0), entries) == at_once
+    assert before + score_rows(loaded, entries[split:]) == at_once
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=60, least=10))
+def test_given_a_random_stream_then_an_entitys_strongest_transfer_is_the_one_that_stands(
+    entries: list[LogEntry],
+) -> None:
+    """Found again among the newest versions of all transfers, of the entities that had fewer than four scored anew."""
+    state, rows = ShardState(0), list[msgspec.Struct]()
+    for entry in entries:
+        state.apply(entry, rows.append)
+    versions = [row for row in rows if isinstance(row, TransferRow)]
+    newest = {row.id: row for row in versions}
+    program = state.program("prg_1")
+    for actor in program.actors:
+        ever = {row.id for row in versions if row.entity_id == actor.id}
+        anew = {(row.id, row.scored_offset) for row in versions if row.id in ever}
+        if actor.is_account or len(anew) - len(ever) >= STRONGEST:
+            continue
+        own = [row for row in newest.values() if row.entity_id == actor.id]
+        best, its_day, *_ = program.scores.transfers.best(actor.index)
+        standing = [(row.score or 0, row.bank_created_at // DAY_US) for row in own]
+        today = max([its_day, *(day for _, day in standing)])
+        assert decayed(best, today - its_day) == max(
+            (decayed(score, today - day) for score, day in standing), default=0
+        )

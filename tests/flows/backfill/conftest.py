@@ -1,0 +1,38 @@
+"""A program with its history, scored and recorded, for whoever scores it again."""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pytest
+import redis
+
+from demo.bank import SimulatedBank
+from features.core.log_entry import EntryKind
+from features.core.program import Program
+from store.redis_log.connect import connect_sync
+from store.redis_log.server import EmbeddedRedis
+from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom
+from tests.flows.engine_room import EngineRoom, append
+
+UNTIL: Final = 1_780_000_000_000_000
+EVENTS: Final = 1_500
+
+
+@pytest.fixture(scope="module")
+def told() -> list[bytes]:
+    """The program's declaration, then its events."""
+    declared = Program(id=PROGRAM, tenant_id=TENANT, slug="p", name="P", declared_rails=("ach",))
+    history = [each.body for each in SimulatedBank(3).history(UNTIL) if each.program == "remittance"]
+    return [msgspec.json.encode(declared), *history[:EVENTS]]
+
+
+@pytest.fixture
+def room(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, told: list[bytes]) -> BackfillRoom:
+    """A program with its history, scored and recorded."""
+    room = EngineRoom(tmp_path, lambda: connect_sync(redis_server.socket_path))
+    append(log_redis, PROGRAM, told[:1], EntryKind.PROGRAM)
+    append(log_redis, PROGRAM, told[1:])
+    with room.running():
+        pass
+    return BackfillRoom(room, redis_server.socket_path)

@@ -1,0 +1,86 @@
+"""Recorded pre-flights are found by their tenant, with the transfer that landed for them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+
+from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
+from features.core.rows import PreflightMatchRow, PreflightRow
+from features.core.vocabulary import Band, Decision, Direction, Rail
+from store.duck.database import open_database
+from store.duck.preflights import Preflights, idempotent_ids
+from store.duck.writer import BatchWriter
+from store.ids import derived_id, new_id
+from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
+from tests.support.principals import an_operator
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_database(tmp_path / "clearhold.duckdb") as connection:
+        yield connection
+
+
+def a_record() -> PreflightRecord:
+    answer = Preflight(
+        preflight_id="pre_1",
+        decision=Decision.CLEAR,
+        score=3,
+        band=Band.CLEAR,
+        version="trs-v1",
+        n=40,
+        confidence=0.5,
+        reasons=(),
+        limits_hit=(),
+        degraded=False,
+        degraded_reasons=(),
+        latency_ms=1,
+        idempotent=False,
+        program_id="prg_1",
+    )
+    transfer = ProposedTransfer(rail=Rail.WIRE, direction=Direction.OUTGOING, amount_cents="100")
+    resolved = Resolved(entity_id=None, counterparty_id=None, counterparty_country=None)
+    return PreflightRecord(
+        tenant_id=TENANT,
+        answer=answer,
+        request={"note": "Ünïcode"},
+        transfer=transfer,
+        operator="ana",
+        resolved=resolved,
+        asked_at=AT,
+    )
+
+
+def test_given_a_recorded_preflight_when_found_then_it_is_the_record_and_only_its_tenants(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    record = a_record()
+    body = msgspec.json.encode(record).decode()
+    BatchWriter(database).commit({PreflightRow: [a_preflight(body=body), a_preflight(id="pre_2")]}, {}, AT)
+
+    preflights = Preflights(database)
+
+    assert preflights.find(an_operator(TENANT), "pre_1") == record
+    assert preflights.find(an_operator("tnt_2"), "pre_1") is None
+    assert preflights.find(an_operator(TENANT), "pre_3") is None
+
+
+def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database: duckdb.DuckDBPyConnection) -> None:
+    BatchWriter(database).commit({PreflightMatchRow: [a_match(preflight_id="pre_1", transfer_id="trf_7")]}, {}, AT)
+
+    preflights = Preflights(database)
+
+    assert preflights.matched_transfer_id(an_operator(TENANT), "pre_1") == "trf_7"
+    assert preflights.matched_transfer_id(an_operator("tnt_2"), "pre_1") is None
+    assert preflights.matched_transfer_id(an_operator(TENANT), "pre_2") is None
+
+
+def test_given_preflights_then_those_asked_under_a_key_are_listed(database: duckdb.DuckDBPyConnection) -> None:
+    in_body, in_header = derived_id("preflight", "k"), derived_id("effect", "k")
+    rows = [a_preflight(id=in_body, idempotency_key="k"), a_preflight(id=in_header), a_preflight(id=new_id())]
+    BatchWriter(database).commit({PreflightRow: rows}, {}, AT)
+
+    assert sorted(idempotent_ids(database)) == sorted([in_body, in_header])
