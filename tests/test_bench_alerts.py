@@ -8,17 +8,20 @@ import pytest
 from bench.alerts import HeardAlerts, Tally, figures_of
 from bench.alerts import run as alerts
 from bench.harness import Asked, Run
+from features.core.instants import DAY_US as DAY
+from features.core.instants import HOUR_US as HOUR
 from features.detectors.table import DETECTORS
-from tests.features.watched import DAY, HOUR, Watched, a_decision
+from tests.support.alert_rows import a_decision
+from tests.support.stories import detector_story
 
 
 def test_given_alerts_and_their_later_versions_then_each_alert_is_told_once_by_its_detector() -> None:
-    watched, tally = Watched().know("enti_1", verification_status="DENIED"), Tally()
+    story, tally = detector_story().introduce("enti_1", verification_status="DENIED"), Tally()
     for hours in (1, 2, 3):
-        watched.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
-    watched.ask(a_decision(watched.alert("kyc_denied_moving"), "hold", DAY))
+        story.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
+    story.submit(a_decision(story.alert("kyc_denied_moving"), "hold", DAY))
     heard = HeardAlerts(tally)
-    for row in watched.rows:
+    for row in story.rows:
         heard(row)
 
     figures = {figure.name: figure for figure in figures_of(tally, 1_000)}

@@ -7,92 +7,96 @@ import pytest
 
 from features.alerts.questions import QUESTIONS
 from features.catalogue.vector import FeatureVector
+from features.core.instants import HOUR_US as HOUR
 from features.core.rows import AlertRow, QuarantineRow
 from features.core.vocabulary import SubjectType
 from features.detectors.docs_page import markdown
 from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY, TRIGGERS
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS
-from tests.checks.detector_stories import ACCOUNT, COUNTERPARTY, ENTITY, STORIES, Story
-from tests.features.watched import HOUR, Watched, evidence_of, grade_of
+from tests.checks.detector_cases import ACCOUNT, CASES, COUNTERPARTY, ENTITY, DetectorCase
+from tests.support.alert_rows import evidence_of, grade_of
+from tests.support.stories import detector_story
 
 
-def told(*subjects: str) -> list[Any]:
-    """The stories about these alone."""
+def cases_about(*subjects: str) -> list[Any]:
+    """The cases whose alerts are about these kinds of subject alone."""
     return [
-        pytest.param(detector, story, id=f"{detector}-{name}")
-        for detector, stories in STORIES.items()
-        for name, story in stories.items()
-        if set(story.subjects) <= set(subjects)
+        pytest.param(detector, case, id=f"{detector}-{name}")
+        for detector, cases in CASES.items()
+        for name, case in cases.items()
+        if set(case.subjects) <= set(subjects)
     ]
 
 
-TOLD: Final = told(*SubjectType)
-TOLD_OF_ACTORS: Final = told(ENTITY, COUNTERPARTY, ACCOUNT)
+ALL_CASES: Final = cases_about(*SubjectType)
+CASES_OF_ACTORS: Final = cases_about(ENTITY, COUNTERPARTY, ACCOUNT)
 
 
-@pytest.mark.parametrize(("detector", "story"), TOLD)
-def test_given_a_story_up_to_the_line_then_one_alert_opens_on_each_of_its_subjects(detector: str, story: Story) -> None:
-    watched = Watched(**story.declared)
+@pytest.mark.parametrize(("detector", "case"), ALL_CASES)
+def test_given_a_story_up_to_the_line_then_one_alert_opens_on_each_of_its_subjects(
+    detector: str, case: DetectorCase
+) -> None:
+    story = detector_story(**case.declared)
 
-    story.tell(watched, hit=True)
+    case.play(story, hit=True)
 
-    opened = watched.alerts(detector)
-    assert tuple(alert.subject_type for alert in opened) == story.subjects
-    assert {grade_of(alert) for alert in opened} == {story.gravity}
-    assert not watched.all(QuarantineRow)
-
-
-@pytest.mark.parametrize(("detector", "story"), TOLD)
-def test_given_a_story_just_before_the_line_then_no_alert_opens(detector: str, story: Story) -> None:
-    watched = Watched(**story.declared)
-
-    story.tell(watched, hit=False)
-
-    assert not watched.alerts(detector)
-    assert not watched.all(QuarantineRow)
+    opened = story.alerts(detector)
+    assert tuple(alert.subject_type for alert in opened) == case.subjects
+    assert {grade_of(alert) for alert in opened} == {case.gravity}
+    assert not story.all(QuarantineRow)
 
 
-@pytest.mark.parametrize(("detector", "story"), TOLD_OF_ACTORS)
+@pytest.mark.parametrize(("detector", "case"), ALL_CASES)
+def test_given_a_story_just_before_the_line_then_no_alert_opens(detector: str, case: DetectorCase) -> None:
+    story = detector_story(**case.declared)
+
+    case.play(story, hit=False)
+
+    assert not story.alerts(detector)
+    assert not story.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "case"), CASES_OF_ACTORS)
 def test_given_a_story_nobody_watched_when_actors_are_rescored_then_their_newest_transfers_open_its_alert_once(
-    detector: str, story: Story
+    detector: str, case: DetectorCase
 ) -> None:
-    watched = Watched(**story.declared)
-    watched.program.is_watched = False
-    story.tell(watched, hit=True)
-    watched.program.is_watched = True
-    assert not watched.alerts(detector)
+    story = detector_story(**case.declared)
+    story.program.is_watched = False
+    case.play(story, hit=True)
+    story.program.is_watched = True
+    assert not story.alerts(detector)
 
-    watched.rescore_actors()
-    opened = watched.alerts(detector)
-    versions = len(watched.all(AlertRow))
-    watched.rescore_actors()
+    story.rescore_actors()
+    opened = story.alerts(detector)
+    versions = len(story.all(AlertRow))
+    story.rescore_actors()
 
-    assert tuple(alert.subject_type for alert in opened) == story.subjects
-    assert {grade_of(alert) for alert in opened} == {story.gravity}
-    assert len(watched.all(AlertRow)) == versions
-    assert {alert.subject_type for alert in watched.all(AlertRow)} <= {ENTITY, COUNTERPARTY, ACCOUNT}
-    assert not watched.all(QuarantineRow)
+    assert tuple(alert.subject_type for alert in opened) == case.subjects
+    assert {grade_of(alert) for alert in opened} == {case.gravity}
+    assert len(story.all(AlertRow)) == versions
+    assert {alert.subject_type for alert in story.all(AlertRow)} <= {ENTITY, COUNTERPARTY, ACCOUNT}
+    assert not story.all(QuarantineRow)
 
 
-@pytest.mark.parametrize(("detector", "story"), TOLD)
+@pytest.mark.parametrize(("detector", "case"), ALL_CASES)
 def test_given_a_story_that_was_watched_when_actors_are_rescored_then_it_opens_nothing_more(
-    detector: str, story: Story
+    detector: str, case: DetectorCase
 ) -> None:
-    watched = Watched(**story.declared)
-    story.tell(watched, hit=True)
-    versions = len(watched.versions(detector))
+    story = detector_story(**case.declared)
+    case.play(story, hit=True)
+    versions = len(story.versions(detector))
 
-    watched.rescore_actors()
+    story.rescore_actors()
 
-    assert len(watched.versions(detector)) == versions
+    assert len(story.versions(detector)) == versions
 
 
 def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_of_the_vector() -> None:
     ids = [detector.id for detector in DETECTORS]
 
     assert len(set(ids)) == len(ids)
-    assert set(STORIES) == set(ids)
+    assert set(CASES) == set(ids)
     assert set(QUESTIONS) == set(ids)
     assert not set(NOT_YET_FED) & set(ids)
     assert {column for detector in DETECTORS for column in detector.features} <= set(FeatureVector.__struct_fields__)
@@ -118,42 +122,42 @@ def test_given_the_page_then_it_is_the_table() -> None:
 
 
 def test_given_a_transfer_without_a_score_then_detectors_look_at_all_its_reasons() -> None:
-    watched = Watched()
+    story = detector_story()
 
-    watched.wire("enti_1", "cpty_1", 2_500_00, 0)
+    story.wire("enti_1", "cpty_1", 2_500_00, 0)
 
-    alert = watched.alert("first_time_counterparty_large")
+    alert = story.alert("first_time_counterparty_large")
     assert (alert.score_at_alert, alert.band_at_alert) == (None, "unscored")
     assert evidence_of(alert)["routeReason"] == "unscored"
 
 
 def test_given_the_third_round_trip_in_30_days_then_it_is_hard_and_a_fourth_after_them_is_not() -> None:
-    watched = Watched().know("enti_1", "enti_2")
+    story = detector_story().introduce("enti_1", "enti_2")
 
     gravities = []
     for day in (0, 8, 16, 60):
-        watched.wire("enti_1", "enti_2", 1_000_00, day * 24 * HOUR)
-        watched.wire("enti_2", "enti_1", 950_00, (day * 24 + 1) * HOUR)
-        gravities.append([grade_of(alert) for alert in watched.alerts("round_trip") if alert.subject_id == "enti_1"])
+        story.wire("enti_1", "enti_2", 1_000_00, day * 24 * HOUR)
+        story.wire("enti_2", "enti_1", 950_00, (day * 24 + 1) * HOUR)
+        gravities.append([grade_of(alert) for alert in story.alerts("round_trip") if alert.subject_id == "enti_1"])
 
     assert gravities[-1] == [("high", False), ("high", False), ("high", True), ("high", False)]
 
 
 def test_given_two_reasons_of_one_detector_on_one_entity_then_they_are_one_alert_as_grave_as_the_graver() -> None:
-    watched = Watched().know("enti_1", person_details={"pep_status": "yes"}, review_reasons=["ofac_match"])
+    story = detector_story().introduce("enti_1", person_details={"pep_status": "yes"}, review_reasons=["ofac_match"])
 
-    watched.wire("enti_1", "cpty_1", 10_00, HOUR)
+    story.wire("enti_1", "cpty_1", 10_00, HOUR)
 
-    alert = watched.alert("screening_stale_or_hit")
+    alert = story.alert("screening_stale_or_hit")
     assert grade_of(alert) == ("medium", True)
     assert [reason["id"] for reason in evidence_of(alert)["reasons"]] == ["TRS-SCR-06", "TRS-SCR-01"]
 
 
 def test_given_an_undeclared_rail_three_times_then_each_transfer_has_an_alert_and_the_program_one_a_day() -> None:
-    watched = Watched(declared_rails=("ach",))
+    story = detector_story(declared_rails=("ach",))
 
     for hours in (0, 1, 25):
-        watched.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
+        story.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
 
-    subjects = [alert.subject_type for alert in watched.alerts("rail_outside_declared")]
+    subjects = [alert.subject_type for alert in story.alerts("rail_outside_declared")]
     assert subjects == ["transfer", "program", "transfer", "transfer", "program"]

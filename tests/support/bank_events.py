@@ -295,3 +295,8 @@ def a_counterparty(**over: Any) -> Data:
         "updated_at": rfc3339(T0),
     }
     return usual | over
+
+
+def changed(data: Data, at: str | None, **over: object) -> Data:
+    """A later snapshot of an object."""
+    return {**data, "updated_at": at, **over}

@@ -5,14 +5,17 @@ from typing import Any
 import pytest
 
 from features.core.commands import AppealEntry, LabelEntry
+from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US, format_instant
+from features.core.instants import HOUR_US as HOUR
 from features.core.rows import AlertRow, DecisionResultRow, DispositionRow, LabelRow
 from features.core.vocabulary import LabelSource, LabelValue
 from features.policy.seeds import CLOCK_V1
-from tests.features.standing import denied, results_of, standing
-from tests.features.watched import DAY, HOUR, Watched, a_decision, evidence_of
 from tests.support import bank_events as bank
+from tests.support.alert_rows import a_decision, evidence_of, results_of
 from tests.support.clock import T0
+from tests.support.programs import alert_with_status, denied_entity
+from tests.support.stories import ShardStory, detector_story
 
 
 def an_appeal(alert_id: str, at: int, **over: Any) -> AppealEntry:
@@ -21,9 +24,9 @@ def an_appeal(alert_id: str, at: int, **over: Any) -> AppealEntry:
 
 
 def test_given_a_closed_alert_when_it_is_appealed_then_a_new_one_waits_that_points_to_it() -> None:
-    watched, old, _ = standing("closed")
+    story, old, _ = alert_with_status("closed")
 
-    rows = watched.ask(an_appeal(old.id, 4 * HOUR, id="apl_1"))
+    rows = story.submit(an_appeal(old.id, 4 * HOUR, id="apl_1"))
 
     (new,) = (row for row in rows if isinstance(row, AlertRow))
     (result,) = (row for row in rows if isinstance(row, DecisionResultRow))
@@ -39,7 +42,7 @@ def test_given_a_closed_alert_when_it_is_appealed_then_a_new_one_waits_that_poin
         "reason": "There is more.",
         "by": "operator:a.kim",
     }
-    assert watched.alerts(old.detector)[0] == old
+    assert story.alerts(old.detector)[0] == old
 
 
 @pytest.mark.parametrize(
@@ -47,53 +50,53 @@ def test_given_a_closed_alert_when_it_is_appealed_then_a_new_one_waits_that_poin
     [("open", "not_final"), ("held", "not_final"), ("auto_closed", "not_final"), ("closed", "made")],
 )
 def test_given_an_alert_then_only_a_closed_one_can_be_appealed_and_only_once(status: str, result: str) -> None:
-    watched, alert, at = standing(status)
+    story, alert, at = alert_with_status(status)
 
-    first = watched.ask(an_appeal(alert.id, at))
-    repeated = watched.ask(an_appeal(alert.id, at))
-    second = watched.ask(an_appeal(alert.id, at + 1))
+    first = story.submit(an_appeal(alert.id, at))
+    repeated = story.submit(an_appeal(alert.id, at))
+    second = story.submit(an_appeal(alert.id, at + 1))
 
     assert results_of(first) == [result]
     assert results_of(second) == ["appealed" if result == "made" else result]
     assert results_of(repeated) == ([] if result == "made" else [result])
-    assert results_of(watched.ask(an_appeal("no such alert", at))) == ["unknown"]
+    assert results_of(story.submit(an_appeal("no such alert", at))) == ["unknown"]
 
 
 def test_given_an_appeal_when_it_is_decided_then_it_can_be_appealed_itself_and_overturns_nothing() -> None:
-    watched, old, _ = standing("closed")
-    watched.ask(an_appeal(old.id, 4 * HOUR))
-    watched.tick(100 * DAY)
-    (appeal,) = (row for row in watched.alerts(old.detector) if row.appeal_of == old.id)
+    story, old, _ = alert_with_status("closed")
+    story.submit(an_appeal(old.id, 4 * HOUR))
+    story.tick(100 * DAY)
+    (appeal,) = (row for row in story.alerts(old.detector) if row.appeal_of == old.id)
 
-    watched.ask(a_decision(appeal, "escalate", 101 * DAY))
-    watched.ask(a_decision(appeal, "close", 102 * DAY))
-    rows = watched.ask(an_appeal(appeal.id, 103 * DAY))
+    story.submit(a_decision(appeal, "escalate", 101 * DAY))
+    story.submit(a_decision(appeal, "close", 102 * DAY))
+    rows = story.submit(an_appeal(appeal.id, 103 * DAY))
 
     assert results_of(rows) == ["made"]
-    assert {row.overturns_draft for row in watched.all(DispositionRow) if row.alert_id == appeal.id} == {None}
+    assert {row.overturns_draft for row in story.all(DispositionRow) if row.alert_id == appeal.id} == {None}
 
 
 def test_given_a_closed_alert_that_is_packed_then_it_is_final_and_can_be_appealed_still() -> None:
-    watched, old, _ = standing("closed")
-    watched.wire("enti_2", "cpty_1", 10_00, 30 * DAY)
-    watched.tick(30 * DAY)
-    assert watched.state.program("prg_1").alerts.is_packed(old.id)
+    story, old, _ = alert_with_status("closed")
+    story.wire("enti_2", "cpty_1", 10_00, 30 * DAY)
+    story.tick(30 * DAY)
+    assert story.state.program("prg_1").alerts.is_packed(old.id)
 
-    final = watched.ask(a_decision(old, "hold", 31 * DAY))
-    appealed = watched.ask(an_appeal(old.id, 31 * DAY))
+    final = story.submit(a_decision(old, "hold", 31 * DAY))
+    appealed = story.submit(an_appeal(old.id, 31 * DAY))
 
     assert (results_of(final), results_of(appealed)) == (["final"], ["made"])
 
 
 def test_given_a_waiting_alert_when_its_due_time_has_passed_at_a_tick_then_it_is_escalated_once() -> None:
-    watched = denied()
-    alert = watched.alert("kyc_denied_moving")
+    story = denied_entity()
+    alert = story.alert("kyc_denied_moving")
     assert alert.due_at == alert.opened_at + round(CLOCK_V1.complex_hours * HOUR_US)
     due = alert.due_at - T0
 
-    before = watched.tick(due - 1)
-    at_due = watched.tick(due)
-    after = watched.tick(due + DAY)
+    before = story.tick(due - 1)
+    at_due = story.tick(due)
+    after = story.tick(due + DAY)
 
     assert (before, after) == ([], [])
     (escalated,) = at_due
@@ -106,20 +109,20 @@ def test_given_a_waiting_alert_when_its_due_time_has_passed_at_a_tick_then_it_is
 def test_given_a_decided_alert_when_its_due_time_passes_then_only_what_still_waits_is_escalated(
     decision: str, *, escalates: bool
 ) -> None:
-    watched = denied()
-    watched.ask(a_decision(watched.alert("kyc_denied_moving"), decision, 2 * HOUR))
+    story = denied_entity()
+    story.submit(a_decision(story.alert("kyc_denied_moving"), decision, 2 * HOUR))
 
-    rows = watched.tick(30 * DAY)
+    rows = story.tick(30 * DAY)
 
     assert [isinstance(row, AlertRow) for row in rows] == ([True] if escalates else [])
 
 
 def test_given_many_alerts_when_a_tick_comes_then_they_are_escalated_oldest_due_first() -> None:
-    watched = Watched().know(*(f"enti_{place}" for place in range(5)), verification_status="DENIED")
+    story = detector_story().introduce(*(f"enti_{place}" for place in range(5)), verification_status="DENIED")
     for place in (3, 1, 4, 0, 2):
-        watched.wire(f"enti_{place}", "cpty_1", 10_00, HOUR + place)
+        story.wire(f"enti_{place}", "cpty_1", 10_00, HOUR + place)
 
-    rows = watched.tick(30 * DAY)
+    rows = story.tick(30 * DAY)
 
     due = [row.due_at or 0 for row in rows if isinstance(row, AlertRow)]
     assert len(due) == 5
@@ -140,13 +143,13 @@ def a_label(transfer_id: str, label: str, at: int, **over: Any) -> LabelEntry:
 
 
 def test_given_a_label_then_it_is_recorded_once_and_only_on_a_transfer_that_is_known() -> None:
-    watched = denied()
-    transfer_id = watched.alert("kyc_denied_moving").transfer_id or ""
+    story = denied_entity()
+    transfer_id = story.alert("kyc_denied_moving").transfer_id or ""
 
-    given_once = watched.ask(a_label(transfer_id, "ok", 2 * HOUR))
-    repeated = watched.ask(a_label(transfer_id, "ok", 2 * HOUR))
-    changed = watched.ask(a_label(transfer_id, "bad", 3 * HOUR))
-    unknown = watched.ask(a_label("no_such_transfer", "bad", 4 * HOUR))
+    given_once = story.submit(a_label(transfer_id, "ok", 2 * HOUR))
+    repeated = story.submit(a_label(transfer_id, "ok", 2 * HOUR))
+    changed = story.submit(a_label(transfer_id, "bad", 3 * HOUR))
+    unknown = story.submit(a_label("no_such_transfer", "bad", 4 * HOUR))
 
     assert [results_of(rows) for rows in (given_once, repeated, changed, unknown)] == [
         ["made"],
@@ -154,7 +157,7 @@ def test_given_a_label_then_it_is_recorded_once_and_only_on_a_transfer_that_is_k
         ["made"],
         ["unknown"],
     ]
-    assert [(row.transfer_id, row.label) for row in watched.all(LabelRow)] == [
+    assert [(row.transfer_id, row.label) for row in story.all(LabelRow)] == [
         (transfer_id, "ok"),
         (transfer_id, "bad"),
     ]
@@ -165,12 +168,12 @@ def test_given_a_label_then_it_is_recorded_once_and_only_on_a_transfer_that_is_k
     ("code", "labels"), [("R05", 1), ("R07", 1), ("R10", 1), ("R11", 1), ("R29", 1), ("R51", 1), ("R01", 0), ("R03", 0)]
 )
 def test_given_a_return_then_an_unauthorized_one_labels_its_transfer_bad_by_itself(code: str, labels: int) -> None:
-    watched = Watched()
-    debit = watched.debit("enti_1", "cpty_1", 10_00, 0)
+    story = detector_story()
+    debit = story.debit("enti_1", "cpty_1", 10_00, 0)
 
-    watched.come_back(debit, code, DAY)
+    story.return_debit(debit, code, DAY)
 
-    found = watched.all(LabelRow)
+    found = story.all(LabelRow)
     assert len(found) == labels
     for label in found:
         assert (label.transfer_id, label.label, label.source) == (debit["id"], "bad", "return")
@@ -178,25 +181,25 @@ def test_given_a_return_then_an_unauthorized_one_labels_its_transfer_bad_by_itse
         assert label.created_at == T0 + DAY
 
 
-def disputed(watched: Watched, debit: bank.Data) -> None:
+def disputed(story: ShardStory, debit: bank.Data) -> None:
     """The return is dishonoured, and the dishonour contested: it stands again."""
     dishonoured = [bank.a_return("R10", T0 + DAY), bank.a_return("R68", T0 + 2 * DAY)]
     news = {"status": "RETURN_DISHONORED", "return_details": dishonoured, "updated_at": bank.rfc3339(T0 + 2 * DAY)}
-    watched.say("ach.outgoing_transfer.return_dishonored", debit | news, 2 * DAY)
+    story.deliver("ach.outgoing_transfer.return_dishonored", debit | news, at=T0 + 2 * DAY)
     contested = [*dishonoured, bank.a_return("R73", T0 + 3 * DAY)]
     news = {"status": "RETURN_CONTESTED", "return_details": contested, "updated_at": bank.rfc3339(T0 + 3 * DAY)}
-    watched.say("ach.outgoing_transfer.return_contested", debit | news, 3 * DAY)
+    story.deliver("ach.outgoing_transfer.return_contested", debit | news, at=T0 + 3 * DAY)
 
 
 def test_given_an_unauthorized_return_that_is_disputed_then_the_last_label_says_whether_it_stands() -> None:
-    watched = Watched()
-    debit = watched.debit("enti_1", "cpty_1", 10_00, 0)
-    watched.come_back(debit, "R10", DAY)
-    watched.come_back(debit, "R10", DAY + 1)
+    story = detector_story()
+    debit = story.debit("enti_1", "cpty_1", 10_00, 0)
+    story.return_debit(debit, "R10", DAY)
+    story.return_debit(debit, "R10", DAY + 1)
 
-    disputed(watched, debit)
+    disputed(story, debit)
 
-    labels = watched.all(LabelRow)
+    labels = story.all(LabelRow)
     assert [(row.label, row.reason) for row in labels] == [
         ("bad", "Returned as R10."),
         ("ok", "The return as R10 was dishonoured."),
@@ -206,11 +209,11 @@ def test_given_an_unauthorized_return_that_is_disputed_then_the_last_label_says_
 
 
 def test_given_a_person_who_has_labelled_when_the_return_is_dishonoured_then_it_does_not_unsay_that() -> None:
-    watched = Watched()
-    debit = watched.debit("enti_1", "cpty_1", 10_00, 0)
-    watched.come_back(debit, "R10", DAY)
-    watched.ask(a_label(str(debit["id"]), "bad", DAY + HOUR))
+    story = detector_story()
+    debit = story.debit("enti_1", "cpty_1", 10_00, 0)
+    story.return_debit(debit, "R10", DAY)
+    story.submit(a_label(str(debit["id"]), "bad", DAY + HOUR))
 
-    disputed(watched, debit)
+    disputed(story, debit)
 
-    assert [row.label for row in watched.all(LabelRow)] == ["bad", "bad", "bad"]
+    assert [row.label for row in story.all(LabelRow)] == ["bad", "bad", "bad"]

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from features.core.canonical import digest_of
 from features.core.commands import DecisionResult, OperatorKind
+from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US, format_instant
+from features.core.instants import HOUR_US as HOUR
 from features.core.log_entry import EntryKind
 from features.core.rows import (
     AlertBodyRow,
@@ -23,9 +25,9 @@ from features.core.rows import (
 from features.core.vocabulary import AlertDecision, AlertStatus
 from features.policy.bodies import policy_sha256
 from features.policy.seeds import CLOCK_V1, POLICY_V1
-from tests.features.standing import NOON, closed_alone, denied, results_of, standing
-from tests.features.watched import DAY, HOUR, a_decision, evidence_of
+from tests.support.alert_rows import a_decision, evidence_of, results_of
 from tests.support.clock import T0
+from tests.support.programs import NOON, alert_with_status, auto_closed_alert, denied_entity
 
 WORDS: Final = tuple(word.value for word in AlertDecision)
 # What becomes of an alert; a word that is no status says why nothing does.
@@ -55,12 +57,12 @@ OUTCOMES: Final = {
 def test_given_an_alert_in_a_status_when_it_is_decided_then_the_table_says_what_comes_of_it(
     status: str, decision: str
 ) -> None:
-    watched, alert, at = standing(status)
+    story, alert, at = alert_with_status(status)
     assert alert.status == status
 
-    rows = watched.ask(a_decision(alert, decision, at))
+    rows = story.submit(a_decision(alert, decision, at))
 
-    outcome, now = OUTCOMES[status][decision], watched.alerts(alert.detector)[0]
+    outcome, now = OUTCOMES[status][decision], story.alerts(alert.detector)[0]
     if outcome in set(AlertStatus):
         kinds = [type(row) for row in rows]
         assert kinds == [AlertRow, DispositionRow, ChainFactRow, DecisionResultRow]
@@ -72,10 +74,10 @@ def test_given_an_alert_in_a_status_when_it_is_decided_then_the_table_says_what_
 
 
 def test_given_a_decision_then_the_record_holds_the_disposition_bound_to_what_was_seen() -> None:
-    watched = denied()
-    alert = watched.alert("kyc_denied_moving")
+    story = denied_entity()
+    alert = story.alert("kyc_denied_moving")
 
-    rows = watched.ask(a_decision(alert, "hold", 2 * HOUR, id="dsp_1", narrative="Held until they answer."))
+    rows = story.submit(a_decision(alert, "hold", 2 * HOUR, id="dsp_1", narrative="Held until they answer."))
 
     (made,) = (row for row in rows if isinstance(row, DispositionRow))
     (fact,) = (row for row in rows if isinstance(row, ChainFactRow))
@@ -101,10 +103,10 @@ def test_given_a_decision_then_the_record_holds_the_disposition_bound_to_what_wa
 
 
 def test_given_an_alert_that_opens_then_its_body_is_what_its_digest_says() -> None:
-    watched = denied()
+    story = denied_entity()
 
-    alert = watched.alert("kyc_denied_moving")
-    (kept,) = (row for row in watched.all(AlertBodyRow) if row.alert_id == alert.id)
+    alert = story.alert("kyc_denied_moving")
+    (kept,) = (row for row in story.all(AlertBodyRow) if row.alert_id == alert.id)
     body = msgspec.json.decode(kept.body)
     assert alert.alert_sha256 == kept.sha256 == digest_of(kept.body.encode())
     assert kept.body.encode() == rfc8785.dumps(body)
@@ -115,10 +117,10 @@ def test_given_an_alert_that_opens_then_its_body_is_what_its_digest_says() -> No
 
 
 def test_given_a_close_by_the_policy_then_it_has_a_disposition_and_a_fact_for_the_record() -> None:
-    watched, alert = closed_alone()
+    story, alert = auto_closed_alert()
 
-    (made,) = (row for row in watched.all(DispositionRow) if row.alert_id == alert.id)
-    facts = [row.id for row in watched.all(ChainFactRow)]
+    (made,) = (row for row in story.all(DispositionRow) if row.alert_id == alert.id)
+    facts = [row.id for row in story.all(ChainFactRow)]
     assert (made.decided_by, made.decision, made.overturns_draft) == ("policy:policy-v1", "close", None)
     assert alert.closed_at == alert.opened_at == made.created_at
     assert made.id in facts
@@ -130,20 +132,20 @@ def test_given_a_close_by_the_policy_then_it_has_a_disposition_and_a_fact_for_th
 def test_given_an_automatic_close_when_a_person_decides_then_hold_and_escalate_overturn_it(
     decision: str, *, overturns: bool
 ) -> None:
-    watched, alert = closed_alone()
+    story, alert = auto_closed_alert()
 
-    watched.ask(a_decision(alert, decision, NOON + DAY, id="dsp_1"))
+    story.submit(a_decision(alert, decision, NOON + DAY, id="dsp_1"))
 
-    (made,) = (row for row in watched.all(DispositionRow) if row.id == "dsp_1")
+    (made,) = (row for row in story.all(DispositionRow) if row.id == "dsp_1")
     assert (made.recommendation, made.overturns_draft) == ("close", overturns)
 
 
 def test_given_an_automatic_close_that_is_overturned_then_it_waits_on_the_clock_of_a_person() -> None:
-    watched, alert = closed_alone()
+    story, alert = auto_closed_alert()
 
-    watched.ask(a_decision(alert, "escalate", NOON + DAY))
+    story.submit(a_decision(alert, "escalate", NOON + DAY))
 
-    waiting = watched.alert("repeated_amount")
+    waiting = story.alert("repeated_amount")
     assert (waiting.route, waiting.sla_tier) == ("automated", "standard")
     assert waiting.due_at == T0 + NOON + DAY + round(CLOCK_V1.standard_hours * HOUR_US)
     assert evidence_of(waiting)["escalation"] == {
@@ -154,33 +156,33 @@ def test_given_an_automatic_close_that_is_overturned_then_it_waits_on_the_clock_
 
 def test_given_a_key_without_a_person_then_it_decides_only_what_waits_for_nobody() -> None:
     key = {"operator": "key:live_abcdefg", "operator_kind": OperatorKind.KEY}
-    watched, closed = closed_alone()
-    waiting = denied()
+    story, closed = auto_closed_alert()
+    waiting = denied_entity()
 
-    refused = waiting.ask(a_decision(waiting.alert("kyc_denied_moving"), "close", 2 * HOUR, **key))
-    made = watched.ask(a_decision(closed, "hold", NOON + DAY, **key))
-    again = watched.ask(a_decision(closed, "close", NOON + 2 * DAY, **key))
+    refused = waiting.submit(a_decision(waiting.alert("kyc_denied_moving"), "close", 2 * HOUR, **key))
+    made = story.submit(a_decision(closed, "hold", NOON + DAY, **key))
+    again = story.submit(a_decision(closed, "close", NOON + 2 * DAY, **key))
 
     assert [results_of(rows) for rows in (refused, made, again)] == [["needs_person"], ["made"], ["needs_person"]]
-    assert watched.all(DispositionRow)[-1].decided_by == "key:live_abcdefg"
+    assert story.all(DispositionRow)[-1].decided_by == "key:live_abcdefg"
 
 
 def test_given_an_alert_that_nobody_knows_then_the_result_says_so() -> None:
-    watched = denied()
-    alert = msgspec.structs.replace(watched.alert("kyc_denied_moving"), id="00000000-0000-5000-8000-000000000000")
+    story = denied_entity()
+    alert = msgspec.structs.replace(story.alert("kyc_denied_moving"), id="00000000-0000-5000-8000-000000000000")
 
-    rows = watched.ask(a_decision(alert, "close", 2 * HOUR))
+    rows = story.submit(a_decision(alert, "close", 2 * HOUR))
 
     assert results_of(rows) == ["unknown"]
 
 
 def test_given_a_decision_from_the_future_then_it_was_made_when_the_log_took_it() -> None:
-    watched = denied()
-    entry = a_decision(watched.alert("kyc_denied_moving"), "close", 90 * DAY)
+    story = denied_entity()
+    entry = a_decision(story.alert("kyc_denied_moving"), "close", 90 * DAY)
 
-    watched.put(EntryKind.DECISION, msgspec.json.encode(entry), 2 * HOUR)
+    story.append(EntryKind.DECISION, msgspec.json.encode(entry), at=T0 + 2 * HOUR)
 
-    assert watched.alert("kyc_denied_moving").closed_at == T0 + 2 * HOUR
+    assert story.alert("kyc_denied_moving").closed_at == T0 + 2 * HOUR
 
 
 @settings(max_examples=50, deadline=None)
@@ -188,41 +190,41 @@ def test_given_a_decision_from_the_future_then_it_was_made_when_the_log_took_it(
 def test_given_fifty_closing_decisions_in_a_row_then_one_is_made_and_the_others_are_final(
     words: list[str], again: int
 ) -> None:
-    watched = denied()
-    alert = watched.alert("kyc_denied_moving")
+    story = denied_entity()
+    alert = story.alert("kyc_denied_moving")
     asked = [a_decision(alert, word, 2 * HOUR + place, id=f"dsp_{place}") for place, word in enumerate(words)]
 
-    results = [result for entry in asked for result in results_of(watched.ask(entry))]
-    repeated = watched.ask(asked[again])
+    results = [result for entry in asked for result in results_of(story.submit(entry))]
+    repeated = story.submit(asked[again])
 
     assert results == ["made", *["final"] * 49]
-    assert [row.id for row in watched.all(DispositionRow)] == ["dsp_0"]
+    assert [row.id for row in story.all(DispositionRow)] == ["dsp_0"]
     assert results_of(repeated) == ([] if again == 0 else ["final"])
 
 
 @settings(max_examples=60, deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=12))
 def test_given_any_decisions_in_a_row_then_each_that_is_made_is_one_that_the_table_allows(words: list[str]) -> None:
-    watched = denied()
-    alert, status = watched.alert("kyc_denied_moving"), "open"
+    story = denied_entity()
+    alert, status = story.alert("kyc_denied_moving"), "open"
 
     for place, word in enumerate(words):
-        rows = watched.ask(a_decision(alert, word, 2 * HOUR + place, id=f"dsp_{place}"))
+        rows = story.submit(a_decision(alert, word, 2 * HOUR + place, id=f"dsp_{place}"))
         outcome = OUTCOMES[status][word]
         made = outcome in set(AlertStatus)
         status = outcome if made else status
         assert results_of(rows) == ["made" if made else outcome]
-        assert watched.alert("kyc_denied_moving").status == status
+        assert story.alert("kyc_denied_moving").status == status
 
 
 def test_given_an_entry_that_cannot_be_read_then_it_is_set_aside_and_no_alert_changes() -> None:
-    watched = denied()
+    story = denied_entity()
 
     for kind in (EntryKind.DECISION, EntryKind.APPEAL, EntryKind.LABEL):
-        (row,) = watched.put(kind, b'{"id": 1}', 2 * HOUR)
+        (row,) = story.append(kind, b'{"id": 1}', at=T0 + 2 * HOUR).last_rows
         assert isinstance(row, QuarantineRow)
 
-    assert watched.alert("kyc_denied_moving").status == "open"
+    assert story.alert("kyc_denied_moving").status == "open"
 
 
 def test_given_the_results_then_every_word_is_one_that_can_come_of_an_entry() -> None:

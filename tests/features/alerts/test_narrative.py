@@ -7,18 +7,20 @@ import msgspec
 import pytest
 
 from features.alerts.narrative import Recommendation, recommended
+from features.core.instants import DAY_US as DAY
+from features.core.instants import HOUR_US as HOUR
 from features.core.instants import format_instant
 from features.core.rows import AlertRow, DispositionRow
 from features.scorers.sentences import money
-from tests.checks.detector_stories import STORIES, Story
-from tests.features.warmed import warmed
-from tests.features.watched import DAY, HOUR, Watched, evidence_of
+from tests.checks.detector_cases import CASES, DetectorCase
 from tests.support import bank_events as bank
+from tests.support.alert_rows import evidence_of
+from tests.support.clock import T0
+from tests.support.programs import warmed_program
+from tests.support.stories import detector_story
 
-TOLD: Final = [
-    pytest.param(story, id=f"{detector}-{name}")
-    for detector, stories in STORIES.items()
-    for name, story in stories.items()
+ALL_CASES: Final = [
+    pytest.param(case, id=f"{detector}-{name}") for detector, cases in CASES.items() for name, case in cases.items()
 ]
 PARTS: Final = ("Who:", "What and when:", "Where:", "Why it alerted:", "Looked at:")
 LENGTHS: Final = {"close": (80, 250), "hold": (150, 500), "escalate": (150, 500)}
@@ -50,52 +52,52 @@ def check(alert: AlertRow, narrative: str, recommendation: str) -> None:
     assert not re.search(r"\bSAR\b|suspicious|consistent with .* fraud|None|null", narrative)
 
 
-@pytest.mark.parametrize("story", TOLD)
-def test_given_any_alert_then_its_draft_is_made_of_its_evidence(story: Story) -> None:
-    watched = Watched(**story.declared)
+@pytest.mark.parametrize("case", ALL_CASES)
+def test_given_any_alert_then_its_draft_is_made_of_its_evidence(case: DetectorCase) -> None:
+    story = detector_story(**case.declared)
 
-    story.tell(watched, hit=True)
+    case.play(story, hit=True)
 
-    for alert in watched.all(AlertRow):
+    for alert in story.all(AlertRow):
         draft = draft_of(alert)
         assert (draft["confidence"], draft["narrativeModel"]) == (None, None)
         check(alert, draft["narrative"], draft["recommendation"])
 
 
 def test_given_a_close_by_the_policy_then_it_signs_what_it_looked_at() -> None:
-    watched = warmed()
+    story = warmed_program()
 
     for place in range(8):
-        watched.wire("enti_1", "cpty_1", 250_00, 80 * DAY + place * HOUR)
+        story.wire("enti_1", "cpty_1", 250_00, 80 * DAY + place * HOUR)
 
-    first, *_ = [row for row in watched.versions("repeated_amount") if row.status == "auto_closed"]
-    signed = next(row for row in watched.all(DispositionRow) if row.alert_id == first.id)
+    first, *_ = [row for row in story.versions("repeated_amount") if row.status == "auto_closed"]
+    signed = next(row for row in story.all(DispositionRow) if row.alert_id == first.id)
     assert signed.decided_by == "policy:policy-v1"
     assert signed.narrative.startswith(f"Closed by policy:policy-v1 at {format_instant(first.opened_at)}")
     assert draft_of(first)["narrative"] == signed.narrative
-    for version in watched.versions("repeated_amount"):
+    for version in story.versions("repeated_amount"):
         check(version, draft_of(version)["narrative"], "close")
 
 
 def test_given_many_hits_then_the_draft_names_their_number_their_sum_and_the_newest() -> None:
-    watched = Watched()
+    story = detector_story()
 
     for place in range(12):
-        watched.wire("enti_1", f"cpty_{place}", 100_00, place * HOUR // 2)
+        story.wire("enti_1", f"cpty_{place}", 100_00, place * HOUR // 2)
 
-    alert = watched.alert("fan_out")
+    alert = story.alert("fan_out")
     assert evidence_of(alert)["hits"] == 8
     assert "8 transfers of 800.00 in all" in draft_of(alert)["narrative"]
     assert "trf_11" in draft_of(alert)["narrative"]
 
 
 def test_given_the_longest_list_of_transfers_then_every_length_still_fits() -> None:
-    watched = warmed()
+    story = warmed_program()
 
     for place in range(40):
-        watched.wire("enti_1", "cpty_1", 250_00, 80 * DAY + place * HOUR // 2)
+        story.wire("enti_1", "cpty_1", 250_00, 80 * DAY + place * HOUR // 2)
 
-    versions = watched.versions("repeated_amount") + watched.versions("velocity_spike")
+    versions = story.versions("repeated_amount") + story.versions("velocity_spike")
     assert max(len(evidence_of(version)["transferIds"]) for version in versions) == 20
     for version in versions:
         draft = draft_of(version)
@@ -103,16 +105,16 @@ def test_given_the_longest_list_of_transfers_then_every_length_still_fits() -> N
 
 
 def test_given_parties_with_names_then_no_name_is_in_what_an_alert_says() -> None:
-    watched = Watched(declared_rails=("ach",))
-    watched.know("enti_1", verification_status="DENIED")
+    story = detector_story(declared_rails=("ach",))
+    story.introduce("enti_1", verification_status="DENIED")
 
-    watched.say("counterparty.created", bank.a_counterparty(), 0)
-    watched.say("wire.outgoing_transfer.completed", bank.a_wire(entity_id="enti_1"), HOUR)
+    story.deliver("counterparty.created", bank.a_counterparty())
+    story.deliver("wire.outgoing_transfer.completed", bank.a_wire(entity_id="enti_1"), at=T0 + HOUR)
 
-    told = " ".join(f"{row.summary} {row.evidence} {row.draft}" for row in watched.all(AlertRow))
-    assert "cpty_1" in told
+    text = " ".join(f"{row.summary} {row.evidence} {row.draft}" for row in story.all(AlertRow))
+    assert "cpty_1" in text
     for name in ("Dana", "Rivers", "Sam Cole", "North Trading", "HARBOR", "000333444", "021000021", "Acme"):
-        assert name not in told
+        assert name not in text
 
 
 @pytest.mark.parametrize(

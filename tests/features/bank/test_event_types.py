@@ -7,7 +7,7 @@ import pytest
 from features.core.rows import EventRow, TransferRow
 from tests.features.bank.transfer_objects import BUILDERS, built, landed
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
+from tests.support.stories import ShardStory
 
 RAILS: Final = {"swift": "intl_wire"}
 OUT, IN = "outgoing", "incoming"
@@ -94,11 +94,11 @@ def test_given_a_type_when_the_object_is_silent_then_direction_and_status_follow
 @pytest.mark.parametrize("kind", SILENT_EVENTS)
 def test_given_an_event_that_changes_no_status_when_it_names_none_then_the_status_stays(kind: str) -> None:
     first = f"{kind.rsplit('.', 1 + kind.count('delivery'))[0]}.completed"
-    applied = Applied().deliver(first, built(first, status="settled"))
+    story = ShardStory().deliver(first, built(first, status="settled"))
 
-    applied.deliver(kind, built(kind, status=None))
+    story.deliver(kind, built(kind, status=None))
 
-    assert applied.one(TransferRow).status == "SETTLED"
+    assert story.one(TransferRow).status == "SETTLED"
 
 
 @pytest.mark.parametrize("family", BUILDERS)
@@ -116,10 +116,10 @@ def test_given_an_unlisted_status_when_it_is_delivered_then_it_is_kept() -> None
 def test_given_an_object_that_is_no_transfer_when_it_is_delivered_then_the_event_is_kept_and_nothing_else(
     kind: str, data: bank.Data
 ) -> None:
-    applied = Applied().deliver(kind, data)
+    story = ShardStory().deliver(kind, data)
 
-    assert applied.one(EventRow).result == "stored"
-    assert len(applied.rows) == 1
+    assert story.one(EventRow).result == "stored"
+    assert len(story.last_rows) == 1
 
 
 def test_given_an_unknown_resource_of_a_rail_when_its_id_and_amount_say_transfer_then_it_is_one() -> None:
@@ -130,7 +130,7 @@ def test_given_an_unknown_resource_of_a_rail_when_its_id_and_amount_say_transfer
 
 @pytest.mark.parametrize("kind", ["transfer.ach.settled", "interest.payout.completed", "entity.kyc.approved", "x", ""])
 def test_given_an_unknown_family_when_it_is_delivered_then_it_is_counted_as_seen(kind: str) -> None:
-    applied = Applied().deliver(kind, bank.an_ach_transfer())
+    story = ShardStory().deliver(kind, bank.an_ach_transfer())
 
-    assert applied.one(EventRow).result == "unknown"
-    assert len(applied.rows) == 1
+    assert story.one(EventRow).result == "unknown"
+    assert len(story.last_rows) == 1

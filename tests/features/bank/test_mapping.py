@@ -7,8 +7,8 @@ import pytest
 from features.core.rows import CounterpartyRow, EventRow, QuarantineRow, TransferRow
 from tests.features.bank.transfer_objects import built, landed
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
 from tests.support.clock import T0
+from tests.support.stories import ShardStory
 
 OUT, IN = "outgoing", "incoming"
 
@@ -178,11 +178,11 @@ def test_given_a_transfer_when_a_country_is_delivered_then_it_is_the_counterpart
 
 
 def test_given_a_counterparty_object_when_a_transfer_names_no_country_then_the_stored_one_holds() -> None:
-    applied = Applied().deliver("counterparty.created", bank.a_counterparty())
+    story = ShardStory().deliver("counterparty.created", bank.a_counterparty())
 
-    applied.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer())
+    story.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer())
 
-    assert applied.one(TransferRow).counterparty_country == "DE"
+    assert story.one(TransferRow).counterparty_country == "DE"
 
 
 OTHER_SIDES: Final[dict[str, tuple[str, bank.Data, tuple[str | None, str | None, str | None]]]] = {
@@ -228,7 +228,7 @@ OTHER_SIDES: Final[dict[str, tuple[str, bank.Data, tuple[str | None, str | None,
 def test_given_a_transfer_when_it_names_the_other_side_then_the_counterparty_is_learnt(case: str) -> None:
     kind, data, expected = OTHER_SIDES[case]
 
-    row = Applied().deliver(kind, data).one(CounterpartyRow)
+    row = ShardStory().deliver(kind, data).one(CounterpartyRow)
 
     assert (row.name, row.routing_number, row.account_last4) == expected
     assert (row.id, row.first_seen_at, row.raw) == ("cpty_1", T0, None)
@@ -259,24 +259,24 @@ def test_given_an_issuers_reason_when_a_card_is_decided_then_it_is_one_of_the_sh
 ) -> None:
     data = bank.a_card_authorization(decision_reason=word)
 
-    applied = Applied().deliver("card.authorization.declined", data)
+    story = ShardStory().deliver("card.authorization.declined", data)
 
-    assert applied.one(TransferRow).card_decision_reason == reason
-    assert applied.vector.card_decision_reason == reason
+    assert story.one(TransferRow).card_decision_reason == reason
+    assert story.vector.card_decision_reason == reason
 
 
 def test_given_a_card_purchase_when_no_merchant_id_is_delivered_then_there_is_no_counterparty() -> None:
-    applied = Applied().deliver("card.authorization.approved", bank.a_card_authorization(merchant=None))
+    story = ShardStory().deliver("card.authorization.approved", bank.a_card_authorization(merchant=None))
 
-    assert applied.one(TransferRow).counterparty_id is None
-    assert applied.vector.counterparty_first_time is None
+    assert story.one(TransferRow).counterparty_id is None
+    assert story.vector.counterparty_first_time is None
 
 
 @pytest.mark.parametrize("missing", ["id", "amount", "created_at"])
 def test_given_a_transfer_when_its_id_or_amount_is_missing_then_only_that_makes_it_unusable(missing: str) -> None:
     data = {name: value for name, value in bank.a_wire().items() if name != missing}
 
-    applied = Applied().deliver("wire.outgoing_transfer.completed", data)
+    story = ShardStory().deliver("wire.outgoing_transfer.completed", data)
 
-    assert applied.one(EventRow).result == ("applied" if missing == "created_at" else "unusable")
-    assert not applied.all(QuarantineRow)
+    assert story.one(EventRow).result == ("applied" if missing == "created_at" else "unusable")
+    assert not story.last(QuarantineRow)

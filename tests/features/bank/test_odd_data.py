@@ -12,8 +12,8 @@ from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows import AccountRow, CounterpartyRow, EntityRow, EventRow, QuarantineRow, TransferRow
 from tests.features.bank.transfer_objects import BUILDERS
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
 from tests.support.clock import T0
+from tests.support.stories import ShardStory
 
 TYPES: Final = {
     "ach": "ach.outgoing_transfer.returned",
@@ -65,25 +65,25 @@ def odd_objects(draw: st.DrawFn) -> tuple[str, Any]:
 def test_given_odd_fields_when_events_are_applied_then_each_is_kept_and_the_next_transfer_is_scored(
     odd: list[tuple[str, Any]],
 ) -> None:
-    applied = Applied()
+    story = ShardStory()
     for number, (kind, data) in enumerate(odd):
-        applied.deliver(kind, data, at=T0 + number)
-        assert not applied.all(QuarantineRow), applied.rows
-        assert applied.one(EventRow).result in ("applied", "stale", "stored", "unusable")
+        story.deliver(kind, data, at=T0 + number)
+        assert not story.last(QuarantineRow), story.last_rows
+        assert story.one(EventRow).result in ("applied", "stale", "stored", "unusable")
 
-    applied.deliver("wire.outgoing_transfer.completed", bank.a_wire(id="wire_99"), at=T0 + 10)
+    story.deliver("wire.outgoing_transfer.completed", bank.a_wire(id="wire_99"), at=T0 + 10)
 
-    assert applied.one(EventRow).result == "applied"
-    assert applied.one(TransferFeaturesRow).transfer_id == "wire_99"
+    assert story.one(EventRow).result == "applied"
+    assert story.one(TransferFeaturesRow).transfer_id == "wire_99"
 
 
 @pytest.mark.parametrize("kind", TYPES.values())
 @pytest.mark.parametrize("data", [None, 5, "text", [], [{}], True, {}], ids=repr)
 def test_given_data_that_is_no_object_when_it_is_delivered_then_it_is_stored_as_unusable(kind: str, data: Any) -> None:
-    applied = Applied().deliver(kind, data)
+    story = ShardStory().deliver(kind, data)
 
-    assert applied.one(EventRow).result == "unusable"
-    assert len(applied.rows) == 1
+    assert story.one(EventRow).result == "unusable"
+    assert len(story.last_rows) == 1
 
 
 @pytest.mark.parametrize("kind", TYPES.values())
@@ -91,9 +91,9 @@ def test_given_no_data_at_all_when_an_event_is_delivered_then_it_is_stored_as_un
     entry = bank.a_bank_entry(kind, {})
     body = json.dumps({"id": "evnt_1", "created_at": bank.rfc3339(T0), "type": kind}).encode()
 
-    applied = Applied().apply(type(entry)(0, 1, entry.kind, "prg_1", T0, body))
+    story = ShardStory().apply(type(entry)(0, 1, entry.kind, "prg_1", T0, body))
 
-    assert applied.one(EventRow).result == "unusable"
+    assert story.one(EventRow).result == "unusable"
 
 
 def test_given_a_deeply_nested_object_when_it_is_delivered_then_it_is_stored() -> None:
@@ -101,38 +101,38 @@ def test_given_a_deeply_nested_object_when_it_is_delivered_then_it_is_stored() -
     for _ in range(900):
         nested = {"counterparty": nested, "merchant": [nested] if isinstance(nested, str) else []}
 
-    applied = Applied().deliver("wire.outgoing_transfer.completed", bank.a_wire(counterparty=nested))
+    story = ShardStory().deliver("wire.outgoing_transfer.completed", bank.a_wire(counterparty=nested))
 
-    assert not applied.all(QuarantineRow)
-    assert applied.one(TransferRow).id == "wire_1"
+    assert not story.last(QuarantineRow)
+    assert story.one(TransferRow).id == "wire_1"
 
 
 @pytest.mark.parametrize("amount", [-1, 1.5, 10**18, True, "12.50", "\uff10", "1_000", [5], {"cents": 5}], ids=repr)
 def test_given_an_amount_that_is_no_number_of_cents_when_a_transfer_is_first_seen_then_it_is_unusable(
     amount: Any,
 ) -> None:
-    applied = Applied().deliver("wire.outgoing_transfer.completed", bank.a_wire(amount=amount))
+    story = ShardStory().deliver("wire.outgoing_transfer.completed", bank.a_wire(amount=amount))
 
-    assert applied.one(EventRow).result == "unusable"
+    assert story.one(EventRow).result == "unusable"
 
 
 @pytest.mark.parametrize("amount", [0, 10**18 - 1])
 def test_given_the_smallest_and_the_largest_amount_when_they_land_then_they_are_exact(amount: int) -> None:
-    applied = Applied().deliver("wire.outgoing_transfer.completed", bank.a_wire(amount=amount))
+    story = ShardStory().deliver("wire.outgoing_transfer.completed", bank.a_wire(amount=amount))
 
-    assert applied.one(TransferRow).amount_cents == amount
-    assert applied.vector.velocity_24h_sum_cents == amount
+    assert story.one(TransferRow).amount_cents == amount
+    assert story.vector.velocity_24h_sum_cents == amount
 
 
 def test_given_an_event_id_when_it_comes_again_then_it_changes_nothing() -> None:
-    applied = Applied()
+    story = ShardStory()
     entry = bank.a_bank_entry("wire.outgoing_transfer.completed", bank.a_wire(), event_id="evnt_7")
     other = bank.a_bank_entry("wire.outgoing_transfer.completed", bank.a_wire(amount=7), event_id="evnt_7", offset=2)
 
-    results = [applied.apply(each).one(EventRow).result for each in (entry, entry, other)]
+    results = [story.apply(each).one(EventRow).result for each in (entry, entry, other)]
 
     assert results == ["applied", "duplicate", "conflicting"]
-    assert len(applied.rows) == 1
+    assert len(story.last_rows) == 1
 
 
 ENTITIES: Final[dict[str, tuple[str, bank.Data, dict[str, Any]]]] = {
@@ -181,7 +181,7 @@ ENTITIES: Final[dict[str, tuple[str, bank.Data, dict[str, Any]]]] = {
 def test_given_an_identity_event_when_it_is_read_then_the_entity_is_known(case: str) -> None:
     kind, data, expected = ENTITIES[case]
 
-    row = Applied().deliver(kind, data).one(EntityRow)
+    row = ShardStory().deliver(kind, data).one(EntityRow)
 
     known = {name: getattr(row, name) for name in expected if name != "raw_has"}
     assert known == {name: value for name, value in expected.items() if name != "raw_has"}
@@ -189,25 +189,25 @@ def test_given_an_identity_event_when_it_is_read_then_the_entity_is_known(case: 
 
 
 def test_given_a_known_entity_when_a_later_event_says_one_thing_then_the_rest_stays() -> None:
-    applied = Applied().deliver("identity.created", bank.an_entity())
+    story = ShardStory().deliver("identity.created", bank.an_entity())
 
-    applied.deliver("identity.verification.denied", {"id": "enti_1"}, at=T0 + 1)
+    story.deliver("identity.verification.denied", {"id": "enti_1"}, at=T0 + 1)
 
-    row = applied.one(EntityRow)
+    row = story.one(EntityRow)
     assert (row.name, row.verification_status, row.last_screened_at) == ("Dana Rivers", "DENIED", T0)
 
 
 def test_given_an_overdraft_alert_when_it_is_delivered_then_it_changes_nothing_known_and_makes_no_transfer() -> None:
     alert = {"bank_account_id": "bacc_1", "reserve_account_id": "bacc_2", "transfer_id": "wire_7"}
 
-    applied = Applied().deliver("account.frozen", bank.an_account(id="bacc_1", status="frozen"))
-    frozen = applied.one(AccountRow)
-    applied.deliver("account.overdrafted", alert)
+    story = ShardStory().deliver("account.frozen", bank.an_account(id="bacc_1", status="frozen"))
+    frozen = story.one(AccountRow)
+    story.deliver("account.overdrafted", alert)
 
     assert (frozen.id, frozen.status) == ("bacc_1", "FROZEN")
-    assert applied.one(EventRow).result == "stored"
-    assert not applied.all(AccountRow)
-    assert not applied.all(TransferRow)
+    assert story.one(EventRow).result == "stored"
+    assert not story.last(AccountRow)
+    assert not story.last(TransferRow)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_given_an_overdraft_alert_when_it_is_delivered_then_it_changes_nothing_k
 def test_given_numbers_that_identify_when_an_object_is_kept_then_their_last_four_remain(
     kind: str, data: bank.Data, row: Any
 ) -> None:
-    raw = Applied().deliver(kind, data).one(row).raw
+    raw = ShardStory().deliver(kind, data).one(row).raw
 
     assert not any(secret in raw for secret in ("000123456789", "GB12000123456789", "000555666", "000-00-0000"))
     assert any(shown in raw for shown in ('"6789"', '"5666"', '"0000"'))
@@ -252,10 +252,10 @@ def test_given_a_key_written_in_escapes_when_an_object_is_kept_then_its_number_i
     escaped = body.replace(b"account#number", rb"account\u005fnumber")
     entry = bank.a_bank_entry("counterparty.created", {})
 
-    applied = Applied().apply(type(entry)(0, 1, entry.kind, "prg_1", T0, escaped))
+    story = ShardStory().apply(type(entry)(0, 1, entry.kind, "prg_1", T0, escaped))
 
-    assert "000555666" not in str(applied.one(CounterpartyRow).raw)
-    assert applied.one(CounterpartyRow).account_last4 == "5666"
+    assert "000555666" not in str(story.one(CounterpartyRow).raw)
+    assert story.one(CounterpartyRow).account_last4 == "5666"
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"{", b"\xff", b"[" * 20_000], ids=len)

@@ -8,8 +8,8 @@ from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows import EventRow, TransferRow
 from tests.features.bank.transfer_objects import landed
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
 from tests.support.clock import T0
+from tests.support.stories import ShardStory
 
 RETURNS: Final[dict[str, tuple[object, str | None]]] = {
     "none": ([], None),
@@ -67,17 +67,17 @@ def test_given_an_argued_return_when_the_next_transfer_is_scored_then_it_counts_
     status: str, codes: list[str], returns: int
 ) -> None:
     details = [bank.a_return(code) for code in codes]
-    applied = Applied()
-    applied.deliver(
+    story = ShardStory()
+    story.deliver(
         "ach.outgoing_transfer.returned",
         bank.an_ach_transfer(type="DEBIT", status=status, return_details=details, entity_id="enti_1"),
     )
 
-    applied.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer(id="acht_2", entity_id="enti_1"))
+    story.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer(id="acht_2", entity_id="enti_1"))
 
-    assert applied.vector.entity_prior_returns == returns
-    assert applied.vector.entity_unauthorized_returns_60d == returns
-    assert applied.vector.counterparty_prior_unauthorized_returns == returns
+    assert story.vector.entity_prior_returns == returns
+    assert story.vector.entity_unauthorized_returns_60d == returns
+    assert story.vector.counterparty_prior_unauthorized_returns == returns
 
 
 @pytest.mark.parametrize("status", ["REJECTED", "FAILED", "DECLINED", "BLOCKED", "MANUAL_REVIEW_REJECTED"])
@@ -85,66 +85,66 @@ def test_given_an_argued_return_when_the_next_transfer_is_scored_then_it_counts_
 def test_given_failed_or_canceled_transfers_when_the_next_is_scored_then_they_count_for_nothing(
     status: str, later: str
 ) -> None:
-    applied = Applied()
+    story = ShardStory()
     for number, word in enumerate((status, later)):
-        applied.deliver(
+        story.deliver(
             "wire.outgoing_transfer.rejected", bank.a_wire(id=f"wire_{number}", status=word, entity_id="enti_1")
         )
 
-    applied.deliver("wire.outgoing_transfer.completed", bank.a_wire(id="wire_9", entity_id="enti_1"))
+    story.deliver("wire.outgoing_transfer.completed", bank.a_wire(id="wire_9", entity_id="enti_1"))
 
-    vector = applied.vector
+    vector = story.vector
     assert (vector.velocity_24h_count, vector.entity_prior_transfers, vector.counterparty_first_time) == (1, 0, True)
 
 
 def test_given_a_newer_snapshot_when_an_older_one_arrives_then_it_overwrites_nothing() -> None:
     newer = bank.a_wire(status="COMPLETED", amount=700, updated_at=bank.rfc3339(T0 + 10))
-    applied = Applied().deliver("wire.outgoing_transfer.completed", newer, at=T0 + 10)
+    story = ShardStory().deliver("wire.outgoing_transfer.completed", newer, at=T0 + 10)
 
     older = bank.a_wire(status="INITIATED", amount=900, updated_at=bank.rfc3339(T0 + 5))
-    applied.deliver("wire.outgoing_transfer.initiated", older, at=T0 + 5, appended_at=T0 + 20)
+    story.deliver("wire.outgoing_transfer.initiated", older, at=T0 + 5, appended_at=T0 + 20)
 
-    assert applied.one(EventRow).result == "stale"
-    assert not applied.all(TransferRow)
-    assert not applied.all(TransferFeaturesRow)
+    assert story.one(EventRow).result == "stale"
+    assert not story.last(TransferRow)
+    assert not story.last(TransferFeaturesRow)
 
 
 def test_given_no_update_times_when_events_come_out_of_order_then_the_event_times_decide() -> None:
-    applied = Applied().deliver(
+    story = ShardStory().deliver(
         "wire.outgoing_transfer.completed", bank.a_wire(status="COMPLETED", updated_at=None), at=T0 + 10
     )
 
-    applied.deliver("wire.outgoing_transfer.submitted", bank.a_wire(status="SUBMITTED", updated_at=None), at=T0 + 5)
-    stale = applied.one(EventRow).result
-    applied.deliver("wire.outgoing_transfer.rejected", bank.a_wire(status="REJECTED", updated_at=None), at=T0 + 10)
+    story.deliver("wire.outgoing_transfer.submitted", bank.a_wire(status="SUBMITTED", updated_at=None), at=T0 + 5)
+    stale = story.one(EventRow).result
+    story.deliver("wire.outgoing_transfer.rejected", bank.a_wire(status="REJECTED", updated_at=None), at=T0 + 10)
 
     assert stale == "stale"
-    assert applied.one(TransferRow).status == "REJECTED"
+    assert story.one(TransferRow).status == "REJECTED"
 
 
 def test_given_a_newer_snapshot_without_a_return_when_an_older_one_tells_of_it_then_it_is_carried_forward() -> None:
     newer = bank.an_ach_transfer(status="COMPLETED", updated_at=bank.rfc3339(T0 + 10))
-    applied = Applied().deliver("ach.outgoing_transfer.completed", newer, at=T0 + 10)
+    story = ShardStory().deliver("ach.outgoing_transfer.completed", newer, at=T0 + 10)
 
     older = bank.an_ach_transfer(
         status="RETURNED", return_details=[bank.a_return("R01", T0 + 5)], updated_at=bank.rfc3339(T0 + 5)
     )
-    applied.deliver("ach.outgoing_transfer.returned", older, at=T0 + 5, appended_at=T0 + 20)
+    story.deliver("ach.outgoing_transfer.returned", older, at=T0 + 5, appended_at=T0 + 20)
 
-    row = applied.one(TransferRow)
+    row = story.one(TransferRow)
     assert (row.status, row.return_code, row.returned_at) == ("COMPLETED", "R01", T0 + 5)
-    assert applied.all(TransferFeaturesRow)
+    assert story.last(TransferFeaturesRow)
 
 
 def test_given_a_return_when_a_newer_snapshot_does_not_mention_it_then_it_stays() -> None:
     returned = bank.an_ach_transfer(status="RETURNED", return_details=[bank.a_return("R01")])
-    applied = Applied().deliver("ach.outgoing_transfer.returned", returned)
+    story = ShardStory().deliver("ach.outgoing_transfer.returned", returned)
 
     newer = bank.an_ach_transfer(status="COMPLETED", updated_at=bank.rfc3339(T0 + 10))
-    applied.deliver("ach.outgoing_transfer.completed", newer, at=T0 + 10)
+    story.deliver("ach.outgoing_transfer.completed", newer, at=T0 + 10)
 
-    assert applied.one(TransferRow).return_code == "R01"
-    assert not applied.all(TransferFeaturesRow)
+    assert story.one(TransferRow).return_code == "R01"
+    assert not story.last(TransferFeaturesRow)
 
 
 @pytest.mark.parametrize("number", range(1, 86))
@@ -153,11 +153,11 @@ def test_given_any_return_code_when_the_next_transfer_is_scored_then_six_of_them
     returned = bank.an_ach_transfer(
         type="DEBIT", status="RETURNED", return_details=[bank.a_return(code)], entity_id="enti_1"
     )
-    applied = Applied().deliver("ach.outgoing_transfer.returned", returned)
+    story = ShardStory().deliver("ach.outgoing_transfer.returned", returned)
 
-    applied.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer(id="acht_2", entity_id="enti_1"))
+    story.deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer(id="acht_2", entity_id="enti_1"))
 
     unauthorized = code in {"R05", "R07", "R10", "R11", "R29", "R51"}
-    assert applied.vector.entity_prior_returns == (not 61 <= number <= 77)
-    assert applied.vector.entity_unauthorized_returns_60d == unauthorized
-    assert applied.vector.program_unauthorized_return_rate_60d == float(unauthorized)
+    assert story.vector.entity_prior_returns == (not 61 <= number <= 77)
+    assert story.vector.entity_unauthorized_returns_60d == unauthorized
+    assert story.vector.program_unauthorized_return_rate_60d == float(unauthorized)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from features.core.rows import TransferRow
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
+from tests.support.stories import ShardStory
 
 BUILDERS: Final = {
     "ach": bank.an_ach_transfer,
@@ -24,4 +24,4 @@ def built(kind: str, **over: Any) -> bank.Data:
 
 
 def landed(kind: str, data: object) -> TransferRow:
-    return Applied().deliver(kind, data).one(TransferRow)
+    return ShardStory().deliver(kind, data).one(TransferRow)

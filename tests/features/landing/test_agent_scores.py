@@ -8,11 +8,11 @@ from features.core.instants import DAY_US, HOUR_US
 from features.landing.actor_scores import program_score_row
 from features.scorers import ars_v1
 from features.scorers.prs_v1 import DEFINED, KriReading, KriStatus
-from tests.features.paying import reason_ids, scores, the_end
-from tests.support.applied import Applied
 from tests.support.bank_events import Data, an_entity, rfc3339
 from tests.support.builders import a_program
 from tests.support.clock import T0
+from tests.support.daily_payments import reason_ids
+from tests.support.stories import ShardStory
 
 REALTIME_IN: Final = "realtime.incoming_transfer.completed"
 
@@ -32,13 +32,13 @@ def a_settlement(number: int, payer: str, at: int) -> Data:
 
 
 def test_given_the_program_of_agents_when_one_settles_then_it_has_an_agents_score() -> None:
-    applied = Applied().declare(a_program(slug="agents"))
-    applied.deliver("identity.created", an_entity(id="agent:8453:0xa:22", verification_status="UNVERIFIED"), at=T0)
+    story = ShardStory(a_program(slug="agents"))
+    story.deliver("identity.created", an_entity(id="agent:8453:0xa:22", verification_status="UNVERIFIED"), at=T0)
     rows = []
     for number in range(12):
         at = T0 + number * DAY_US
         payer = "wallet:8453:0x1" if number != 4 else "wallet:8453:0x2"
-        rows += scores(applied.deliver(REALTIME_IN, a_settlement(number, payer, at), at=at), "agent")
+        rows += story.deliver(REALTIME_IN, a_settlement(number, payer, at), at=at).scores("agent")
 
     (row,) = rows
     assert (row.version, row.score, row.n, row.confidence, row.degraded) == ("ars-v1", 22, 10, 0.165, True)
@@ -50,35 +50,35 @@ def test_given_the_program_of_agents_when_one_settles_then_it_has_an_agents_scor
 
 
 def test_given_an_agent_with_a_sanctions_match_then_its_wallet_is_a_hit() -> None:
-    applied = Applied().declare(a_program(slug="agents"))
+    story = ShardStory(a_program(slug="agents"))
 
-    applied.deliver("identity.created", an_entity(review_reasons=["OFAC_MATCH"]), at=T0)
+    story.deliver("identity.created", an_entity(review_reasons=["OFAC_MATCH"]), at=T0)
 
-    (row,) = scores(applied, "agent")
+    (row,) = story.scores("agent")
     assert reason_ids(row) == ["ARS-SCR-01"]
 
 
 def test_given_an_agent_that_pays_its_payers_back_then_each_is_a_round_trip() -> None:
-    applied = Applied().declare(a_program(slug="agents"))
+    story = ShardStory(a_program(slug="agents"))
     for number in range(12):
         at = T0 + number * HOUR_US
-        applied.deliver(REALTIME_IN, a_settlement(number, f"wallet:8453:0x{number}", at), at=at)
+        story.deliver(REALTIME_IN, a_settlement(number, f"wallet:8453:0x{number}", at), at=at)
     rows = []
     for number in range(3):
         at = T0 + (20 + number) * HOUR_US
         back = a_settlement(50 + number, f"wallet:8453:0x{number}", at) | {"is_incoming": False}
-        applied.deliver("realtime.outgoing_transfer.completed", back, at=at)
-        rows += scores(applied, "agent")
+        story.deliver("realtime.outgoing_transfer.completed", back, at=at)
+        rows += story.scores("agent")
 
     assert [reason_ids(row)[0] for row in rows] == ["ARS-FLO-03", "ARS-FLO-04"]
     assert [row.hard for row in rows] == [False, True]
 
 
 def test_given_indicators_when_they_change_then_the_programs_record_follows() -> None:
-    applied = Applied().declare(a_program())
+    story = ShardStory(a_program())
     ok, breach = KriReading(0.0, 10, KriStatus.OK), KriReading(0.6, 10, KriStatus.BREACH, 0.4)
     calm = dict.fromkeys(DEFINED[:3], ok)
-    program, when = applied.program, the_end(applied)
+    program, when = story.program, story.end
 
     rows = [
         program_score_row(program, readings, when)

@@ -10,8 +10,8 @@ from features.core.rows import EventRow, TransferRow
 from features.core.vocabulary import Direction, Rail
 from features.landing.preflight import ask
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
 from tests.support.clock import T0
+from tests.support.stories import ShardStory
 
 SETTLED: Final = "wire.outgoing_transfer.completed"
 
@@ -20,20 +20,20 @@ def test_given_a_newer_snapshot_that_leaves_out_date_and_currency_then_both_stay
     first = bank.an_international_wire(currency_code="EUR", settlement_date="2026-03-06")
     later = {name: value for name, value in first.items() if name not in ("currency_code", "settlement_date")}
 
-    applied = Applied().deliver("swift.outgoing_transfer.submitted", first)
-    said = applied.one(TransferRow)
-    applied.deliver("swift.outgoing_transfer.completed", later | {"status": "COMPLETED"}, at=T0 + 9)
+    story = ShardStory().deliver("swift.outgoing_transfer.submitted", first)
+    said = story.one(TransferRow)
+    story.deliver("swift.outgoing_transfer.completed", later | {"status": "COMPLETED"}, at=T0 + 9)
 
-    kept = applied.one(TransferRow)
+    kept = story.one(TransferRow)
     assert said.effective_at is not None
     assert (kept.currency, kept.effective_at) == ("EUR", said.effective_at)
 
 
 @pytest.mark.parametrize("currency", ["5\n", "EURO", "€€€", "", "😀" * 3])
 def test_given_a_currency_that_is_no_code_then_it_counts_as_not_said(currency: str) -> None:
-    applied = Applied().deliver(SETTLED, bank.a_wire(currency_code=currency))
+    story = ShardStory().deliver(SETTLED, bank.a_wire(currency_code=currency))
 
-    assert applied.one(TransferRow).currency == "USD"
+    assert story.one(TransferRow).currency == "USD"
 
 
 def test_given_an_older_snapshot_with_a_return_then_date_and_raw_stay_those_of_the_newer() -> None:
@@ -44,12 +44,12 @@ def test_given_an_older_snapshot_with_a_return_then_date_and_raw_stay_those_of_t
         effective_on="2026-03-01",
         return_details=[bank.a_return("R01", T0 + 2)],
     )
-    applied = Applied().deliver("ach.outgoing_transfer.settled", newer, at=T0 + 5)
-    first = applied.one(TransferRow)
+    story = ShardStory().deliver("ach.outgoing_transfer.settled", newer, at=T0 + 5)
+    first = story.one(TransferRow)
 
-    applied.deliver("ach.outgoing_transfer.returned", older, at=T0 + 2, appended_at=T0 + 9)
+    story.deliver("ach.outgoing_transfer.returned", older, at=T0 + 2, appended_at=T0 + 9)
 
-    row = applied.one(TransferRow)
+    row = story.one(TransferRow)
     assert (row.return_code, row.status) == ("R01", "SETTLED")
     assert (row.effective_at, row.raw_offset) == (first.effective_at, first.offset)
     assert row.offset > row.raw_offset
@@ -57,19 +57,19 @@ def test_given_an_older_snapshot_with_a_return_then_date_and_raw_stay_those_of_t
 
 @pytest.mark.parametrize("kind", ["wire.incoming_return_request.initiated", "realtime.outgoing_return_request.pending"])
 def test_given_a_request_about_a_transfer_then_it_is_no_transfer(kind: str) -> None:
-    applied = Applied().deliver(kind, bank.a_wire(id="wire_2zRequested"))
+    story = ShardStory().deliver(kind, bank.a_wire(id="wire_2zRequested"))
 
-    assert applied.all(TransferRow) == []
-    assert applied.one(EventRow).result == "stored"
+    assert story.last(TransferRow) == []
+    assert story.one(EventRow).result == "stored"
 
 
 def test_given_a_vendor_on_file_when_a_wire_lands_with_its_name_only_then_it_is_scored_as_it_was_asked_about() -> None:
-    applied = Applied().deliver("counterparty.created", bank.a_counterparty(id="cpty_1", name="Vendor 1"), at=T0)
+    story = ShardStory().deliver("counterparty.created", bank.a_counterparty(id="cpty_1", name="Vendor 1"), at=T0)
     for day in range(8):
         at = T0 + day * DAY_US
         wire = bank.a_wire(id=f"wire_{day}", counterparty_id="cpty_1", created_at=bank.rfc3339(at))
         wire |= {"beneficiary_name": "Vendor 1"}
-        applied.deliver(SETTLED, wire | {"updated_at": None, "entity_id": "enti_1"}, at=at)
+        story.deliver(SETTLED, wire | {"updated_at": None, "entity_id": "enti_1"}, at=at)
     at = T0 + 9 * DAY_US
     proposed = ProposedTransfer(
         rail=Rail.WIRE,
@@ -78,7 +78,7 @@ def test_given_a_vendor_on_file_when_a_wire_lands_with_its_name_only_then_it_is_
         entity_id="enti_1",
         counterparty=ProposedCounterparty(name="vendor  1"),
     )
-    asked = ask(applied.program, proposed, at=at)
+    asked = ask(story.program, proposed, at=at)
 
     landed = bank.a_wire(id="wire_9", counterparty_id=None, amount=77_700, created_at=bank.rfc3339(at))
     landed |= {
@@ -86,9 +86,9 @@ def test_given_a_vendor_on_file_when_a_wire_lands_with_its_name_only_then_it_is_
         "beneficiary_account_number": None,
         "creditor_agent_routing_number": None,
     }
-    applied.deliver(SETTLED, landed | {"updated_at": None, "entity_id": "enti_1"}, at=at)
+    story.deliver(SETTLED, landed | {"updated_at": None, "entity_id": "enti_1"}, at=at)
 
     assert asked.resolved.counterparty_id == "cpty_1"
-    assert applied.one(TransferRow).counterparty_id == "cpty_1"
-    assert applied.one(TransferRow).score == asked.score.value
-    assert applied.scoring.vector.counterparty_n == asked.assessment.vector.counterparty_n == 8
+    assert story.one(TransferRow).counterparty_id == "cpty_1"
+    assert story.one(TransferRow).score == asked.score.value
+    assert story.scoring.vector.counterparty_n == asked.assessment.vector.counterparty_n == 8

@@ -17,9 +17,9 @@ from features.shard.shard import ShardState
 from features.state.parties import Counterparty
 from features.state.program import ProgramState
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
 from tests.support.clock import T0
 from tests.support.random_streams import AMOUNTS, NAMES, NUMBERS, ROUTING, streams
+from tests.support.stories import ShardStory
 
 RAILS: Final = (Rail.ACH, Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CHECK)
 BUILDERS: Final = {
@@ -152,9 +152,9 @@ def test_given_any_history_when_a_question_is_asked_then_the_state_is_as_it_was(
     assert list(state.dump()) == before
 
 
-def a_history() -> Applied:
+def a_history() -> ShardStory:
     """Ten wires to one counterparty on file."""
-    applied = Applied()
+    story = ShardStory()
     for day in range(10):
         at = T0 + day * DAY_US
         wire = bank.a_wire(
@@ -164,8 +164,8 @@ def a_history() -> Applied:
             amount=100_00,
             entity_id="enti_1",
         )
-        applied.deliver("wire.outgoing_transfer.completed", wire, at=at)
-    return applied
+        story.deliver("wire.outgoing_transfer.completed", wire, at=at)
+    return story
 
 
 WHOM: Final[dict[str, tuple[dict[str, Any], str | None, bool, bool]]] = {
@@ -201,14 +201,14 @@ def test_given_a_counterparty_on_file_when_a_question_names_one_then_it_is_found
         "entity_id": "enti_1",
     }
     transfer = ProposedTransfer(**usual | over)
-    applied = a_history()
+    story = a_history()
 
-    asked = ask(applied.program, transfer, at=T0 + 10 * DAY_US)
+    asked = ask(story.program, transfer, at=T0 + 10 * DAY_US)
 
     vector = asked.assessment.vector
     assert asked.resolved.counterparty_id == resolved
     assert (vector.counterparty_first_time, vector.counterparty_n) == (first_time, 0 if first_time else 10)
     assert vector.counterparty_account_changed is account_changed
     assert ("counterparty_account_changed" in {reason.signal for reason in asked.score.reasons}) is account_changed
-    landed = answers(applied.state, Question(transfer, 0), T0 + 10 * DAY_US)
+    landed = answers(story.state, Question(transfer, 0), T0 + 10 * DAY_US)
     assert landed[0] == landed[1]

@@ -3,17 +3,17 @@
 import pytest
 
 from features.core.instants import DAY_US, HOUR_US
-from tests.features.told import NOBODY, STRANGER, told_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
+from tests.support.stories import NOBODY, STRANGER, oracle_story
 
 
 def test_given_hops_on_every_limit_when_the_last_lands_then_all_are_one_chain() -> None:
-    told = told_of("enti_1", "enti_2", "enti_3")
-    told.wire("enti_1", "enti_2", 100_000, 0)
-    told.wire("enti_2", "enti_3", 105_000, 72 * HOUR_US)
+    story = oracle_story("enti_1", "enti_2", "enti_3")
+    story.wire("enti_1", "enti_2", 100_000, 0)
+    story.wire("enti_2", "enti_3", 105_000, 72 * HOUR_US)
 
-    vector = told.wire("enti_3", "cpty_9", 84_000, 72 * HOUR_US)
+    vector = story.wire("enti_3", "cpty_9", 84_000, 72 * HOUR_US)
 
     assert (vector.typology_layering_hops, vector.layering_least_cents) == (3, 84_000)
     assert vector.typology_round_trip is False
@@ -26,23 +26,23 @@ def test_given_hops_on_every_limit_when_the_last_lands_then_all_are_one_chain() 
 def test_given_a_first_hop_beyond_a_limit_when_the_last_lands_then_the_chain_begins_after_it(
     second: int, gap: int, third: int
 ) -> None:
-    told = told_of("enti_1", "enti_2", "enti_3")
-    told.wire("enti_1", "enti_2", 100_000, 0)
-    told.wire("enti_2", "enti_3", second, gap)
+    story = oracle_story("enti_1", "enti_2", "enti_3")
+    story.wire("enti_1", "enti_2", 100_000, 0)
+    story.wire("enti_2", "enti_3", second, gap)
 
-    vector = told.wire("enti_3", "cpty_9", third, gap + HOUR_US)
+    vector = story.wire("enti_3", "cpty_9", third, gap + HOUR_US)
 
     assert vector.typology_layering_hops == (2 if third * 100 >= second * 80 else 0)
 
 
 def test_given_no_edge_before_when_a_transfer_lands_then_there_is_no_chain() -> None:
-    vector = told_of().wire("enti_1", "cpty_1", 100_000, 0)
+    vector = oracle_story().wire("enti_1", "cpty_1", 100_000, 0)
 
     assert (vector.typology_layering_hops, vector.layering_least_cents) == (0, None)
 
 
 def test_given_nobody_who_acts_when_a_transfer_lands_then_the_graph_is_not_measured() -> None:
-    vector = told_of().wire("enti_1", "cpty_1", 100_000, 0, entity_id=None)
+    vector = oracle_story().wire("enti_1", "cpty_1", 100_000, 0, entity_id=None)
 
     assert (vector.typology_layering_hops, vector.typology_round_trip, vector.layering_least_cents) == (
         None,
@@ -53,21 +53,21 @@ def test_given_nobody_who_acts_when_a_transfer_lands_then_the_graph_is_not_measu
 
 
 def test_given_eight_hops_when_the_last_lands_then_six_are_told() -> None:
-    told = told_of(*(f"enti_{n}" for n in range(9)))
+    story = oracle_story(*(f"enti_{n}" for n in range(9)))
     for n in range(7):
-        told.wire(f"enti_{n}", f"enti_{n + 1}", 100_000 - n, n * HOUR_US)
+        story.wire(f"enti_{n}", f"enti_{n + 1}", 100_000 - n, n * HOUR_US)
 
-    vector = told.wire("enti_7", "enti_8", 99_000, 7 * HOUR_US)
+    vector = story.wire("enti_7", "enti_8", 99_000, 7 * HOUR_US)
 
     assert (vector.typology_layering_hops, vector.layering_least_cents) == (6, 99_000)
 
 
 def test_given_two_chains_as_long_when_the_last_lands_then_the_newest_is_told() -> None:
-    told = told_of("enti_1", "enti_2")
-    told.wire("cpty_1", "enti_1", 100_000, 0)
-    told.wire("cpty_2", "enti_1", 98_000, HOUR_US)
+    story = oracle_story("enti_1", "enti_2")
+    story.wire("cpty_1", "enti_1", 100_000, 0)
+    story.wire("cpty_2", "enti_1", 98_000, HOUR_US)
 
-    vector = told.wire("enti_1", "cpty_9", 99_000, 2 * HOUR_US)
+    vector = story.wire("enti_1", "cpty_9", 99_000, 2 * HOUR_US)
 
     assert (vector.typology_layering_hops, vector.layering_least_cents) == (2, 98_000)
 
@@ -76,13 +76,13 @@ def test_given_two_chains_as_long_when_the_last_lands_then_the_newest_is_told() 
 def test_given_four_hops_before_when_the_last_returns_to_the_first_then_it_is_a_trip_within_seven_days(
     after: int, *, is_trip: bool
 ) -> None:
-    told = told_of("enti_1", "enti_2", "enti_3", "enti_4", "enti_5")
-    told.say("account.created", bank.an_account(id="bacc_1", owners=["enti_1"]), 0)
+    story = oracle_story("enti_1", "enti_2", "enti_3", "enti_4", "enti_5")
+    story.deliver("account.created", bank.an_account(id="bacc_1", owners=["enti_1"]))
     for n in range(4):
-        told.wire(f"enti_{n + 1}", f"enti_{n + 2}", 100_000, n * DAY_US)
+        story.wire(f"enti_{n + 1}", f"enti_{n + 2}", 100_000, n * DAY_US)
 
-    vector = told.wire("enti_5", "bacc_1", 80_000, after)
-    soon = told.wire("enti_5", "bacc_1", 80_000, 6 * DAY_US)
+    vector = story.wire("enti_5", "bacc_1", 80_000, after)
+    soon = story.wire("enti_5", "bacc_1", 80_000, 6 * DAY_US)
 
     assert (vector.typology_round_trip, vector.typology_layering_hops) == (is_trip, 0)
     assert (soon.typology_round_trip, soon.typology_layering_hops) == (True, 4)
@@ -92,11 +92,11 @@ def test_given_four_hops_before_when_the_last_returns_to_the_first_then_it_is_a_
 def test_given_hops_before_the_last_when_value_comes_back_then_at_most_four_make_a_trip(
     before: int, *, is_trip: bool
 ) -> None:
-    told = told_of(*(f"enti_{n}" for n in range(before)))
+    story = oracle_story(*(f"enti_{n}" for n in range(before)))
     for n in range(before):
-        told.wire(f"enti_{n}", f"enti_{n + 1}" if n + 1 < before else "cpty_1", 100_000, n)
+        story.wire(f"enti_{n}", f"enti_{n + 1}" if n + 1 < before else "cpty_1", 100_000, n)
 
-    vector = told.wire("cpty_1", "enti_0", 80_000, HOUR_US)
+    vector = story.wire("cpty_1", "enti_0", 80_000, HOUR_US)
 
     assert (vector.typology_round_trip, vector.typology_layering_hops) == (is_trip, before)
 
@@ -105,61 +105,61 @@ def test_given_hops_before_the_last_when_value_comes_back_then_at_most_four_make
 def test_given_value_that_left_when_a_share_comes_back_then_it_is_a_trip_from_four_fifths_on(
     back: int, *, is_trip: bool
 ) -> None:
-    told = told_of("enti_1", "enti_2")
-    told.wire("enti_1", "enti_2", 100_000, 0)
+    story = oracle_story("enti_1", "enti_2")
+    story.wire("enti_1", "enti_2", 100_000, 0)
 
-    vector = told.wire("enti_2", "enti_1", back, HOUR_US)
+    vector = story.wire("enti_2", "enti_1", back, HOUR_US)
 
     assert (vector.typology_round_trip, vector.typology_layering_hops) == (is_trip, 0)
 
 
 def test_given_a_stranger_who_gets_back_what_he_paid_when_it_lands_then_it_is_no_trip() -> None:
-    told = told_of("enti_1")
-    told.wire("cpty_1", "enti_1", 100_000, 0)
+    story = oracle_story("enti_1")
+    story.wire("cpty_1", "enti_1", 100_000, 0)
 
-    vector = told.wire("enti_1", "cpty_1", 100_000, HOUR_US)
+    vector = story.wire("enti_1", "cpty_1", 100_000, HOUR_US)
 
     assert (vector.typology_round_trip, vector.typology_layering_hops) == (False, 0)
 
 
 def test_given_an_account_that_was_unknown_at_first_when_it_pays_then_it_stays_a_stranger_of_the_graph() -> None:
-    told = told_of("enti_1")
-    told.wire("enti_1", "bacc_7", 100_000, 0)
-    told.say("account.created", bank.an_account(id="bacc_7", owners=["enti_7"]), HOUR_US)
-    told.say("account.created", bank.an_account(id="bacc_8", owners=["enti_7"]), HOUR_US)
+    story = oracle_story("enti_1")
+    story.wire("enti_1", "bacc_7", 100_000, 0)
+    story.deliver("account.created", bank.an_account(id="bacc_7", owners=["enti_7"]), at=T0 + HOUR_US)
+    story.deliver("account.created", bank.an_account(id="bacc_8", owners=["enti_7"]), at=T0 + HOUR_US)
 
-    told.wire("enti_1", "bacc_7", 100_000, 2 * HOUR_US)
-    before = told.wire("enti_7", "cpty_9", 100_000, 2 * HOUR_US)
-    told.wire("enti_1", "bacc_8", 100_000, 3 * HOUR_US)
-    after = told.wire("enti_7", "cpty_9", 100_000, 4 * HOUR_US)
+    story.wire("enti_1", "bacc_7", 100_000, 2 * HOUR_US)
+    before = story.wire("enti_7", "cpty_9", 100_000, 2 * HOUR_US)
+    story.wire("enti_1", "bacc_8", 100_000, 3 * HOUR_US)
+    after = story.wire("enti_7", "cpty_9", 100_000, 4 * HOUR_US)
 
     assert (before.typology_layering_hops, before.gathered_24h) == (0, 0)
     assert (after.typology_layering_hops, after.gathered_24h) == (2, 1)
 
 
 def test_given_a_hop_that_is_corrected_when_others_land_around_it_then_each_sees_what_was_known() -> None:
-    told = told_of("enti_1", "enti_2")
+    story = oracle_story("enti_1", "enti_2")
     wrong = bank.a_wire(
         id="trf_x", entity_id="enti_1", bank_account_id=None, counterparty_id="enti_2", amount=1, **NOBODY
     )
-    told.transfer("wire.outgoing_transfer.completed", wrong | {"created_at": bank.rfc3339(T0 + 1)}, 1)
+    story.transfer("wire.outgoing_transfer.completed", wrong | {"created_at": bank.rfc3339(T0 + 1)}, 1)
     right = wrong | {"amount": 100_000, "created_at": bank.rfc3339(T0 + 1), "updated_at": bank.rfc3339(T0 + HOUR_US)}
-    told.say("wire.outgoing_transfer.completed", right, HOUR_US)
+    story.deliver("wire.outgoing_transfer.completed", right, at=T0 + HOUR_US)
 
-    late = told.wire("enti_2", "cpty_1", 100_000, HOUR_US - 1)
-    after = told.wire("enti_2", "cpty_2", 100_000, HOUR_US)
+    late = story.wire("enti_2", "cpty_1", 100_000, HOUR_US - 1)
+    after = story.wire("enti_2", "cpty_2", 100_000, HOUR_US)
 
     assert (late.typology_layering_hops, after.typology_layering_hops) == (0, 2)
 
 
 @pytest.mark.parametrize(("noise", "hops"), [(63, 2), (64, 0)])
 def test_given_newer_edges_when_more_than_64_are_then_the_older_one_is_not_looked_at(noise: int, hops: int) -> None:
-    told = told_of("enti_1")
-    told.wire("cpty_1", "enti_1", 100_000, 0)
+    story = oracle_story("enti_1")
+    story.wire("cpty_1", "enti_1", 100_000, 0)
     for n in range(noise):
-        told.wire("cpty_2", "enti_1", 1, n)
+        story.wire("cpty_2", "enti_1", 1, n)
 
-    vector = told.wire("enti_1", "cpty_9", 100_000, HOUR_US)
+    vector = story.wire("enti_1", "cpty_9", 100_000, HOUR_US)
 
     assert vector.typology_layering_hops == hops
     assert (vector.fan_in_24h, vector.gathered_24h) == (1, 2 if hops else 1)
@@ -167,33 +167,33 @@ def test_given_newer_edges_when_more_than_64_are_then_the_older_one_is_not_looke
 
 @pytest.mark.parametrize(("last", "hops"), [(61, 3), (62, 2)])
 def test_given_four_branches_of_edges_when_they_are_walked_then_the_search_ends_at_256(last: int, hops: int) -> None:
-    told = told_of("enti_0", "enti_1", "enti_2", "enti_3", "enti_4", "enti_5")
+    story = oracle_story("enti_0", "enti_1", "enti_2", "enti_3", "enti_4", "enti_5")
     for n in range(1, 5):
         for _ in range(last if n == 1 else 63):
-            told.wire("cpty_1", f"enti_{n}", 1, 0)
-    told.wire("cpty_1", "enti_5", 100_000, 0)
-    told.wire("enti_5", "enti_0", 100_000, 1)
+            story.wire("cpty_1", f"enti_{n}", 1, 0)
+    story.wire("cpty_1", "enti_5", 100_000, 0)
+    story.wire("enti_5", "enti_0", 100_000, 1)
     for n in range(1, 5):
-        told.wire(f"enti_{n}", "enti_0", 100_000, 2)
+        story.wire(f"enti_{n}", "enti_0", 100_000, 2)
 
-    vector = told.wire("enti_0", "cpty_9", 100_000, HOUR_US)
+    vector = story.wire("enti_0", "cpty_9", 100_000, HOUR_US)
 
     assert vector.typology_layering_hops == hops
 
 
 def test_given_middles_that_one_third_paid_when_they_pay_one_target_then_those_paid_in_time_count() -> None:
-    told = told_of("enti_1", "enti_2", "enti_3", "enti_4")
-    told.wire("cpty_1", "enti_1", 100, 0)
-    told.wire("enti_1", "cpty_9", 100, HOUR_US)
-    told.wire("enti_2", "cpty_9", 100, HOUR_US)
-    told.wire("cpty_1", "enti_2", 100, 2 * HOUR_US)
-    two = told.wire("enti_2", "cpty_9", 100, 2 * HOUR_US)
-    told.wire("cpty_1", "enti_3", 100, 3 * HOUR_US)
-    told.wire("cpty_2", "enti_3", 100, 3 * HOUR_US)
+    story = oracle_story("enti_1", "enti_2", "enti_3", "enti_4")
+    story.wire("cpty_1", "enti_1", 100, 0)
+    story.wire("enti_1", "cpty_9", 100, HOUR_US)
+    story.wire("enti_2", "cpty_9", 100, HOUR_US)
+    story.wire("cpty_1", "enti_2", 100, 2 * HOUR_US)
+    two = story.wire("enti_2", "cpty_9", 100, 2 * HOUR_US)
+    story.wire("cpty_1", "enti_3", 100, 3 * HOUR_US)
+    story.wire("cpty_2", "enti_3", 100, 3 * HOUR_US)
 
-    three = told.wire("enti_3", "cpty_9", 100, 3 * HOUR_US)
-    unpaid = told.wire("enti_4", "cpty_9", 100, 4 * HOUR_US)
-    week = told.wire("enti_3", "cpty_9", 100, 7 * DAY_US + 2 * HOUR_US)
+    three = story.wire("enti_3", "cpty_9", 100, 3 * HOUR_US)
+    unpaid = story.wire("enti_4", "cpty_9", 100, 4 * HOUR_US)
+    week = story.wire("enti_3", "cpty_9", 100, 7 * DAY_US + 2 * HOUR_US)
 
     assert (two.scatter_gather_middles, three.scatter_gather_middles) == (0, 3)
     assert (unpaid.scatter_gather_middles, week.scatter_gather_middles) == (0, 0)
@@ -203,16 +203,16 @@ def test_given_middles_that_one_third_paid_when_they_pay_one_target_then_those_p
 def test_given_middles_with_many_payers_when_thirds_are_looked_for_then_the_search_ends_at_256(
     last: int, middles: int
 ) -> None:
-    told = told_of("enti_1", "enti_2", "enti_3", "enti_4")
+    story = oracle_story("enti_1", "enti_2", "enti_3", "enti_4")
     for n, noise in ((1, 0), (2, last), (3, 63), (4, 63)):
-        told.wire("cpty_1", f"enti_{n}", 100, 0)
+        story.wire("cpty_1", f"enti_{n}", 100, 0)
         for _ in range(noise):
-            told.wire("cpty_2", f"enti_{n}", 1, 1)
-        told.wire(f"enti_{n}", "cpty_9", 100, HOUR_US + n)
+            story.wire("cpty_2", f"enti_{n}", 1, 1)
+        story.wire(f"enti_{n}", "cpty_9", 100, HOUR_US + n)
     for _ in range(61):
-        told.wire("enti_5", "cpty_9", 1, HOUR_US)
+        story.wire("enti_5", "cpty_9", 1, HOUR_US)
 
-    vector = told.wire("enti_4", "cpty_9", 100, 2 * HOUR_US)
+    vector = story.wire("enti_4", "cpty_9", 100, 2 * HOUR_US)
 
     assert vector.scatter_gather_middles == middles
 
@@ -223,29 +223,29 @@ def test_given_middles_with_many_payers_when_thirds_are_looked_for_then_the_sear
 def test_given_a_first_week_of_edges_when_weeks_pass_then_it_becomes_the_usual_one(
     after: int, week: int | None
 ) -> None:
-    told = told_of("enti_1")
+    story = oracle_story("enti_1")
     for n in range(3):
-        told.wire("cpty_1", "enti_1", 100, n * HOUR_US if after < 90 * DAY_US else 7 * DAY_US)
-    told.wire("cpty_1", "enti_1", 100, after - 7 * DAY_US + 1)
+        story.wire("cpty_1", "enti_1", 100, n * HOUR_US if after < 90 * DAY_US else 7 * DAY_US)
+    story.wire("cpty_1", "enti_1", 100, after - 7 * DAY_US + 1)
 
-    vector = told.wire("cpty_2", "enti_1", 100, after)
-    out = told.wire("enti_1", "cpty_3", 100, after)
+    vector = story.wire("cpty_2", "enti_1", 100, after)
+    out = story.wire("enti_1", "cpty_3", 100, after)
 
     assert (vector.fan_in_usual_week, vector.gathered_usual_week, vector.fan_out_usual_week) == (week, None, None)
     assert (out.fan_in_usual_week, out.gathered_usual_week, out.fan_out_usual_week) == (None, week, None)
 
 
 def test_given_edges_that_are_called_off_when_a_fan_is_counted_then_they_count_until_then() -> None:
-    told = told_of("enti_1")
-    told.wire("cpty_1", "enti_1", 100, 0)
+    story = oracle_story("enti_1")
+    story.wire("cpty_1", "enti_1", 100, 0)
     gone = bank.a_wire(id="trf_x", entity_id="enti_1", counterparty_id="cpty_2", is_incoming=True, **STRANGER)
     gone |= {"bank_account_id": None, "created_at": bank.rfc3339(T0 + 1)}
-    told.say("wire.incoming_transfer.completed", gone, 1)
-    told.say("wire.incoming_transfer.canceled", gone | {"status": "CANCELED", "updated_at": None}, HOUR_US)
+    story.deliver("wire.incoming_transfer.completed", gone, at=T0 + 1)
+    story.deliver("wire.incoming_transfer.canceled", gone | {"status": "CANCELED", "updated_at": None}, at=T0 + HOUR_US)
 
-    late = told.wire("cpty_3", "enti_1", 100, HOUR_US - 1)
-    after = told.wire("cpty_3", "enti_1", 100, HOUR_US)
-    day = told.wire("enti_1", "cpty_9", 100, DAY_US + 1)
+    late = story.wire("cpty_3", "enti_1", 100, HOUR_US - 1)
+    after = story.wire("cpty_3", "enti_1", 100, HOUR_US)
+    day = story.wire("enti_1", "cpty_9", 100, DAY_US + 1)
 
     assert (late.fan_in_24h, late.gathered_24h) == (3, 0)
     assert (after.fan_in_24h, after.fan_out_24h) == (2, 1)

@@ -7,15 +7,15 @@ import pytest
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Strongest, Subjects
-from features.core.log_entry import EntryKind, LogEntry
+from features.core.log_entry import EntryKind
 from features.core.reason import Reason, Score
 from features.core.rows import BackfillRow, ScoreRow, TransferRow
 from features.measurement.rescored import rescored, vector_of
 from features.shard.shard import ShardState
-from tests.support.applied import Applied, changed
-from tests.support.bank_events import an_ach_transfer
+from tests.support.bank_events import an_ach_transfer, changed
 from tests.support.builders import a_vector
 from tests.support.clock import T0
+from tests.support.stories import ShardStory
 
 TRANSFER = "acht_1"
 REASON = Reason(id="TRS-X-01", signal="x", weight=77, hard=True, sentence="X.")
@@ -46,18 +46,16 @@ def a_result(transfer_id: str = TRANSFER, **over: Any) -> Rescored:
     return Rescored(transfer_id, **usual | over)
 
 
-def stepped(applied: Applied, step: BackfillStep) -> Applied:
-    body = msgspec.json.encode(step)
-    offset = (len(applied.entries) + 1) << 20
-    return applied.apply(LogEntry(0, offset, EntryKind.BACKFILL, applied.program_id, T0 + 5, body))
+def stepped(story: ShardStory, step: BackfillStep) -> ShardStory:
+    return story.append(EntryKind.BACKFILL, msgspec.json.encode(step), at=T0 + 5)
 
 
 @pytest.fixture
-def landed() -> Applied:
-    return Applied().deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER))
+def landed() -> ShardStory:
+    return ShardStory().deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER))
 
 
-def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and_inputs(landed: Applied) -> None:
+def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and_inputs(landed: ShardStory) -> None:
     before = landed.one(TransferRow)
 
     stepped(landed, a_step(a_result(paths='{"x":1}'), started_offset=landed.entries[-1].offset))
@@ -84,16 +82,16 @@ def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and
     assert msgspec.json.decode(made_from.reasons, type=tuple[Reason, ...]) == (REASON,)
 
 
-def test_given_a_step_that_comes_twice_then_the_second_changes_no_transfer(landed: Applied) -> None:
+def test_given_a_step_that_comes_twice_then_the_second_changes_no_transfer(landed: ShardStory) -> None:
     step = a_step(a_result(), started_offset=landed.entries[-1].offset)
 
     stepped(landed, step)
     stepped(landed, step)
 
-    assert [type(row) for row in landed.rows] == [BackfillRow]
+    assert [type(row) for row in landed.last_rows] == [BackfillRow]
 
 
-def test_given_a_transfer_scored_by_the_stream_behind_the_start_then_it_keeps_that_score(landed: Applied) -> None:
+def test_given_a_transfer_scored_by_the_stream_behind_the_start_then_it_keeps_that_score(landed: ShardStory) -> None:
     stepped(landed, a_step(stage=Stage.STARTED, done=0))
     started_offset = landed.one(BackfillRow).started_offset
     later = changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", amount=777_00)
@@ -102,12 +100,12 @@ def test_given_a_transfer_scored_by_the_stream_behind_the_start_then_it_keeps_th
 
     stepped(landed, a_step(a_result(), started_offset=started_offset))
 
-    assert landed.all(TransferRow) == []
+    assert landed.last(TransferRow) == []
     assert landed.one(BackfillRow).started_offset == started_offset
 
 
 def test_given_a_status_behind_the_start_that_scores_nothing_then_the_result_is_taken_and_the_status_kept(
-    landed: Applied,
+    landed: ShardStory,
 ) -> None:
     stepped(landed, a_step(stage=Stage.STARTED, done=0))
     started_offset = landed.one(BackfillRow).started_offset
@@ -115,7 +113,7 @@ def test_given_a_status_behind_the_start_that_scores_nothing_then_the_result_is_
         "ach.outgoing_transfer.settled",
         changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", status="SETTLED"),
     )
-    assert landed.all(TransferFeaturesRow) == []
+    assert landed.last(TransferFeaturesRow) == []
 
     stepped(landed, a_step(a_result(), started_offset=started_offset))
 
@@ -123,20 +121,20 @@ def test_given_a_status_behind_the_start_that_scores_nothing_then_the_result_is_
     assert (row.score, row.status) == (77, "SETTLED")
 
 
-def test_given_a_start_then_its_row_holds_its_own_offset(landed: Applied) -> None:
+def test_given_a_start_then_its_row_holds_its_own_offset(landed: ShardStory) -> None:
     stepped(landed, a_step(stage=Stage.STARTED, total=5, done=0))
 
     row = landed.one(BackfillRow)
     assert (row.stage, row.started_offset, row.total) == ("started", landed.entries[-1].offset, 5)
 
 
-def test_given_a_result_for_a_transfer_nobody_knows_then_nothing_comes_of_it(landed: Applied) -> None:
+def test_given_a_result_for_a_transfer_nobody_knows_then_nothing_comes_of_it(landed: ShardStory) -> None:
     stepped(landed, a_step(a_result("acht_unknown"), started_offset=1))
 
-    assert [type(row) for row in landed.rows] == [BackfillRow]
+    assert [type(row) for row in landed.last_rows] == [BackfillRow]
 
 
-def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_has_it(landed: Applied) -> None:
+def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_has_it(landed: ShardStory) -> None:
     stepped(landed, a_step(a_result(), started_offset=landed.entries[-1].offset))
 
     landed.state = ShardState.loaded(iter(list(landed.state.dump())))
@@ -148,7 +146,7 @@ def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_h
     assert (landed.one(TransferRow).score, landed.one(TransferRow).score_n) == (77, 12)
 
 
-def test_given_what_the_stream_has_stored_when_scored_again_then_it_is_the_same(landed: Applied) -> None:
+def test_given_what_the_stream_has_stored_when_scored_again_then_it_is_the_same(landed: ShardStory) -> None:
     stored = landed.scoring
 
     assert rescored(stored) is None
@@ -191,7 +189,7 @@ def stored_as(transfer_id: str, points: int) -> Rescored:
 def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_evaluated_then_a_fifth_is_found() -> (
     None
 ):
-    shard = Applied()
+    shard = ShardStory()
     for number in range(6):
         shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
     strongest, (actor,) = shard.program.scores.transfers, [each for each in shard.program.actors if not each.is_account]
@@ -209,14 +207,14 @@ def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_e
 
         assert strongest.best(actor.index)[0::2] == (50, 20)
         assert strongest.best(actor.index)[3] == 10
-        assert [(row.subject_type, row.subject_id) for row in shard.all(ScoreRow)] == [
+        assert [(row.subject_type, row.subject_id) for row in shard.last(ScoreRow)] == [
             ("entity", "enti_1"),
             ("counterparty", shard.program.counterparties.all[0].id),
         ]
 
 
 def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_then_memory_keeps_it() -> None:
-    shard = Applied()
+    shard = ShardStory()
     shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
     stepped(shard, a_step(stored_as(TRANSFER, 60), started_offset=shard.entries[-1].offset))
     (actor,) = [each for each in shard.program.actors if not each.is_account]
@@ -229,7 +227,7 @@ def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_t
 
 
 def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -> None:
-    shard = Applied()
+    shard = ShardStory()
     shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
     newest_at = shard.scoring.taken_at
     evaluate = ActorRange(actors=(0, len(shard.program.actors)))

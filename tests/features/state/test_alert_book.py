@@ -9,39 +9,42 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.core.instants import DAY_US as DAY
+from features.core.instants import HOUR_US as HOUR
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.rows import AlertRow, DispositionRow, QuarantineRow
 from features.shard.shard import ShardState
 from features.state.alert_book import AlertBook
 from features.windows import slices
-from tests.features.warmed import warmed
-from tests.features.watched import DAY, HOUR, PROGRAM, Watched, a_decision, evidence_of, grade_of
 from tests.support import bank_events as bank
+from tests.support.alert_rows import a_decision, evidence_of, grade_of
 from tests.support.clock import T0
+from tests.support.programs import warmed_program
 from tests.support.random_streams import streams
+from tests.support.stories import PROGRAM, ShardStory, detector_story
 
 NOON: Final = 80 * DAY
 
 
-def book_of(watched: Watched) -> AlertBook:
-    return watched.state.program(PROGRAM).alerts
+def book_of(story: ShardStory) -> AlertBook:
+    return story.state.program(PROGRAM).alerts
 
 
-def exposed() -> Watched:
+def exposed() -> ShardStory:
     """Six quiet transfers, then the bank says that the entity is a politically exposed person."""
-    watched = Watched(declared_rails=("ach",)).know("enti_1")
+    story = detector_story(declared_rails=("ach",)).introduce("enti_1")
     for place in range(6):
-        watched.wire("enti_1", "cpty_1", 10_00, place * DAY)
-    return watched.know("enti_1", person_details={"pep_status": "yes"}, updated_at=None)
+        story.wire("enti_1", "cpty_1", 10_00, place * DAY)
+    return story.introduce("enti_1", person_details={"pep_status": "yes"}, updated_at=None)
 
 
 def test_given_hits_inside_the_window_then_they_join_one_alert_that_is_written_at_every_doubling() -> None:
-    watched = Watched()
+    story = detector_story()
 
     for place in range(24):
-        watched.wire("enti_1", f"cpty_{place}", 10_00, place * HOUR // 4)
+        story.wire("enti_1", f"cpty_{place}", 10_00, place * HOUR // 4)
 
-    versions = watched.versions("fan_out")
+    versions = story.versions("fan_out")
     assert len({version.id for version in versions}) == 1
     assert [evidence_of(version)["hits"] for version in versions] == [1, 2, 4, 8, 16]
     assert {version.alert_sha256 for version in versions} == {versions[0].alert_sha256}
@@ -50,25 +53,25 @@ def test_given_hits_inside_the_window_then_they_join_one_alert_that_is_written_a
 
 
 def test_given_a_hit_after_the_window_then_it_opens_the_next_alert_and_the_first_stays() -> None:
-    watched = Watched().know("enti_1", verification_status="DENIED")
+    story = detector_story().introduce("enti_1", verification_status="DENIED")
 
     for hours in (1, 7 * 24, 7 * 24 + 1, 7 * 24 + 2):
-        watched.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
+        story.wire("enti_1", "cpty_1", 10_00, hours * HOUR)
 
-    first, second = watched.alerts("kyc_denied_moving")
+    first, second = story.alerts("kyc_denied_moving")
     assert (evidence_of(first)["hits"], evidence_of(second)["hits"]) == (2, 2)
     assert (evidence_of(first)["earlierAlerts"], evidence_of(second)["earlierAlerts"]) == (0, 1)
     assert first.dedupe_key == "kyc_denied_moving:entity:enti_1:2026-03-02T16:00:00.000Z"
 
 
 def test_given_a_hit_that_arrives_late_then_it_joins_the_alert_that_covers_its_own_time() -> None:
-    watched = Watched().know("enti_1", verification_status="DENIED")
-    watched.wire("enti_1", "cpty_1", 10_00, 10 * DAY)
+    story = detector_story().introduce("enti_1", verification_status="DENIED")
+    story.wire("enti_1", "cpty_1", 10_00, 10 * DAY)
 
     late = bank.a_wire(id="late", entity_id="enti_1", created_at=bank.rfc3339(T0 + 9 * DAY), updated_at=None)
-    watched.say("wire.outgoing_transfer.completed", late, 11 * DAY)
+    story.deliver("wire.outgoing_transfer.completed", late, at=T0 + 11 * DAY)
 
-    alert = watched.alert("kyc_denied_moving")
+    alert = story.alert("kyc_denied_moving")
     assert evidence_of(alert)["hits"] == 2
     assert evidence_of(alert)["firstAt"] == "2026-03-11T15:00:00.000Z"
 
@@ -87,45 +90,45 @@ def test_given_two_programs_then_the_same_hit_has_two_ids() -> None:
 
 
 def test_given_a_waiting_alert_when_a_graver_hit_comes_then_it_is_upgraded_at_once() -> None:
-    watched = exposed()
+    story = exposed()
     for hours in (1, 2, 3):
-        watched.wire("enti_1", "cpty_1", 10_00, 6 * DAY + hours * HOUR)
-    before = watched.alert("screening_stale_or_hit")
+        story.wire("enti_1", "cpty_1", 10_00, 6 * DAY + hours * HOUR)
+    before = story.alert("screening_stale_or_hit")
 
-    watched.know("enti_1", person_details={"pep_status": "yes"}, review_reasons=["ofac_match"], updated_at=None)
-    watched.wire("enti_1", "cpty_1", 10_00, 7 * DAY)
+    story.introduce("enti_1", person_details={"pep_status": "yes"}, review_reasons=["ofac_match"], updated_at=None)
+    story.wire("enti_1", "cpty_1", 10_00, 7 * DAY)
 
-    after = watched.alert("screening_stale_or_hit")
+    after = story.alert("screening_stale_or_hit")
     assert (before.id, grade_of(before)) == (after.id, ("medium", False))
     assert (grade_of(after), evidence_of(after)["hits"]) == (("medium", True), 4)
     assert after.alert_sha256 == before.alert_sha256
 
 
 def test_given_an_open_alert_when_a_hit_lies_in_the_hold_band_then_it_is_held() -> None:
-    watched = exposed()
-    watched.wire("enti_1", "cpty_1", 10_00, 6 * DAY + HOUR)
-    before = watched.alert("screening_stale_or_hit")
+    story = exposed()
+    story.wire("enti_1", "cpty_1", 10_00, 6 * DAY + HOUR)
+    before = story.alert("screening_stale_or_hit")
 
-    watched.know("enti_1", person_details={"pep_status": "yes"}, verification_status="DENIED", updated_at=None)
-    watched.wire("enti_1", "cpty_1", 10_00, 6 * DAY + 2 * HOUR)
+    story.introduce("enti_1", person_details={"pep_status": "yes"}, verification_status="DENIED", updated_at=None)
+    story.wire("enti_1", "cpty_1", 10_00, 6 * DAY + 2 * HOUR)
 
-    after = watched.alert("screening_stale_or_hit")
+    after = story.alert("screening_stale_or_hit")
     assert (before.status, after.status) == ("open", "held")
     assert (evidence_of(before)["autoHold"], evidence_of(after)["autoHold"]) == (False, True)
     assert (after.band_at_alert, evidence_of(after)["band"]) == ("review", "hold")
 
 
 def test_given_an_automatic_close_when_a_hit_may_not_be_closed_then_it_opens_an_alert_of_its_own() -> None:
-    watched = warmed()
+    story = warmed_program()
     for place in range(6):
-        watched.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
-    (closed,) = watched.alerts("repeated_amount")
+        story.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
+    (closed,) = story.alerts("repeated_amount")
 
-    watched.know("enti_1", verification_status="DENIED", updated_at=None)
-    watched.wire("enti_1", "cpty_1", 250_00, NOON + 7 * HOUR)
-    watched.wire("enti_1", "cpty_1", 250_00, NOON + 8 * HOUR)
+    story.introduce("enti_1", verification_status="DENIED", updated_at=None)
+    story.wire("enti_1", "cpty_1", 250_00, NOON + 7 * HOUR)
+    story.wire("enti_1", "cpty_1", 250_00, NOON + 8 * HOUR)
 
-    first, second = watched.alerts("repeated_amount")
+    first, second = story.alerts("repeated_amount")
     assert (closed.status, closed.route, closed.sla_tier) == ("auto_closed", "automated", "auto")
     assert first.id == closed.id
     assert (second.status, evidence_of(second)["hits"]) == ("open", 2)
@@ -133,75 +136,75 @@ def test_given_an_automatic_close_when_a_hit_may_not_be_closed_then_it_opens_an_
 
 
 def test_given_a_close_by_a_person_then_like_hits_change_nothing_and_a_graver_one_opens_another() -> None:
-    watched = exposed()
-    watched.wire("enti_1", "cpty_1", 10_00, 6 * DAY + HOUR)
-    alert = watched.alert("screening_stale_or_hit")
-    watched.ask(a_decision(alert, "close", 6 * DAY + 2 * HOUR))
-    written = len(watched.versions("screening_stale_or_hit"))
+    story = exposed()
+    story.wire("enti_1", "cpty_1", 10_00, 6 * DAY + HOUR)
+    alert = story.alert("screening_stale_or_hit")
+    story.submit(a_decision(alert, "close", 6 * DAY + 2 * HOUR))
+    written = len(story.versions("screening_stale_or_hit"))
 
     for hours in range(3, 9):
-        watched.wire("enti_1", "cpty_1", 10_00, 6 * DAY + hours * HOUR)
-    still = len(watched.versions("screening_stale_or_hit"))
-    watched.know("enti_1", review_reasons=["sanctions_match"], updated_at=None)
-    watched.wire("enti_1", "cpty_1", 10_00, 7 * DAY)
+        story.wire("enti_1", "cpty_1", 10_00, 6 * DAY + hours * HOUR)
+    still = len(story.versions("screening_stale_or_hit"))
+    story.introduce("enti_1", review_reasons=["sanctions_match"], updated_at=None)
+    story.wire("enti_1", "cpty_1", 10_00, 7 * DAY)
 
-    closed, opened = watched.alerts("screening_stale_or_hit")
+    closed, opened = story.alerts("screening_stale_or_hit")
     assert written == still
     assert (closed.id, closed.status) == (alert.id, "closed")
     assert (opened.status, opened.hard_signal) == ("held", True)
 
 
 def test_given_a_transfer_that_is_scored_again_then_its_alert_is_the_only_one() -> None:
-    watched = Watched()
+    story = detector_story()
     data = bank.a_wire(amount=2_500_00, created_at=bank.rfc3339(T0))
-    watched.say("wire.outgoing_transfer.completed", data, 0)
+    story.deliver("wire.outgoing_transfer.completed", data)
 
     for day in (1, 2):
         again = data | {"amount": 2_500_00 + day, "updated_at": bank.rfc3339(T0 + day * DAY)}
-        watched.say("wire.outgoing_transfer.completed", again, day * DAY)
+        story.deliver("wire.outgoing_transfer.completed", again, at=T0 + day * DAY)
 
-    assert len(watched.versions("first_time_counterparty_large")) == 1
+    assert len(story.versions("first_time_counterparty_large")) == 1
 
 
 def test_given_structuring_that_was_decided_on_when_it_goes_on_then_it_is_hard() -> None:
-    watched = Watched()
+    story = detector_story()
     for place in range(3):
-        watched.wire("enti_1", f"cpty_{place}", 290_000, place * HOUR)
-    (first,) = watched.alerts("structuring_pattern")
-    watched.ask(a_decision(first, "close", 4 * HOUR))
+        story.wire("enti_1", f"cpty_{place}", 290_000, place * HOUR)
+    (first,) = story.alerts("structuring_pattern")
+    story.submit(a_decision(first, "close", 4 * HOUR))
 
-    watched.wire("enti_1", "cpty_9", 290_000, 5 * HOUR)
+    story.wire("enti_1", "cpty_9", 290_000, 5 * HOUR)
 
-    _, second = watched.alerts("structuring_pattern")
+    _, second = story.alerts("structuring_pattern")
     assert (grade_of(first), grade_of(second)) == (("high", False), ("high", True))
 
 
 def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_are_packed_and_still_answer() -> None:
-    watched = warmed()
+    story = warmed_program()
     for place in range(6):
-        watched.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
-    (alert,) = watched.alerts("repeated_amount")
-    kept = book_of(watched).whole
-    watched.wire("enti_1", "cpty_1", 10_00, NOON + 3 * DAY)
+        story.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
+    (alert,) = story.alerts("repeated_amount")
+    kept = book_of(story).whole
+    story.wire("enti_1", "cpty_1", 10_00, NOON + 3 * DAY)
 
-    watched.tick(NOON + 3 * DAY)
+    story.tick(NOON + 3 * DAY)
 
-    assert book_of(watched).whole < kept
-    assert book_of(watched).is_packed(alert.id)
-    watched.ask(a_decision(alert, "hold", NOON + 4 * DAY))
-    (held,) = watched.alerts("repeated_amount")
+    assert book_of(story).whole < kept
+    assert book_of(story).is_packed(alert.id)
+    story.submit(a_decision(alert, "hold", NOON + 4 * DAY))
+    (held,) = story.alerts("repeated_amount")
     assert (held.status, held.summary, held.draft) == ("held", alert.summary, alert.draft)
-    assert not book_of(watched).is_packed(alert.id)
+    assert not book_of(story).is_packed(alert.id)
 
 
 def test_given_waiting_alerts_when_time_passes_then_they_are_kept_whole() -> None:
-    watched = Watched().know("enti_1", verification_status="DENIED")
-    watched.wire("enti_1", "cpty_1", 10_00, HOUR)
-    watched.wire("enti_2", "cpty_1", 10_00, 100 * DAY)
+    story = detector_story().introduce("enti_1", verification_status="DENIED")
+    story.wire("enti_1", "cpty_1", 10_00, HOUR)
+    story.wire("enti_2", "cpty_1", 10_00, 100 * DAY)
 
-    watched.tick(100 * DAY)
+    story.tick(100 * DAY)
 
-    assert not book_of(watched).is_packed(watched.alert("kyc_denied_moving").id)
+    assert not book_of(story).is_packed(story.alert("kyc_denied_moving").id)
 
 
 def _spoken_of(entries: Sequence[LogEntry], choices: Sequence[int]) -> list[LogEntry]:
@@ -276,11 +279,11 @@ def test_given_any_stream_then_windows_of_one_subject_hold_one_alert_each_and_ev
 
 @pytest.mark.parametrize("cents", [10**17, 7 * 10**15])
 def test_given_amounts_as_large_as_they_come_then_their_sum_still_fits(cents: int) -> None:
-    watched = Watched().know("enti_1", verification_status="DENIED")
+    story = detector_story().introduce("enti_1", verification_status="DENIED")
 
     for place in range(128):
-        watched.wire("enti_1", "cpty_1", cents, place * HOUR)
+        story.wire("enti_1", "cpty_1", cents, place * HOUR)
 
-    parts = list(watched.state.dump())
-    assert not watched.all(QuarantineRow)
+    parts = list(story.state.dump())
+    assert not story.all(QuarantineRow)
     assert list(ShardState.loaded(iter(parts)).dump()) == parts

@@ -6,21 +6,23 @@ import msgspec
 import pytest
 
 from features.core.instants import HOUR_US, SECOND_US
-from features.core.log_entry import EntryKind, LogEntry
+from features.core.log_entry import EntryKind
 from features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
 from features.core.rows import PreflightMatchRow
 from features.core.vocabulary import Decision, Direction, Rail
 from features.landing.preflight import ask
 from features.shard.shard import ShardState
 from tests.support import bank_events as bank
-from tests.support.applied import Applied
 from tests.support.clock import T0
+from tests.support.stories import PROGRAM, ShardStory
 
 WIRE: Final = "wire.outgoing_transfer.initiated"
 COUNTERPARTY: Final = "counterparty.created"
 
 
-def asked(shard: Applied, preflight_id: str, *, at: int = T0, counterparty_id: str | None = None, **other: Any) -> None:
+def asked(
+    shard: ShardStory, preflight_id: str, *, at: int = T0, counterparty_id: str | None = None, **other: Any
+) -> None:
     """Ask about a wire of 100.00 and let the log record the answer."""
     proposed = ProposedCounterparty(**other) if other else None
     transfer = ProposedTransfer(
@@ -46,7 +48,7 @@ def asked(shard: Applied, preflight_id: str, *, at: int = T0, counterparty_id: s
         degraded_reasons=(),
         latency_ms=0,
         idempotent=False,
-        program_id=shard.program_id,
+        program_id=PROGRAM,
     )
     record = PreflightRecord(
         tenant_id="tnt_1",
@@ -57,16 +59,15 @@ def asked(shard: Applied, preflight_id: str, *, at: int = T0, counterparty_id: s
         resolved=found.resolved,
         asked_at=at,
     )
-    offset = (len(shard.entries) + 1) << 20
-    shard.apply(LogEntry(0, offset, EntryKind.PREFLIGHT, shard.program_id, at, msgspec.json.encode(record)))
+    shard.append(EntryKind.PREFLIGHT, msgspec.json.encode(record), at=at)
 
 
 def landed(
-    shard: Applied, transfer_id: str, *, at: int = T0 + SECOND_US, amount: int = 10_000, **said: Any
+    shard: ShardStory, transfer_id: str, *, at: int = T0 + SECOND_US, amount: int = 10_000, **said: Any
 ) -> str | None:
     """Land a wire that says only this of its counterparty; the pre-flight it matched."""
     wire = {"id": transfer_id, "amount": amount, "created_at": bank.rfc3339(at)} | said
-    matches = shard.deliver(WIRE, wire, at=at).all(PreflightMatchRow)
+    matches = shard.deliver(WIRE, wire, at=at).last(PreflightMatchRow)
     return matches[0].preflight_id if matches else None
 
 
@@ -94,7 +95,7 @@ INLINE: Final[dict[str, Any]] = {
 def test_given_a_question_when_a_transfer_lands_then_it_matches_by_what_both_say_of_the_counterparty(
     question: dict[str, Any], landing: dict[str, Any], *, matches: bool
 ) -> None:
-    shard = Applied()
+    shard = ShardStory()
     asked(shard, "pf_1", **question)
 
     assert landed(shard, "wire_1", **landing) == ("pf_1" if matches else None)
@@ -104,7 +105,7 @@ def test_given_a_question_when_a_transfer_lands_then_it_matches_by_what_both_say
 def test_given_a_question_about_a_stranger_when_the_bank_adds_him_before_it_lands_then_it_matches(
     question: dict[str, Any],
 ) -> None:
-    shard = Applied()
+    shard = ShardStory()
     asked(shard, "pf_1", **question)
     shard.deliver(COUNTERPARTY, bank.a_counterparty(id="cpty_9"))
 
@@ -112,7 +113,7 @@ def test_given_a_question_about_a_stranger_when_the_bank_adds_him_before_it_land
 
 
 def test_given_a_question_that_named_one_on_file_when_it_lands_without_his_id_then_it_matches() -> None:
-    shard = Applied()
+    shard = ShardStory()
     shard.deliver(COUNTERPARTY, bank.a_counterparty())
     asked(shard, "pf_1", name="Sam Cole")
 
@@ -121,7 +122,7 @@ def test_given_a_question_that_named_one_on_file_when_it_lands_without_his_id_th
 
 
 def test_given_three_questions_when_four_transfers_land_then_the_oldest_goes_first_and_each_only_once() -> None:
-    shard = Applied()
+    shard = ShardStory()
     for number in range(3):
         asked(shard, f"pf_{number}", at=T0 + number, name="Sam Cole", **ACCOUNT)
     shard.state = ShardState.loaded(iter(list(shard.state.dump())))
@@ -141,21 +142,21 @@ def test_given_three_questions_when_four_transfers_land_then_the_oldest_goes_fir
     ],
 )
 def test_given_a_question_when_the_transfer_is_created_then_only_the_window_matches(at: int, *, matches: bool) -> None:
-    shard = Applied()
+    shard = ShardStory()
     asked(shard, "pf_1", counterparty_id="cpty_9")
 
     assert (landed(shard, "wire_1", at=at, counterparty_id="cpty_9") == "pf_1") is matches
 
 
 def test_given_another_amount_when_it_lands_then_it_does_not_match() -> None:
-    shard = Applied()
+    shard = ShardStory()
     asked(shard, "pf_1", counterparty_id="cpty_9")
 
     assert landed(shard, "wire_1", amount=10_001, counterparty_id="cpty_9") is None
 
 
 def test_given_questions_that_nothing_can_match_any_more_when_time_passes_then_they_are_forgotten() -> None:
-    shard = Applied()
+    shard = ShardStory()
     asked(shard, "pf_1", name="Sam Cole", **ACCOUNT)
     asked(shard, "pf_2", at=T0 + 49 * HOUR_US, name="Other")
 

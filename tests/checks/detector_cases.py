@@ -1,0 +1,375 @@
+"""For each detector the shortest story that opens its alert, and the same story just before it would.
+
+A scenario takes a story and whether the line is to be reached. Alerts of other detectors are not checked.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from features.core.instants import DAY_US as DAY
+from features.core.instants import HOUR_US as HOUR
+from features.core.vocabulary import SubjectType
+from tests.support import bank_events as bank
+from tests.support.stories import ShardStory
+
+ENTITY, COUNTERPARTY = SubjectType.ENTITY.value, SubjectType.COUNTERPARTY.value
+TRANSFER, PROGRAM, ACCOUNT = SubjectType.TRANSFER.value, SubjectType.PROGRAM.value, SubjectType.ACCOUNT.value
+
+
+class Scenario(Protocol):
+    def __call__(self, w: ShardStory, *, hit: bool) -> None: ...
+
+
+class DetectorCase(NamedTuple):
+    """``subjects``: the kinds of subject of its alerts, in the order in which they open."""
+
+    play: Scenario
+    subjects: tuple[str, ...] = (ENTITY,)
+    gravity: tuple[str, bool] = ("medium", False)
+    declared: Mapping[str, Any] = {}
+
+
+def structuring(w: ShardStory, *, hit: bool) -> None:
+    for place in range(3 if hit else 2):
+        w.wire("enti_1", f"cpty_{place}", 290_000, place * HOUR)
+
+
+def structuring_with_one(w: ShardStory, *, hit: bool) -> None:
+    for place, entity in enumerate(("enti_1", "enti_2", "enti_3", "enti_3") if hit else ("enti_1", "enti_2") * 2):
+        w.wire(entity, "cpty_1", 290_000, place * 30 * HOUR)
+
+
+def amount_spike(w: ShardStory, *, hit: bool) -> None:
+    for place in range(10):
+        w.wire("enti_1", "cpty_1", 100_00, place * DAY)
+    w.wire("enti_1", "cpty_1", 310_00 if hit else 290_00, 10 * DAY)
+
+
+def repeated_amount(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire("enti_1", "cpty_1", 500_00, place * HOUR)
+
+
+def round_amount(w: ShardStory, *, hit: bool) -> None:
+    for place, cents in enumerate((500_000, 600_000, 700_000 if hit else 710_000)):
+        w.wire("enti_1", "cpty_1", cents, place * DAY)
+
+
+def micro_entries(w: ShardStory, *, hit: bool) -> None:
+    for place in range(10 if hit else 9):
+        w.ach("enti_1", 50, place * HOUR, type="CREDIT")
+
+
+def micro_entries_of_many(w: ShardStory, *, hit: bool) -> None:
+    for place in range(10 if hit else 9):
+        w.ach(f"enti_{place}", 50, place * HOUR, type="CREDIT")
+
+
+def velocity_by_count(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire("enti_1", "cpty_1", 10_00 + place, place * HOUR)
+
+
+def velocity_of_an_employer(w: ShardStory, *, hit: bool) -> None:
+    for month, wages in enumerate((4, 5, 8 if hit else 7)):
+        for place in range(wages):
+            w.wire("enti_1", f"cpty_{place}", 1_00, month * 31 * DAY + place * HOUR // 4)
+
+
+def velocity_by_cents(w: ShardStory, *, hit: bool) -> None:
+    for place in range(12):
+        w.wire("enti_1", "cpty_1", 3_000_00, place * DAY)
+    w.wire("enti_1", "cpty_1", 14_000_00 if hit else 1_000_00, 13 * DAY)
+
+
+def dormant(w: ShardStory, *, hit: bool) -> None:
+    w.wire("enti_1", "cpty_1", 100_00, 0)
+    w.wire("enti_1", "cpty_1", 6_000_00, (90 if hit else 89) * DAY)
+
+
+def dormant_for_a_year(w: ShardStory, *, hit: bool) -> None:
+    w.wire("enti_1", "cpty_1", 100_00, 0)
+    w.wire("enti_1", "cpty_1", 6_000_00 if hit else 60_00, 365 * DAY)
+
+
+def fan_in(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire(f"cpty_{place}", "enti_1", 100_00, place * HOUR)
+
+
+def fan_in_at_counterparty(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire(f"enti_{place}", "cpty_1", 100_00, place * HOUR)
+
+
+def fan_out(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire("enti_1", f"cpty_{place}", 100_00, place * HOUR)
+
+
+def scatter_gather(w: ShardStory, *, hit: bool) -> None:
+    middles = ("enti_1", "enti_2", "enti_3") if hit else ("enti_1", "enti_2")
+    w.introduce(*middles)
+    for place, middle in enumerate(middles):
+        w.wire("enti_9", middle, 1_000_00, place * HOUR)
+    for place, middle in enumerate(middles):
+        w.wire(middle, "cpty_1", 900_00, (4 + place) * HOUR)
+
+
+def gather_scatter(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5):
+        w.wire(f"cpty_{place}", "enti_1", 100_00, place * HOUR)
+    for place in range(5 if hit else 4):
+        w.wire("enti_1", f"cpty_{10 + place}", 100_00, (10 + 11 * place) * HOUR)
+
+
+def rapid_in_out(w: ShardStory, *, hit: bool) -> None:
+    w.wire("cpty_1", "enti_1", 5_000_00, 0)
+    w.wire("enti_1", "cpty_2", 4_000_00 if hit else 3_990_00, HOUR)
+
+
+def paid_before_it_came(w: ShardStory, *, hit: bool) -> None:
+    first, then = (("cpty_1", "enti_1"), ("enti_1", "cpty_2")) if hit else (("enti_1", "cpty_2"), ("cpty_1", "enti_1"))
+    w.wire(*first, 5_000_00, 0)
+    w.wire(*then, 4_900_00, HOUR)
+    w.wire("enti_1", "cpty_2", 1_00, 2 * HOUR)
+
+
+def a_hub_that_passes_on(w: ShardStory, *, hit: bool) -> None:
+    for place in range(0 if hit else 8):
+        w.wire("cpty_1", "enti_1", 4_000_00, place * 3 * DAY)
+    w.wire("cpty_1", "enti_1", 5_000_00, 30 * DAY)
+    w.wire("enti_1", "cpty_2", 4_900_00, 30 * DAY + HOUR)
+
+
+def funnel_mule(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire(f"cpty_{place}", "enti_1", 1_000_00, place * HOUR)
+    w.wire("enti_1", "cpty_9", 4_900_00 if hit else 3_900_00, 6 * HOUR)
+
+
+def round_trip(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", "enti_2")
+    w.wire("enti_1", "enti_2", 1_000_00, 0)
+    w.wire("enti_2", "enti_1", 900_00 if hit else 790_00, HOUR)
+
+
+def layering(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", "enti_2", "enti_3", "enti_4")
+    hops = (("enti_1", "enti_2"), ("enti_2", "enti_3"), ("enti_3", "enti_4"))
+    for place, hop in enumerate(hops if hit else hops[:2]):
+        w.wire(*hop, 2_000_00 - place * 100_00, place * DAY)
+
+
+def layering_out_of_the_program(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", "enti_2", "enti_3")
+    for place, hop in enumerate((("enti_1", "enti_2"), ("enti_2", "enti_3"), ("enti_3", "cpty_1"))):
+        w.wire(*hop, (1_200_00 if hit else 1_040_00) - place * 50_00, place * DAY)
+
+
+def first_time_large(w: ShardStory, *, hit: bool) -> None:
+    w.wire("enti_1", "cpty_1", 2_500_00 if hit else 2_499_99, 0)
+
+
+def new_counterparties(w: ShardStory, *, hit: bool) -> None:
+    for place in range(5 if hit else 4):
+        w.wire("enti_1", f"cpty_{place}", 10_00, place * HOUR)
+
+
+def shared_counterparty(w: ShardStory, *, hit: bool) -> None:
+    w.deliver("counterparty.created", bank.a_counterparty())
+    for place in range(3 if hit else 2):
+        w.wire(f"enti_{place}", "cpty_1", 10_00, place * DAY)
+
+
+def returned_often(w: ShardStory, *, hit: bool) -> None:
+    debits = [w.debit("enti_1", f"cpty_{place}", 100_00, place * HOUR) for place in range(2)]
+    for data in debits if hit else debits[:1]:
+        w.return_debit(data, "R01", DAY)
+    w.debit("enti_1", "cpty_9", 100_00, 2 * DAY)
+
+
+def probing(w: ShardStory, *, hit: bool) -> None:
+    debits = [w.debit("enti_1", f"cpty_{place}", 100_00, place * HOUR) for place in range(12)]
+    w.return_debit(debits[0], "R03", DAY)
+    w.return_debit(debits[1], "R20" if hit else "R01", DAY)
+    w.debit("enti_1", "cpty_9", 100_00, 2 * DAY)
+
+
+def redebit(w: ShardStory, *, hit: bool) -> None:
+    w.return_debit(w.debit("enti_1", "cpty_1", 100_00, 0), "R10", DAY)
+    w.debit("enti_1", "cpty_1", 100_00, (6 if hit else 7) * DAY)
+
+
+def unauthorized_entity(w: ShardStory, *, hit: bool) -> None:
+    debits = [w.debit("enti_1", f"cpty_{place}", 100_00, place * HOUR) for place in range(2)]
+    w.return_debit(debits[0], "R10", DAY)
+    w.return_debit(debits[1], "R07" if hit else "R01", DAY)
+
+
+def unauthorized_counterparty(w: ShardStory, *, hit: bool) -> None:
+    debits = [w.debit(f"enti_{place}", "cpty_1", 100_00, place * HOUR) for place in range(2)]
+    w.return_debit(debits[0], "R10", DAY)
+    w.return_debit(debits[1], "R29" if hit else "R01", DAY)
+
+
+def unauthorized_rate(w: ShardStory, *, hit: bool) -> None:
+    debits = [w.debit(f"enti_{place}", f"cpty_{place}", 100_00, place) for place in range(199 if hit else 200)]
+    w.return_debit(debits[0], "R10", DAY)
+
+
+def ach_float(w: ShardStory, *, hit: bool) -> None:
+    w.debit("enti_1", "cpty_1", 1_000_00, 0)
+    w.wire("enti_1", "cpty_2", 800_00 if hit else 799_99, HOUR)
+
+
+def denied(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", verification_status="DENIED" if hit else "MANUAL_REVIEW")
+    w.wire("enti_1", "cpty_1", 10_00, HOUR)
+
+
+def unverified(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", verification_status="PENDING")
+    w.wire("enti_1", "cpty_1", 500_00, HOUR)
+    w.wire("enti_1", "cpty_1", 500_00 if hit else 499_99, 6 * DAY)
+
+
+def exposed(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", person_details={"pep_status": "yes" if hit else "no"})
+    w.wire("enti_1", "cpty_1", 10_00, HOUR)
+
+
+def sanctioned(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", review_reasons=["sanctions_match" if hit else "name_mismatch"])
+    w.wire("enti_1", "cpty_1", 10_00, HOUR)
+
+
+def abroad(country: str) -> Scenario:
+    def play(w: ShardStory, *, hit: bool) -> None:
+        address = {"country_code": country if hit else "US"}
+        data = bank.an_international_wire(beneficiary_address=address, settled_amount=10_00, amount=10_00)
+        w.deliver("swift.outgoing_transfer.submitted", data)
+
+    return play
+
+
+def undeclared_rail(w: ShardStory, *, hit: bool) -> None:
+    if hit:
+        w.wire("enti_1", "cpty_1", 10_00, 0)
+    else:
+        w.ach("enti_1", 10_00, 0)
+
+
+def card_testing(w: ShardStory, *, hit: bool) -> None:
+    for place in range(3 if hit else 2):
+        w.card("bacc_1", 20_00, place * 60_000_000, "DECLINED", "INVALID_CARD")
+
+
+def card_testing_of_many(w: ShardStory, *, hit: bool) -> None:
+    for place in range(50 if hit else 49):
+        status = "DECLINED" if place % 5 < 2 else "PENDING"
+        w.card(f"bacc_{place}", 4_00, place * 60_000_000, status)
+
+
+def decline_mix(w: ShardStory, *, hit: bool) -> None:
+    for place in range(200):
+        w.card(f"bacc_{place}", 20_00, place * 60_000_000)
+    for place in range(100):
+        fraud = place < (10 if hit else 9)
+        reason = "SUSPECTED_FRAUD" if fraud else "APPROVED"
+        w.card(f"bacc_{place}", 20_00, 3 * DAY + place * 60_000_000, "DECLINED" if fraud else "PENDING", reason)
+
+
+def busy_day(w: ShardStory, *, hit: bool) -> None:
+    for place in range(10):
+        w.wire(f"enti_{place}", "cpty_1", 100_00, place * DAY)
+    w.wire("enti_10", "cpty_1", 250_00 if hit else 190_00, 9 * DAY + HOUR)
+
+
+def over_the_month(w: ShardStory, *, hit: bool) -> None:
+    w.wire("enti_1", "cpty_1", 600_00, 0)
+    w.wire("enti_1", "cpty_1", 400_00 if hit else 399_99, HOUR)
+
+
+def over_the_month_at_this_rate(w: ShardStory, *, hit: bool) -> None:
+    for place in range(7 if hit else 6):
+        w.wire("enti_1", "cpty_1", 70_00, place * DAY)
+
+
+_HIGH, _HARD, _LOW = ("high", False), ("high", True), ("low", False)
+CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
+    "structuring_pattern": {
+        "entity": DetectorCase(structuring, gravity=_HIGH),
+        "counterparty": DetectorCase(structuring_with_one, (COUNTERPARTY,), _HIGH),
+    },
+    "amount_spike": {"transfer": DetectorCase(amount_spike, (TRANSFER,))},
+    "repeated_amount": {"entity": DetectorCase(repeated_amount, gravity=_LOW)},
+    "round_amount": {"entity": DetectorCase(round_amount, gravity=_LOW)},
+    "micro_entry_abuse": {
+        "entity": DetectorCase(micro_entries),
+        "program": DetectorCase(micro_entries_of_many, (PROGRAM,)),
+    },
+    "velocity_spike": {
+        "count": DetectorCase(velocity_by_count),
+        "employer": DetectorCase(velocity_of_an_employer),
+        "cents": DetectorCase(velocity_by_cents),
+    },
+    "dormant_reactivation": {"days": DetectorCase(dormant), "a year": DetectorCase(dormant_for_a_year, gravity=_HIGH)},
+    "fan_in": {"entity": DetectorCase(fan_in), "counterparty": DetectorCase(fan_in_at_counterparty, (COUNTERPARTY,))},
+    "fan_out": {"entity": DetectorCase(fan_out)},
+    "scatter_gather": {"counterparty": DetectorCase(scatter_gather, (COUNTERPARTY,), _HIGH)},
+    "gather_scatter": {"entity": DetectorCase(gather_scatter, gravity=_HIGH)},
+    "rapid_in_out": {
+        "share": DetectorCase(rapid_in_out, gravity=_HIGH),
+        "order": DetectorCase(paid_before_it_came, gravity=_HIGH),
+        "usual": DetectorCase(a_hub_that_passes_on, gravity=_HIGH),
+    },
+    "funnel_mule": {"entity": DetectorCase(funnel_mule, gravity=_HARD)},
+    "round_trip": {"entity": DetectorCase(round_trip, gravity=_HIGH)},
+    "layering_hops": {
+        "inside": DetectorCase(layering, gravity=_HIGH),
+        "out": DetectorCase(layering_out_of_the_program, gravity=_HIGH),
+    },
+    "first_time_counterparty_large": {"transfer": DetectorCase(first_time_large, (TRANSFER,))},
+    "new_counterparty_burst": {"entity": DetectorCase(new_counterparties)},
+    "counterparty_shared": {"counterparty": DetectorCase(shared_counterparty, (COUNTERPARTY,), _HIGH)},
+    "return_code_abuse": {
+        "often": DetectorCase(returned_often),
+        "probing": DetectorCase(probing),
+        "again": DetectorCase(redebit, gravity=_HARD),
+    },
+    "unauthorized_return": {
+        "entity": DetectorCase(unauthorized_entity, gravity=_HIGH),
+        "counterparty": DetectorCase(unauthorized_counterparty, (COUNTERPARTY,), _HIGH),
+    },
+    "unauthorized_return_rate": {"program": DetectorCase(unauthorized_rate, (PROGRAM,), _HARD)},
+    "ach_float": {"entity": DetectorCase(ach_float, gravity=_HIGH)},
+    "kyc_denied_moving": {"entity": DetectorCase(denied, gravity=_HARD)},
+    "kyc_unverified_moving": {"entity": DetectorCase(unverified)},
+    "screening_stale_or_hit": {
+        "exposed": DetectorCase(exposed),
+        "match": DetectorCase(sanctioned, gravity=("medium", True)),
+    },
+    "high_risk_geography": {
+        "call": DetectorCase(abroad("MM"), (TRANSFER,), _HARD),
+        "sanctions": DetectorCase(abroad("CU"), (TRANSFER,), _HARD),
+        "both": DetectorCase(abroad("IR"), (TRANSFER,), _HARD),
+        "monitored": DetectorCase(abroad("VE"), (TRANSFER,), _LOW),
+    },
+    "country_outside_declared": {"country": DetectorCase(abroad("DE"), (TRANSFER, PROGRAM))},
+    "rail_outside_declared": {
+        "rail": DetectorCase(undeclared_rail, (TRANSFER, PROGRAM), declared={"declared_rails": ("ach",)})
+    },
+    "card_testing": {
+        "account": DetectorCase(card_testing, (ACCOUNT,), _HIGH),
+        "program": DetectorCase(card_testing_of_many, (PROGRAM,), _HARD),
+    },
+    "card_decline_mix": {"program": DetectorCase(decline_mix, (PROGRAM,))},
+    "program_velocity": {"program": DetectorCase(busy_day, (PROGRAM,))},
+    "volume_vs_declared": {
+        "reached": DetectorCase(over_the_month, (PROGRAM,), declared={"declared_monthly_volume_cents": "100000"}),
+        "rate": DetectorCase(
+            over_the_month_at_this_rate, (PROGRAM,), _HIGH, declared={"declared_monthly_volume_cents": "120000"}
+        ),
+    },
+}
