@@ -12,7 +12,7 @@ WORKDIR /app
 COPY requirements.lock ./
 RUN pip install --require-hashes -r requirements.lock
 
-COPY pyproject.toml ./
+COPY pyproject.toml README.md LICENSE ./
 COPY features features
 COPY store store
 COPY flows flows
