@@ -1,6 +1,8 @@
-"""Dated lists and thresholds that the features and scorers read, with their public sources.
+"""Dated lists and thresholds that the windows, features and scorers share, with their public sources.
 
-Amounts are cents. These are defaults: policy data may replace them, a code change is not needed for that to be right.
+A threshold that only one scorer reads stands with that scorer. These are defaults that policy data may replace.
+
+Unit    cents, and counts where the name says so
 """
 
 from bisect import bisect_right
@@ -10,6 +12,16 @@ from typing import Final, NamedTuple
 STRUCTURING_THRESHOLDS_CENTS: Final = (300_000, 1_000_000)
 STRUCTURING_ZONE_FROM_PERCENT: Final = 80
 JUST_BELOW_FROM_PERCENT: Final = 90
+
+# Nacha Operating Rules, Micro-Entries: ACH entries under $1 that verify an account.
+MICRO_BELOW_CENTS: Final = 100
+# Proposed here: a round amount is a multiple of $1,000 from $5,000 on; an attempt under $5 may be testing a card.
+ROUND_STEP_CENTS: Final = 100_000
+ROUND_FROM_CENTS: Final = 500_000
+SMALL_CARD_BELOW_CENTS: Final = 500
+# Proposed here: a node is busy from three times its usual week on, and a scatter-gather has three middlemen at least.
+USUAL_WEEK_FACTOR: Final = 3
+SCATTER_GATHER_MIDDLES: Final = 3
 
 
 class CountryList(NamedTuple):
@@ -71,6 +83,11 @@ def structuring_zones(amount_cents: int) -> tuple[int, ...]:
 def is_just_below(amount_cents: int) -> bool:
     """True in [0.90, 1.00) of any threshold."""
     return bool(_JUST_BELOW[bisect_right(JUST_BELOW_EDGES_CENTS, amount_cents)])
+
+
+def is_round(amount_cents: int) -> bool:
+    """True for a multiple of $1,000 from $5,000 on."""
+    return amount_cents >= ROUND_FROM_CENTS and amount_cents % ROUND_STEP_CENTS == 0
 
 
 def _steps(from_percent: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:

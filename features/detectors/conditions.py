@@ -115,7 +115,7 @@ def grade_rapid(context: DetectionContext, _subject: Subject) -> Grade | None:
 
 def most_received_48h(context: DetectionContext) -> int:
     """The most that came in, cards apart, in 48 hours of the five weeks before the last ones."""
-    series = (context.actor.lanes or {}).get(SeriesKind.RECEIVED) if context.actor is not None else None
+    series = (context.actor.series_by_kind or {}).get(SeriesKind.RECEIVED) if context.actor is not None else None
     return _busiest(series, context.at, HOURS_48)[1] if isinstance(series, AmountSeries) else 0
 
 
@@ -123,13 +123,13 @@ def balance_48h(context: DetectionContext) -> tuple[int, int]:
     """The highest balance and the last one of what the actor moved in 48 h, cards apart, counted from nothing on."""
     if context.actor is None:
         return 0, 0
-    lanes, moved = (
-        context.actor.lanes or {},
+    by_kind, moved = (
+        context.actor.series_by_kind or {},
         Counter(_amounts(context.actor.amounts, context.at - HOURS_48, context.at)),
     )
     after = min((at for at, _ in moved), default=context.at) - 1
     received, cards = (
-        Counter(_amounts(lanes.get(lane), after, context.at)) for lane in (SeriesKind.RECEIVED, SeriesKind.CARD)
+        Counter(_amounts(by_kind.get(kind), after, context.at)) for kind in (SeriesKind.RECEIVED, SeriesKind.CARD)
     )
     moved.subtract(received + cards)
     flows = [(at, cents) for at, cents in received.elements()] + [(at, -cents) for at, cents in moved.elements()]

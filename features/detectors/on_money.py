@@ -5,7 +5,15 @@ Source  the reasons' own (``docs/reasons.md``); windows and what conditions add 
 
 from typing import Final
 
-from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, STRUCTURING_ZONE_FROM_PERCENT
+from features.catalogue.thresholds import (
+    MICRO_BELOW_CENTS,
+    ROUND_FROM_CENTS,
+    ROUND_STEP_CENTS,
+    SCATTER_GATHER_MIDDLES,
+    STRUCTURING_THRESHOLDS_CENTS,
+    STRUCTURING_ZONE_FROM_PERCENT,
+    USUAL_WEEK_FACTOR,
+)
 from features.core.instants import DAYS_7, DAYS_30, HOURS_24
 from features.core.vocabulary import Severity
 from features.detectors.conditions import (
@@ -70,8 +78,8 @@ _AMOUNT: Final = (
         ("round_amount_30d", "entity_count_30d"),
         {
             "count30d": trs_v1_amount.ROUND_COUNT,
-            "stepCents": trs_v1_amount.ROUND_STEP_CENTS,
-            "fromCents": trs_v1_amount.ROUND_FROM_CENTS,
+            "stepCents": ROUND_STEP_CENTS,
+            "fromCents": ROUND_FROM_CENTS,
         },
     ),
     Detector(
@@ -82,7 +90,7 @@ _AMOUNT: Final = (
             Trigger(trs_v1_amount.MICRO.id, micro_program_subject, MEDIUM, HOURS_24),
         ),
         ("entity_micro_24h", "program_micro_24h", "entity_forward_debits_24h"),
-        {"count24h": trs_v1_amount.MICRO_COUNT, "belowCents": trs_v1_amount.MICRO_BELOW_CENTS},
+        {"count24h": trs_v1_amount.MICRO_COUNT, "belowCents": MICRO_BELOW_CENTS},
     ),
 )
 _TIMING: Final = (
@@ -121,7 +129,7 @@ _TIMING: Final = (
 _FAN_THRESHOLDS: Final = {
     "shortCount": trs_v1_flow.FAN_COUNT,
     "longCount": trs_v1_flow.FAN_COUNT_LONG,
-    "usualFactor": trs_v1_flow.USUAL_FACTOR,
+    "usualFactor": USUAL_WEEK_FACTOR,
 }
 _FLOW: Final = (
     Detector(
@@ -143,14 +151,14 @@ _FLOW: Final = (
         "Spread over middle sides and collected again.",
         (Trigger(trs_v1_flow.SCATTER_GATHER.id, payee_subject, HIGH, DAYS_7),),
         ("scatter_gather_middles", "fan_in_7d"),
-        {"middles": trs_v1_flow.MIDDLES},
+        {"middles": SCATTER_GATHER_MIDDLES},
     ),
     Detector(
         "gather_scatter",
         "Collected from many and spread to many.",
         (Trigger(trs_v1_flow.GATHER_SCATTER.id, payer_subject, HIGH, DAYS_7),),
         ("gathered_7d", "gathered_usual_week", "fan_out_7d", "fan_out_usual_week"),
-        {"count7d": trs_v1_flow.GATHER_SCATTER_COUNT, "usualFactor": trs_v1_flow.USUAL_FACTOR},
+        {"count7d": trs_v1_flow.GATHER_SCATTER_COUNT, "usualFactor": USUAL_WEEK_FACTOR},
     ),
     Detector(
         "rapid_in_out",

@@ -3,10 +3,11 @@
 A party that is not known, or that the bank never gave an id, cannot be named: then the actor is, else the transfer.
 """
 
+from features.core.rail_classes import RAIL_CLASSES
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import DetectionContext, Subject
-from features.landing.stored_transfer import CLASSES, nodes_of
+from features.landing.stored_transfer import nodes_of
 from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
 
@@ -65,7 +66,7 @@ def named_counterparty(party: Counterparty) -> Subject:
 def _side(context: DetectionContext, reason: Reason, side: int) -> Subject:
     """The node that paid (0) or was paid (1)."""
     program = context.program
-    _, direction = CLASSES[program.transfers.read(context.landed.place).class_id]
+    _, direction = RAIL_CLASSES[program.transfers.read(context.landed.place).class_id]
     node = nodes_of(program, direction, context.actor, context.counterparty)[side]
     if node == NOBODY:
         return actor_subject(context, reason)

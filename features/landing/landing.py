@@ -9,12 +9,12 @@ import msgspec
 from features.bank.event_families import UNMOVED_STATUSES
 from features.bank.events import TransferSnapshot
 from features.catalogue.vector import is_rare_pair
+from features.core.rail_classes import ACH_TYPES, class_of
 from features.core.rows import TransferRow
 from features.landing.movement import attempt, move
 from features.landing.rescoring import account_changed, known_from, remember_change, score_again
 from features.landing.returns import ReturnedTransfer, first_return, lift_return, merged_return, settle_return
 from features.landing.stored_transfer import (
-    TYPES,
     UNMEASURED,
     EntryPosition,
     attempt_of,
@@ -28,7 +28,6 @@ from features.landing.stored_transfer import (
     version_row,
 )
 from features.measurement.assess import Assessment, assess
-from features.measurement.measure import class_of
 from features.measurement.subject import NO_CONTRIBUTION, Subject
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
@@ -148,7 +147,7 @@ def _first_record(
         number(said.currency),
         number(said.card_decision_reason),
         class_of(said.rail, said.direction),
-        TYPES.index(said.type),
+        ACH_TYPES.index(said.type),
         UNMEASURED if score.value is None else score.value,
         0 if score.confidence is None else round(score.confidence * 1_000),
         said.status not in UNMOVED_STATUSES,
@@ -227,7 +226,7 @@ def _newer_record(
         held.currency if said.currency is None else number(said.currency),
         held.card_reason if said.card_decision_reason is None else number(said.card_decision_reason),
         held.class_id,
-        held.ach_type if said.type is None else TYPES.index(said.type),
+        held.ach_type if said.type is None else ACH_TYPES.index(said.type),
         held.score,
         held.confidence_permille,
         held.moved if said.status is None else said.status not in UNMOVED_STATUSES,

@@ -3,7 +3,7 @@
 import msgspec
 
 from features.catalogue.thresholds import structuring_zones
-from features.state.parties import Actor, Counterparty, lanes_of_party, times_of, zone_of
+from features.state.parties import Actor, Counterparty, series_of_party, times_of, zone_of
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY
 from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
@@ -23,7 +23,7 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
     ach_debit: bool
     originated: bool  # an ACH debit that the program sent
     card: bool
-    lanes: tuple[SeriesKind, ...]
+    kinds: tuple[SeriesKind, ...]
 
 
 class Attempt(msgspec.Struct, frozen=True, gc=False):
@@ -31,7 +31,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     card: int
     at: int
-    lanes: tuple[SeriesKind, ...]
+    kinds: tuple[SeriesKind, ...]
 
 
 def move(program: ProgramState, before: Movement | None, after: Movement | None, *, known_at: int | None) -> None:
@@ -45,19 +45,19 @@ def move(program: ProgramState, before: Movement | None, after: Movement | None,
 def attempt(program: ProgramState, before: Attempt | None, after: Attempt | None, *, known_at: int | None) -> None:
     """The same for what a card transfer adds to its card and its program."""
     if before is not None and known_at is not None:
-        for lanes in _attempted(program, before):
-            for lane in before.lanes:
-                leave(lanes, lane, before.at, 0, known_at=known_at)
+        for series_by_kind in _attempted(program, before):
+            for kind in before.kinds:
+                leave(series_by_kind, kind, before.at, 0, known_at=known_at)
     if after is not None:
-        for lanes in _attempted(program, after):
-            for lane in after.lanes:
-                enter(lanes, lane, after.at, 0, known_at=known_at)
+        for series_by_kind in _attempted(program, after):
+            for kind in after.kinds:
+                enter(series_by_kind, kind, after.at, 0, known_at=known_at)
 
 
 def _attempted(program: ProgramState, attempted: Attempt) -> tuple[SeriesByKind, ...]:
     if attempted.card == NOBODY:
-        return (program.lanes,)
-    return program.lanes, program.cards.setdefault(attempted.card, {})
+        return (program.series_by_kind,)
+    return program.series_by_kind, program.cards.setdefault(attempted.card, {})
 
 
 def _put_in(program: ProgramState, before: Movement | None, after: Movement, *, known_at: int | None) -> None:
@@ -68,15 +68,15 @@ def _put_in(program: ProgramState, before: Movement | None, after: Movement, *, 
         program.originated.add(at, known_at=known_at)
     if before is None or _edge(before) != _edge(after):
         program.graph.add(after.source, after.target, at, after.row, known_at=known_at)
-    if SeriesKind.MICRO in after.lanes and (before is None or SeriesKind.MICRO not in before.lanes):
-        enter(program.lanes, SeriesKind.MICRO, at, cents, known_at=known_at)
+    if SeriesKind.MICRO in after.kinds and (before is None or SeriesKind.MICRO not in before.kinds):
+        enter(program.series_by_kind, SeriesKind.MICRO, at, cents, known_at=known_at)
     actor, counterparty = after.actor, after.counterparty
     if actor is not None and _differs(before, after, before.actor if before else None, actor):
         actor.amounts.add_amount(at, cents, known_at=known_at)
         if after.ach_debit:
             times_of(actor, "ach_debits").add(at, known_at=known_at)
-        for lane in after.lanes:
-            enter(lanes_of_party(actor), lane, at, cents, known_at=known_at)
+        for kind in after.kinds:
+            enter(series_of_party(actor), kind, at, cents, known_at=known_at)
         _below(actor, after, known_at=known_at)
     if counterparty is not None and _differs(before, after, before.counterparty if before else None, counterparty):
         counterparty.times.add(at, known_at=known_at)
@@ -97,15 +97,15 @@ def _take_out(program: ProgramState, before: Movement, after: Movement | None, *
         program.originated.remove(at, known_at=known_at)
     if after is None or _edge(before) != _edge(after):
         program.graph.remove(before.source, before.target, at, before.row, known_at=known_at)
-    if SeriesKind.MICRO in before.lanes and (after is None or SeriesKind.MICRO not in after.lanes):
-        leave(program.lanes, SeriesKind.MICRO, at, cents, known_at=known_at)
+    if SeriesKind.MICRO in before.kinds and (after is None or SeriesKind.MICRO not in after.kinds):
+        leave(program.series_by_kind, SeriesKind.MICRO, at, cents, known_at=known_at)
     actor, counterparty = before.actor, before.counterparty
     if actor is not None and _differs(after, before, after.actor if after else None, actor):
         actor.amounts.remove_amount(at, cents, known_at=known_at)
         if before.ach_debit:
             times_of(actor, "ach_debits").remove(at, known_at=known_at)
-        for lane in before.lanes:
-            leave(lanes_of_party(actor), lane, at, cents, known_at=known_at)
+        for kind in before.kinds:
+            leave(series_of_party(actor), kind, at, cents, known_at=known_at)
         _no_longer_below(actor, before, known_at=known_at)
     if counterparty is not None and _differs(after, before, after.counterparty if after else None, counterparty):
         counterparty.times.remove(at, known_at=known_at)

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from features.core.preflight import PreflightRecord, ProposedCounterparty, ProposedTransfer, Resolved
+from features.core.rail_classes import class_of
 from features.core.reason import Score
 from features.core.vocabulary import Direction
 from features.landing.stored_transfer import card_of
 from features.measurement.assess import Assessment, assess
-from features.measurement.measure import class_of
 from features.measurement.subject import Subject
 from features.state.open_preflights import OtherSide
 from features.state.parties import Actor, Counterparty

@@ -6,9 +6,8 @@ there now.
 """
 
 from features.bank.event_families import STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
 from features.landing.stored_transfer import (
-    CLASSES,
-    TYPES,
     attempt_of,
     baseline_of,
     card_of,
@@ -24,7 +23,7 @@ from features.state.program import ProgramState
 from features.state.transfer_table import Counted, ReturnState, TransferRecord
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
-from features.windows.series_kinds import lanes_of
+from features.windows.series_kinds import kinds_of
 
 
 def known_from(program: ProgramState, row: int, event_at: int) -> int:
@@ -49,13 +48,13 @@ def remember_change(
 def score_again(program: ProgramState, row: int, record: TransferRecord) -> Assessment:
     """The program's baseline is the one of the first sight; everything else is measured again."""
     actor, counterparty = parties_of(program, record)
-    rail, direction = CLASSES[record.class_id]
+    rail, direction = RAIL_CLASSES[record.class_id]
     own = _own_at(program, row, record)
     word = program.words.word
     subject = Subject(
         rail,
         direction,
-        TYPES[record.ach_type],
+        ACH_TYPES[record.ach_type],
         record.cents,
         word(record.status),
         word(record.country),
@@ -88,7 +87,7 @@ def account_changed(program: ProgramState, counterparty: Counterparty | None, at
 
 def _counted(program: ProgramState, record: TransferRecord, returned: ReturnState | None, known_at: int) -> Counted:
     tried = attempt_of(program, record)
-    card, attempts = (NOBODY, ()) if tried is None else (tried.card, tried.lanes)
+    card, attempts = (NOBODY, ()) if tried is None else (tried.card, tried.kinds)
     parties = (record.actor, record.counterparty)
     return Counted(known_at, record.cents, *parties, record.ach_type, record.moved, card, attempts, returned)
 
@@ -109,7 +108,9 @@ def _own_at(program: ProgramState, row: int, record: TransferRecord) -> OwnContr
         returned_at=returned.at if returned is not None and counted.moved and returned.counts else None,
         unauthorized=returned is not None and returned.code in UNAUTHORIZED_RETURN_CODES,
         stop=returned is not None and returned.code in STOP_RETURN_CODES,
-        lanes=lanes_of(*CLASSES[record.class_id], TYPES[counted.ach_type], counted.cents) if counted.moved else (),
+        kinds=kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[counted.ach_type], counted.cents)
+        if counted.moved
+        else (),
         card=counted.card,
         attempts=counted.attempts,
         row=row,

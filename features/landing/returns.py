@@ -13,7 +13,7 @@ from features.bank.event_families import (
     UNAUTHORIZED_RETURN_CODES,
 )
 from features.bank.events import TransferSnapshot
-from features.state.parties import Actor, Counterparty, lanes_of_party, probes_of, times_of
+from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 from features.windows.series import EventTimes
@@ -61,7 +61,7 @@ def settle_return(
     actor, counterparty = returner.actor, returner.counterparty
     if _counts(returner, state) and counterparty is not None:
         if state.code in STOP_RETURN_CODES:
-            enter(lanes_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
+            enter(series_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
         if state.code in PROBING_RETURN_CODES and actor is not None:
             probes_of(actor).add_edge(state.at, returner.row, counterparty.index, known_at=known_at)
 
@@ -73,7 +73,7 @@ def lift_return(program: ProgramState, returner: ReturnedTransfer, state: Return
     actor, counterparty = returner.actor, returner.counterparty
     if _counts(returner, state) and counterparty is not None:
         if state.code in STOP_RETURN_CODES:
-            leave(lanes_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
+            leave(series_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
         if state.code in PROBING_RETURN_CODES and actor is not None:
             probes_of(actor).remove_edge(state.at, returner.row, known_at=known_at)
 

@@ -5,8 +5,9 @@ from typing import Final
 import msgspec
 
 from features.core.bands import band_word
+from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.rows import TransferRow
-from features.core.vocabulary import AchType, Direction, Rail
+from features.core.vocabulary import Direction
 from features.landing.movement import Attempt, Movement
 from features.landing.returns import ReturnedTransfer
 from features.measurement.assess import Assessment
@@ -17,16 +18,10 @@ from features.state.transfer_table import NO_INSTANT, TransferRecord
 from features.windows.baseline import BaselineValues
 from features.windows.edges import NOBODY, node_of_actor
 from features.windows.histogram import bucket_of, middle_of
-from features.windows.series_kinds import attempt_lanes, lanes_of
+from features.windows.series_kinds import attempt_kinds, kinds_of
 
-TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
-CLASSES: Final = [(rail.value, way.value) for rail in Rail for way in Direction]
 UNMEASURED: Final = -1
 _OUTGOING: Final = Direction.OUTGOING.value
-_CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(CLASSES) if rail == Rail.CARD)
-_ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(CLASSES) if rail == Rail.ACH)
-_ORIGINATED_CLASS: Final = CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
-_DEBIT: Final = TYPES.index(AchType.DEBIT.value)
 
 
 class EntryPosition(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +44,7 @@ def movement_of(
     """What the transfer adds to the windows; None when it moved nothing."""
     if not record.moved:
         return None
-    rail, direction = CLASSES[record.class_id]
+    rail, direction = RAIL_CLASSES[record.class_id]
     source, target = nodes_of(program, direction, actor, counterparty)
     debit = is_ach_debit(record)
     return Movement(
@@ -62,9 +57,9 @@ def movement_of(
         record.at,
         record.class_id,
         debit,
-        debit and record.class_id == _ORIGINATED_CLASS,
-        record.class_id in _CARD_CLASSES,
-        lanes_of(rail, direction, TYPES[record.ach_type], record.cents),
+        debit and record.class_id == ORIGINATED_CLASS,
+        record.class_id in CARD_CLASSES,
+        kinds_of(rail, direction, ACH_TYPES[record.ach_type], record.cents),
     )
 
 
@@ -79,11 +74,11 @@ def nodes_of(
 
 def attempt_of(program: ProgramState, record: TransferRecord) -> Attempt | None:
     """What a card transfer adds to its card and its program, whether it moved money or not."""
-    if record.class_id not in _CARD_CLASSES:
+    if record.class_id not in CARD_CLASSES:
         return None
     word = program.words.word
     card = card_of(record.account, record.actor)
-    return Attempt(card, record.at, attempt_lanes(record.cents, word(record.status), word(record.card_reason)))
+    return Attempt(card, record.at, attempt_kinds(record.cents, word(record.status), word(record.card_reason)))
 
 
 def card_of(account: int, actor: int) -> int:
@@ -97,16 +92,16 @@ def returner_of(
     row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None
 ) -> ReturnedTransfer:
     debit = is_ach_debit(record)
-    originated = debit and record.class_id == _ORIGINATED_CLASS
+    originated = debit and record.class_id == ORIGINATED_CLASS
     return ReturnedTransfer(actor, counterparty, record.moved, debit, originated, row)
 
 
 def is_ach_debit(record: TransferRecord) -> bool:
-    return record.ach_type == _DEBIT and record.class_id in _ACH_CLASSES
+    return record.ach_type == ACH_DEBIT and record.class_id in ACH_CLASSES
 
 
 def is_originated(record: TransferRecord) -> bool:
-    return record.ach_type == _DEBIT and record.class_id == _ORIGINATED_CLASS
+    return record.ach_type == ACH_DEBIT and record.class_id == ORIGINATED_CLASS
 
 
 def pinned(baseline: BaselineValues) -> tuple[int, int, int]:
@@ -138,7 +133,7 @@ def version_row(
     program: ProgramState, row: int, record: TransferRecord, transfer_id: str, when: EntryPosition
 ) -> TransferRow:
     """The transfer as it stands after this entry."""
-    rail, direction = CLASSES[record.class_id]
+    rail, direction = RAIL_CLASSES[record.class_id]
     word = program.words.word
     actor, counterparty = parties_of(program, record)
     returned = program.returned.get(row)
@@ -151,7 +146,7 @@ def version_row(
         when.offset,
         rail,
         direction,
-        TYPES[record.ach_type],
+        ACH_TYPES[record.ach_type],
         record.cents,
         word(record.currency) or "USD",
         word(record.status) or "UNKNOWN",

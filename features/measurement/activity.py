@@ -1,4 +1,4 @@
-"""The part of the vector that counts in lanes: amounts of the actor, telling returns, ACH and card attempts."""
+"""The part of the vector that counts by kind: amounts of the actor, telling returns, ACH and card attempts."""
 
 from typing import Final
 
@@ -8,9 +8,9 @@ from features.measurement.subject import Subject
 from features.state.program_series import ProgramSeries
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
-from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_lanes, cents_in, count_in, lanes_of
+from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kinds, cents_in, count_in, kinds_of
 
-AchLanes = tuple[int, int, int, int, int, int]
+AchActivity = tuple[int, int, int, int, int, int]
 CardAttempts = tuple[int, int, int, int, int, int, int, int, int]
 
 NEWEST: Final = 64
@@ -31,9 +31,9 @@ def own_amounts(
 ) -> tuple[int | None, int | None, int, int, int, int]:
     """Age, median, equal and round amounts, cents received and sent in 48 h."""
     actor, own, cents = subject.actor, subject.own, subject.cents
-    lanes = lanes_of(subject.rail, subject.direction, subject.type, cents)
-    own_round = 1 if SeriesKind.ROUND in lanes else 0
-    received = cents if SeriesKind.RECEIVED in lanes else 0
+    kinds = kinds_of(subject.rail, subject.direction, subject.type, cents)
+    own_round = 1 if SeriesKind.ROUND in kinds else 0
+    received = cents if SeriesKind.RECEIVED in kinds else 0
     sent = cents if subject.rail != _CARD and subject.direction != _INCOMING else 0
     if actor is None:
         return None, None, 0, 0, 0, 0
@@ -46,11 +46,11 @@ def own_amounts(
         slack = cents // _WITHIN_PARTS
         equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
     all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
-    received_48h = cents_in(actor.lanes, SeriesKind.RECEIVED, at - 2 * DAY_US, at)
-    sent_48h = all_48h - received_48h - cents_in(actor.lanes, SeriesKind.CARD, at - 2 * DAY_US, at)
-    if its_own and SeriesKind.RECEIVED in own.lanes:
+    received_48h = cents_in(actor.series_by_kind, SeriesKind.RECEIVED, at - 2 * DAY_US, at)
+    sent_48h = all_48h - received_48h - cents_in(actor.series_by_kind, SeriesKind.CARD, at - 2 * DAY_US, at)
+    if its_own and SeriesKind.RECEIVED in own.kinds:
         received_48h -= own.cents
-    elif its_own and SeriesKind.CARD not in own.lanes:
+    elif its_own and SeriesKind.CARD not in own.kinds:
         sent_48h -= own.cents
     return (
         _age_days(subject, at, has_history),
@@ -68,7 +68,11 @@ def telling_returns(subject: Subject, at: int, own_return: int) -> tuple[int, in
     probed = 0
     if actor is not None and actor.probes is not None:
         probed = actor.probes.near(at - DAYS_30, at, but=subject.own.row, as_of=at).distinct(at - DAYS_30)
-    stops = counterparty.lanes.get(SeriesKind.STOP) if counterparty is not None and counterparty.lanes else None
+    stops = (
+        counterparty.series_by_kind.get(SeriesKind.STOP)
+        if counterparty is not None and counterparty.series_by_kind
+        else None
+    )
     if stops is None:
         return probed, None
     own_stop = own_return if subject.own.stop and subject.own.counterparty is counterparty else 0
@@ -76,14 +80,14 @@ def telling_returns(subject: Subject, at: int, own_return: int) -> tuple[int, in
     return probed, None if stopped_at is None else (at - stopped_at) // DAY_US
 
 
-def ach_lanes(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchLanes:
+def ach_activity(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchActivity:
     """ACH debits ever, cents pulled and sent on fast within two banking days, micro-entries, forward debits of 24 h."""
     actor, own = subject.actor, subject.own
-    lanes = lanes_of(subject.rail, subject.direction, subject.type, subject.cents)
-    micro = 1 if SeriesKind.MICRO in lanes else 0
-    fast = subject.cents if SeriesKind.FAST in lanes else 0
-    of_program = micro + count_in(program.lanes, SeriesKind.MICRO, at - DAY_US, at)
-    if own.moved and SeriesKind.MICRO in own.lanes:
+    kinds = kinds_of(subject.rail, subject.direction, subject.type, subject.cents)
+    micro = 1 if SeriesKind.MICRO in kinds else 0
+    fast = subject.cents if SeriesKind.FAST in kinds else 0
+    of_program = micro + count_in(program.series_by_kind, SeriesKind.MICRO, at - DAY_US, at)
+    if own.moved and SeriesKind.MICRO in own.kinds:
         of_program -= 1
     if actor is None:
         return 0, 0, 0, 0, of_program, 0
@@ -107,14 +111,14 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> CardAtte
     if subject.rail != _CARD:
         return _NO_ATTEMPTS
     own = subject.own
-    said = attempt_lanes(subject.cents, subject.status, subject.card_reason)
+    kinds = attempt_kinds(subject.cents, subject.status, subject.card_reason)
     card = program.cards.get(subject.card) if subject.card != NOBODY else None
     its_own = own.attempts if own.card == subject.card else ()
 
-    def count(lanes: SeriesByKind | None, lane: SeriesKind, window: int, held: tuple[SeriesKind, ...]) -> int:
-        return count_in(lanes, lane, at - window, at) - (lane in held) + (lane in said)
+    def count(series: SeriesByKind | None, kind: SeriesKind, window: int, own_kinds: tuple[SeriesKind, ...]) -> int:
+        return count_in(series, kind, at - window, at) - (kind in own_kinds) + (kind in kinds)
 
-    whole, is_known = program.lanes, subject.card != NOBODY
+    whole, is_known = program.series_by_kind, subject.card != NOBODY
     return (
         count(card, SeriesKind.DECLINE, _HOUR_US, its_own) if is_known else 0,
         count(card, SeriesKind.SMALL, _HOUR_US, its_own) if is_known else 0,
@@ -140,20 +144,20 @@ def _age_days(subject: Subject, at: int, has_history: bool) -> int | None:  # no
     return (at - min(known)) // DAY_US if known else None
 
 
-def _counted(subject: Subject, lane: SeriesKind, after: int, upto: int) -> int:
-    """The actor's transfers of a lane, without the subject."""
+def _counted(subject: Subject, kind: SeriesKind, after: int, upto: int) -> int:
+    """The actor's transfers of a kind, without the subject."""
     assert subject.actor is not None
     own = subject.own
-    return count_in(subject.actor.lanes, lane, after, upto) - (
-        1 if own.moved and own.actor is subject.actor and lane in own.lanes else 0
+    return count_in(subject.actor.series_by_kind, kind, after, upto) - (
+        1 if own.moved and own.actor is subject.actor and kind in own.kinds else 0
     )
 
 
-def _cents(subject: Subject, lane: SeriesKind, after: int, upto: int) -> int:
+def _cents(subject: Subject, kind: SeriesKind, after: int, upto: int) -> int:
     assert subject.actor is not None
     own = subject.own
-    return cents_in(subject.actor.lanes, lane, after, upto) - (
-        own.cents if own.moved and own.actor is subject.actor and lane in own.lanes else 0
+    return cents_in(subject.actor.series_by_kind, kind, after, upto) - (
+        own.cents if own.moved and own.actor is subject.actor and kind in own.kinds else 0
     )
 
 

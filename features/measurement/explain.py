@@ -21,6 +21,10 @@ import msgspec
 
 from features.catalogue.thresholds import (
     JUST_BELOW_EDGES_CENTS,
+    MICRO_BELOW_CENTS,
+    ROUND_FROM_CENTS,
+    ROUND_STEP_CENTS,
+    SMALL_CARD_BELOW_CENTS,
     STRUCTURING_EDGES_CENTS,
     is_just_below,
     structuring_zones,
@@ -28,18 +32,15 @@ from features.catalogue.thresholds import (
 from features.catalogue.vector import FeatureVector
 from features.core.vocabulary import Band, Rail
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.scorers.trs_v1.amount import ROUND_STEP_CENTS, spike_line_cents
+from features.scorers.trs_v1.amount import spike_line_cents
 from features.scorers.trs_v1.flow import LAYERING_FROM_CENTS, passed_on_cents
 from features.scorers.trs_v1.relationship import first_time_line_cents
 from features.scorers.trs_v1.returns import float_line_cents
 from features.scorers.trs_v1.timing import DORMANT_SUM_CENTS, velocity_line_cents
 from features.windows.series_kinds import (
-    MICRO_BELOW_CENTS,
-    ROUND_FROM_CENTS,
-    SMALL_CARD_BELOW_CENTS,
     SeriesKind,
-    attempt_lanes,
-    lanes_of,
+    attempt_kinds,
+    kinds_of,
 )
 
 LEAST_CENTS: Final = 1
@@ -107,7 +108,7 @@ def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
 def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
     if v.rail != _CARD:
         return {}
-    before, after = (attempt_lanes(each, None, None) for each in (v.amount_cents, cents))
+    before, after = (attempt_kinds(each, None, None) for each in (v.amount_cents, cents))
     return {
         "card_small_1h": v.card_small_1h + (SeriesKind.SMALL in after) - (SeriesKind.SMALL in before),
         "program_card_small_1h": v.program_card_small_1h
@@ -127,20 +128,20 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
         changes["repeated_amount_24h"] = 1
     if v.layering_least_cents is not None:
         changes["layering_least_cents"] = min(v.layering_least_cents, cents)
-    lanes = lanes_of(v.rail, v.direction, v.type, cents)
-    if SeriesKind.RECEIVED in lanes:
+    kinds = kinds_of(v.rail, v.direction, v.type, cents)
+    if SeriesKind.RECEIVED in kinds:
         changes["entity_in_48h_cents"] = v.entity_in_48h_cents + more
     elif v.rail != _CARD:
         changes["entity_out_48h_cents"] = v.entity_out_48h_cents + more
-    if SeriesKind.FAST in lanes:
+    if SeriesKind.FAST in kinds:
         changes["entity_fast_out_2bd_cents"] = v.entity_fast_out_2bd_cents + more
     return changes
 
 
-def _step(v: FeatureVector, cents: int, lane: SeriesKind) -> int:
-    """What a lane gains or loses when the amount is another."""
-    before, after = (lanes_of(v.rail, v.direction, v.type, each) for each in (v.amount_cents, cents))
-    return (lane in after) - (lane in before)
+def _step(v: FeatureVector, cents: int, kind: SeriesKind) -> int:
+    """What a kind gains or loses when the amount is another."""
+    before, after = (kinds_of(v.rail, v.direction, v.type, each) for each in (v.amount_cents, cents))
+    return (kind in after) - (kind in before)
 
 
 def _candidates(v: FeatureVector) -> set[int]:

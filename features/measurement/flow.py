@@ -6,6 +6,7 @@ Bounds  of a node's edges in a window the newest 64; see ``features/windows/path
 from functools import partial
 from typing import Final, NamedTuple
 
+from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from features.core.instants import DAY_US, DAYS_7, DAYS_30
 from features.core.vocabulary import Direction
 from features.measurement.subject import Subject
@@ -13,7 +14,7 @@ from features.state.parties import Counterparty
 from features.state.program_series import ProgramSeries
 from features.windows.acquaintances import UNKNOWN, Novelty
 from features.windows.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near, node_of_actor
-from features.windows.paths import LEAST_MIDDLES, Chain, Ends, longest_chain, middles, usual_week, way_back
+from features.windows.paths import Chain, Ends, longest_chain, middles, usual_week, way_back
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
@@ -67,7 +68,7 @@ def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
         Fan(payers, usual_week(into_target, at)),
         Fan(payees, usual_week(out_of_source, at)),
         Fan(_distinct(into_source, _FAN_IN, at, but, None), usual_week(into_source, at)),
-        middles(graph, ends) if payers[1] >= LEAST_MIDDLES else 0,
+        middles(graph, ends) if payers[1] >= SCATTER_GATHER_MIDDLES else 0,
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
 from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
-from features.core.vocabulary import Direction, Rail
-from features.measurement.activity import ach_lanes, card_attempts, own_amounts, telling_returns
+from features.core.vocabulary import Rail
+from features.measurement.activity import ach_activity, card_attempts, own_amounts, telling_returns
 from features.measurement.flow import follow, new_counterparties, novelty_of, shapes, shared_entities
 from features.measurement.subject import OwnContribution, Subject
 from features.state.parties import UNKNOWN_PROFILE, Actor
@@ -19,7 +19,6 @@ from features.windows.baseline import BaselineValues
 from features.windows.series import ALWAYS, AmountSeries, EventTimes
 
 _SANCTIONED: Final = frozenset({"sanctions_match", "ofac_match"})
-_CLASSES: Final = {(rail.value, way.value): 2 * i + j for i, rail in enumerate(Rail) for j, way in enumerate(Direction)}
 _CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
 
@@ -34,11 +33,6 @@ class Measured(NamedTuple):
     vector: FeatureVector
     layering: tuple[int, ...]
     round_trip: tuple[int, ...]
-
-
-def class_of(rail: str, direction: str) -> int:
-    """The number of a rail and direction, 0 to 13."""
-    return _CLASSES[rail, direction]
 
 
 def measure(
@@ -59,7 +53,7 @@ def measure(
         *_own_history(subject, at, counted, in_24h),
         *_flow(subject, program, at, least_cents),
         *telling_returns(subject, at, counted.own_return),
-        *ach_lanes(subject, program, at, counted.own),
+        *ach_activity(subject, program, at, counted.own),
         *card_attempts(subject, program, at),
         is_sanctions_hit(subject.actor, at),
         *novelty_of(subject, program, at),

@@ -22,7 +22,7 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     returned_at: int | None = None
     unauthorized: bool = False
     stop: bool = False
-    lanes: tuple[SeriesKind, ...] = ()
+    kinds: tuple[SeriesKind, ...] = ()
     card: int = NOBODY
     attempts: tuple[SeriesKind, ...] = ()
     row: int = NOBODY

@@ -9,7 +9,7 @@ import msgspec
 from features.bank.events import EntitySnapshot
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind, dump_lanes, load_lanes
+from features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from features.windows.slices import Slice, in_slices
 
 
@@ -47,10 +47,10 @@ class Actor:
         "id",
         "index",
         "is_account",
-        "lanes",
         "probes",
         "profiles",
         "returns",
+        "series_by_kind",
         "unauthorized",
         "zones",
     )
@@ -64,7 +64,7 @@ class Actor:
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
-        self.lanes: SeriesByKind | None = None
+        self.series_by_kind: SeriesByKind | None = None
         self.probes: Edges | None = None  # returns that tell whether an account exists, by counterparty
         self.profiles: list[tuple[int, int, EntityProfile]] = []
 
@@ -117,12 +117,12 @@ class Counterparty:
         "first_seen_at",
         "id",
         "index",
-        "lanes",
         "last4",
         "name",
         "node",
         "returns",
         "routing",
+        "series_by_kind",
         "times",
         "unauthorized",
         "unlisted",
@@ -146,7 +146,7 @@ class Counterparty:
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
-        self.lanes: SeriesByKind | None = None
+        self.series_by_kind: SeriesByKind | None = None
 
     def dump(self) -> tuple[Any, ...]:
         known = (self.id, self.name, self.routing, self.last4, self.country)
@@ -309,11 +309,11 @@ def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
     return party.zones.setdefault(threshold_cents, EventTimes())
 
 
-def lanes_of_party(party: Actor | Counterparty) -> SeriesByKind:
-    """The party's lanes, to be changed."""
-    if party.lanes is None:
-        party.lanes = {}
-    return party.lanes
+def series_of_party(party: Actor | Counterparty) -> SeriesByKind:
+    """The series of the party by kind, to be changed."""
+    if party.series_by_kind is None:
+        party.series_by_kind = {}
+    return party.series_by_kind
 
 
 def probes_of(actor: Actor) -> Edges:
@@ -327,21 +327,23 @@ _KINDS: Final = ("ach_debits", "returns", "unauthorized")
 
 def dump_times(party: Actor | Counterparty) -> tuple[Any, ...] | None:
     """None for the many parties that have none of them."""
-    if not (party.returns or party.unauthorized or party.zones or party.lanes or getattr(party, _KINDS[0], None)):
+    if not (
+        party.returns or party.unauthorized or party.zones or party.series_by_kind or getattr(party, _KINDS[0], None)
+    ):
         return None
     kinds = [series.dump() if (series := getattr(party, kind, None)) else None for kind in _KINDS]
     zones = [(threshold, zone.dump()) for threshold, zone in (party.zones or {}).items()]
-    return (kinds, zones, dump_lanes(party.lanes))
+    return (kinds, zones, dump_series(party.series_by_kind))
 
 
 def load_times(party: Actor | Counterparty, dumped: Any) -> None:
     if dumped is None:
         return
-    kinds, zones, lanes = dumped
+    kinds, zones, by_kind = dumped
     for kind, series in zip(_KINDS, kinds, strict=True):
         if series is not None:
             times_of(party, kind).load(series)
     for threshold, zone in zones:
         zone_of(party, threshold).load(zone)
-    if lanes:
-        party.lanes = load_lanes(lanes)
+    if by_kind:
+        party.series_by_kind = load_series(by_kind)

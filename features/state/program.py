@@ -23,7 +23,7 @@ from features.windows.baseline import Baseline
 from features.windows.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
 from features.windows.id_index import IdIndex
 from features.windows.series import ALWAYS, EventTimes
-from features.windows.series_kinds import SeriesByKind, dump_lanes, load_lanes
+from features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from features.windows.slices import in_slices
 
 AGENTS_SLUG: Final = "agents"
@@ -49,7 +49,7 @@ class ProgramState:
         self.unauthorized = EventTimes()
         self.graph = Graph()
         self.acquaintances = Acquaintances()
-        self.lanes: SeriesByKind = {}
+        self.series_by_kind: SeriesByKind = {}
         self.cards: dict[int, SeriesByKind] = {}
         self.returned: dict[int, ReturnState] = {}
         self.counted: dict[int, list[Counted]] = {}
@@ -69,7 +69,7 @@ class ProgramState:
             self.unauthorized,
             self.graph,
             self.acquaintances,
-            self.lanes,
+            self.series_by_kind,
             self.cards,
             self.transfers,
             self.counted,
@@ -188,8 +188,8 @@ class ProgramState:
         yield "unauthorized", self.unauthorized.dump()
         yield from (("graph", part) for part in self.graph.dump())
         yield from (("met", part) for part in self.acquaintances.dump())
-        yield "lanes", dump_lanes(self.lanes)
-        yield "cards", [(card, dump_lanes(lanes)) for card, lanes in self.cards.items()]
+        yield "lanes", dump_series(self.series_by_kind)
+        yield "cards", [(card, dump_series(by_kind)) for card, by_kind in self.cards.items()]
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
         yield "words", self.words.dump()
@@ -212,7 +212,7 @@ class ProgramState:
             "unauthorized": self.unauthorized.load,
             "graph": self.graph.load,
             "met": self.acquaintances.load,
-            "lanes": self._load_lanes,
+            "lanes": self._load_series,
             "cards": self._load_cards,
             "events": self.events.load,
             "transfers": self.transfers.load,
@@ -233,11 +233,11 @@ class ProgramState:
         _, self.tenant_id, self.slug, declarations = dumped
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
 
-    def _load_lanes(self, dumped: Any) -> None:
-        self.lanes.update(load_lanes(dumped))
+    def _load_series(self, dumped: Any) -> None:
+        self.series_by_kind.update(load_series(dumped))
 
     def _load_cards(self, dumped: Any) -> None:
-        self.cards.update((card, load_lanes(lanes)) for card, lanes in dumped)
+        self.cards.update((card, load_series(by_kind)) for card, by_kind in dumped)
 
     def _load_returned(self, dumped: Any) -> None:
         self.returned.update((row, ReturnState(*state)) for row, *state in dumped)

@@ -26,7 +26,7 @@ class ProgramSeries(msgspec.Struct, gc=False):
     unauthorized: EventTimes
     graph: Graph
     acquaintances: Acquaintances
-    lanes: SeriesByKind
+    series_by_kind: SeriesByKind
     cards: dict[int, SeriesByKind]
     transfers: TransferTable
     counted: dict[int, list[Counted]]

@@ -73,8 +73,8 @@ class Counted(NamedTuple):
 def counted_of(dumped: Any) -> Counted:
     """One of a dump."""
     *held, attempts, state = dumped
-    lanes = tuple(SeriesKind(word) for word in attempts)
-    return Counted._make((*held, lanes, None if state is None else ReturnState(*state)))
+    kinds = tuple(SeriesKind(word) for word in attempts)
+    return Counted._make((*held, kinds, None if state is None else ReturnState(*state)))
 
 
 _RECORD: Final = struct.Struct("<8q5i2H5H2BbH?")

@@ -8,6 +8,7 @@ Source   FFIEC BSA/AML manual, appendix F (movement from one bank to another and
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from features.core.instants import DAY_US
 from features.windows.edges import NOBODY, Edges, Graph
 
@@ -16,10 +17,8 @@ MOST_HOPS: Final = 6
 ROUND_TRIP_HOPS: Final = 5
 HOP_WITHIN_US: Final = 3 * DAY_US
 WITHIN_US: Final = 7 * DAY_US
-LEAST_MIDDLES: Final = 3
 USUAL_OVER_US: Final = 90 * DAY_US
 USUAL_FROM_DAYS: Final = 7
-USUAL_FACTOR: Final = 3
 _FROM_PERCENT: Final = 80
 _TO_PERCENT: Final = 105
 
@@ -130,7 +129,7 @@ def middles(graph: Graph, ends: Ends) -> int:
     paid_on = {ends.source: ends.at}
     for at, other in zip(reversed(near.times), reversed(near.others), strict=True):
         paid_on.setdefault(other, at)
-    if len(paid_on) < LEAST_MIDDLES:
+    if len(paid_on) < SCATTER_GATHER_MIDDLES:
         return 0
     looks = LOOKS - len(near.rows)
     of_third: dict[int, int] = {}
@@ -170,4 +169,4 @@ def _pays_as_usual(graph: Graph, node: int, ends: Ends) -> bool:
     usual = usual_week(edges, ends.at)
     if edges is None or usual is None:
         return False
-    return edges.count(ends.at - WITHIN_US, ends.at) < USUAL_FACTOR * usual
+    return edges.count(ends.at - WITHIN_US, ends.at) < USUAL_WEEK_FACTOR * usual

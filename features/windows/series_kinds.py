@@ -1,18 +1,16 @@
-"""Lanes: which further windows of its actor and its program a transfer belongs to, by its kind and amount.
+"""The further series that a transfer enters by its kind and amount, on top of those that every transfer enters.
 
-A lane is a series of its own that only some transfers enter, so most actors have none of them.
+Each kind has a series of its own, kept for an actor, a card or the whole program. Most transfers enter one or two, so
+a party has only the series that it needs.
 """
 
 from enum import StrEnum
 from typing import Final
 
+from features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, is_round
 from features.core.vocabulary import AchType, Direction, Rail
 from features.windows.series import AmountSeries, EventTimes
 
-MICRO_BELOW_CENTS: Final = 100
-ROUND_CENTS: Final = 100_000
-ROUND_FROM_CENTS: Final = 500_000
-SMALL_CARD_BELOW_CENTS: Final = 500
 FRAUD_REASONS: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
 DECLINED: Final = "DECLINED"
 
@@ -33,99 +31,105 @@ class SeriesKind(StrEnum):
     STOP = "stop"  # returns after which a debit must not be repeated
 
 
-AMOUNT_LANES: Final = frozenset({SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST})
+AMOUNT_KINDS: Final = frozenset({SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST})
 _FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
 SeriesByKind = dict[SeriesKind, EventTimes]
 
 
-def _of_kind(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[SeriesKind, ...]:
-    lanes: list[SeriesKind] = []
+def _by_type(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[SeriesKind, ...]:
+    kinds: list[SeriesKind] = []
     if rail is Rail.CARD:
-        lanes.append(SeriesKind.CARD)
+        kinds.append(SeriesKind.CARD)
     elif direction is Direction.INCOMING:
-        lanes.append(SeriesKind.RECEIVED)
+        kinds.append(SeriesKind.RECEIVED)
     if rail in _FAST_RAILS and direction is Direction.OUTGOING:
-        lanes.append(SeriesKind.FAST)
+        kinds.append(SeriesKind.FAST)
     if rail is Rail.ACH and direction is Direction.OUTGOING and ach_type == AchType.DEBIT:
-        lanes.append(SeriesKind.PULLED)
-    return tuple(lanes)
+        kinds.append(SeriesKind.PULLED)
+    return tuple(kinds)
 
 
-_OF_KIND: Final = {
-    (rail.value, way.value, kind): _of_kind(rail, way, kind)
+_BY_TYPE: Final = {
+    (rail.value, direction.value, ach_type): _by_type(rail, direction, ach_type)
     for rail in Rail
-    for way in Direction
-    for kind in (None, AchType.CREDIT.value, AchType.DEBIT.value)
+    for direction in Direction
+    for ach_type in (None, AchType.CREDIT.value, AchType.DEBIT.value)
 }
 
 
-def lanes_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tuple[SeriesKind, ...]:
-    """The lanes of the actor that a transfer enters when it moves."""
-    lanes = _OF_KIND[rail, direction, ach_type]
+def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tuple[SeriesKind, ...]:
+    """The series of its actor that a transfer enters when it moves."""
+    kinds = _BY_TYPE[rail, direction, ach_type]
     if cents < MICRO_BELOW_CENTS and rail == Rail.ACH:
-        lanes = (
-            (*lanes, SeriesKind.MICRO, SeriesKind.MICRO_DEBIT)
+        kinds = (
+            (*kinds, SeriesKind.MICRO, SeriesKind.MICRO_DEBIT)
             if ach_type == AchType.DEBIT
-            else (*lanes, SeriesKind.MICRO)
+            else (*kinds, SeriesKind.MICRO)
         )
-    elif cents >= ROUND_FROM_CENTS and cents % ROUND_CENTS == 0 and rail != Rail.CARD:
-        lanes = (*lanes, SeriesKind.ROUND)
-    return lanes
+    elif rail != Rail.CARD and is_round(cents):
+        kinds = (*kinds, SeriesKind.ROUND)
+    return kinds
 
 
-def attempt_lanes(cents: int, status: str | None, reason: str | None) -> tuple[SeriesKind, ...]:
-    """The lanes of a card and its program that a card transfer enters, whether it moved money or not."""
-    lanes = [SeriesKind.ATTEMPT]
+def attempt_kinds(cents: int, status: str | None, reason: str | None) -> tuple[SeriesKind, ...]:
+    """The series of its card and its program that a card transfer enters, whether it moved money or not."""
+    kinds = [SeriesKind.ATTEMPT]
     if status == DECLINED:
-        lanes.append(SeriesKind.DECLINE)
+        kinds.append(SeriesKind.DECLINE)
         if reason in FRAUD_REASONS:
-            lanes.append(SeriesKind.FRAUD_DECLINE)
+            kinds.append(SeriesKind.FRAUD_DECLINE)
     if cents <= SMALL_CARD_BELOW_CENTS:
-        lanes.append(SeriesKind.SMALL_OR_5)
+        kinds.append(SeriesKind.SMALL_OR_5)
         if cents < SMALL_CARD_BELOW_CENTS:
-            lanes.append(SeriesKind.SMALL)
-    return tuple(lanes)
+            kinds.append(SeriesKind.SMALL)
+    return tuple(kinds)
 
 
-def enter(lanes: SeriesByKind, lane: SeriesKind, at: int, cents: int, *, known_at: int | None) -> None:
-    series = lanes.get(lane)
+def enter(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known_at: int | None) -> None:
+    """Add a transfer to the series of one kind, which is created when it is the first."""
+    series = by_kind.get(kind)
     if series is None:
-        series = lanes[lane] = AmountSeries() if lane in AMOUNT_LANES else EventTimes()
+        series = by_kind[kind] = _empty(kind)
     if isinstance(series, AmountSeries):
         series.add_amount(at, cents, known_at=known_at)
     else:
         series.add(at, known_at=known_at)
 
 
-def leave(lanes: SeriesByKind, lane: SeriesKind, at: int, cents: int, *, known_at: int) -> None:
-    series = lanes[lane]
+def leave(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known_at: int) -> None:
+    """Remove a transfer from the series of one kind, from ``known_at`` on."""
+    series = by_kind[kind]
     if isinstance(series, AmountSeries):
         series.remove_amount(at, cents, known_at=known_at)
     else:
         series.remove(at, known_at=known_at)
 
 
-def count_in(lanes: SeriesByKind | None, lane: SeriesKind, after: int, upto: int) -> int:
-    """How many transfers of the lane lie in (after, upto], as known at ``upto``."""
-    series = lanes.get(lane) if lanes else None
+def count_in(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> int:
+    """The transfers of one kind in (after, upto], as known at ``upto``."""
+    series = by_kind.get(kind) if by_kind else None
     return series.count(after, upto) if series is not None else 0
 
 
-def cents_in(lanes: SeriesByKind | None, lane: SeriesKind, after: int, upto: int) -> int:
-    """What the transfers of the lane in (after, upto] come to."""
-    series = lanes.get(lane) if lanes else None
+def cents_in(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> int:
+    """The sum of the transfers of one kind in (after, upto], as known at ``upto``; 0 when they are only counted."""
+    series = by_kind.get(kind) if by_kind else None
     return series.measure(after, upto)[1] if isinstance(series, AmountSeries) else 0
 
 
-def dump_lanes(lanes: SeriesByKind | None) -> list[tuple[str, tuple[object, ...]]]:
-    return [(lane.value, series.dump()) for lane, series in (lanes or {}).items()]
+def dump_series(by_kind: SeriesByKind | None) -> list[tuple[str, tuple[object, ...]]]:
+    return [(kind.value, series.dump()) for kind, series in (by_kind or {}).items()]
 
 
-def load_lanes(dumped: list[tuple[str, object]]) -> SeriesByKind:
-    lanes: SeriesByKind = {}
-    for word, part in dumped:
-        lane = SeriesKind(word)
-        series = lanes[lane] = AmountSeries() if lane in AMOUNT_LANES else EventTimes()
+def load_series(dumped: list[tuple[str, object]]) -> SeriesByKind:
+    by_kind: SeriesByKind = {}
+    for name, part in dumped:
+        kind = SeriesKind(name)
+        series = by_kind[kind] = _empty(kind)
         series.load(part)
-    return lanes
+    return by_kind
+
+
+def _empty(kind: SeriesKind) -> EventTimes:
+    return AmountSeries() if kind in AMOUNT_KINDS else EventTimes()

@@ -6,7 +6,7 @@ Source  named at each rule; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.thresholds import structuring_zones
+from features.catalogue.thresholds import MICRO_BELOW_CENTS, is_round, structuring_zones
 from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.scorers.families import Family
@@ -19,9 +19,6 @@ SPIKE_FACTOR: Final = 3
 CREDIBILITY_K: Final = 20
 REPEATED_COUNT: Final = 5
 ROUND_COUNT: Final = 3
-ROUND_STEP_CENTS: Final = 100_000
-ROUND_FROM_CENTS: Final = 500_000
-MICRO_BELOW_CENTS: Final = 100
 MICRO_COUNT: Final = 10
 
 STRUCTURING: Final = ReasonKind(
@@ -142,10 +139,6 @@ def round_amount(v: FeatureVector) -> Reason | None:
     if v.round_amount_30d < ROUND_COUNT or not is_round(v.amount_cents):
         return None
     return ROUND.reason(f"{v.round_amount_30d} transfers in 30 days of a multiple of 1,000.00 from 5,000.00 on.")
-
-
-def is_round(cents: int) -> bool:
-    return cents >= ROUND_FROM_CENTS and cents % ROUND_STEP_CENTS == 0
 
 
 def micro_entry_abuse(v: FeatureVector) -> Reason | None:

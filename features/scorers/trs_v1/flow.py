@@ -8,6 +8,7 @@ Hubs such as payroll fan out by design, so every count is also held against the 
 
 from typing import Final
 
+from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.core.vocabulary import Direction
@@ -19,8 +20,6 @@ from features.scorers.trs_v1.geography import words_of
 FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8
 GATHER_SCATTER_COUNT: Final = 5
-USUAL_FACTOR: Final = 3
-MIDDLES: Final = 3
 PASSED_ON_FROM_CENTS: Final = 100_000
 PASSED_ON_SHARE: Final = 5
 YOUNG_DAYS: Final = 90
@@ -114,7 +113,7 @@ def is_quiet(v: FeatureVector) -> bool:
         and v.fan_out_8h < FAN_COUNT
         and v.fan_out_24h < FAN_COUNT_LONG
         and v.gathered_7d < GATHER_SCATTER_COUNT
-        and v.scatter_gather_middles < MIDDLES
+        and v.scatter_gather_middles < SCATTER_GATHER_MIDDLES
         and not v.typology_round_trip
         and (v.typology_layering_hops or 0) < LAYERING_HOPS
     )
@@ -144,7 +143,7 @@ def fan_out(v: FeatureVector) -> Reason | None:
 
 def scatter_gather(v: FeatureVector) -> Reason | None:
     """Spread over middles and collected again (AMLSim); 3 middles [P]."""
-    if v.scatter_gather_middles < MIDDLES:
+    if v.scatter_gather_middles < SCATTER_GATHER_MIDDLES:
         return None
     return SCATTER_GATHER.reason(
         f"{v.scatter_gather_middles} payers of the receiving side in 7 days had been paid by one third side before."
@@ -221,7 +220,7 @@ def _passes_through(v: FeatureVector) -> bool:
 
 def _unusual(count: int, floor: int, usual_week: int | None) -> bool:
     """At or over the floor, and three times the usual week when there is one; for a day too, because of paydays."""
-    return count >= floor and (usual_week is None or count >= USUAL_FACTOR * usual_week)
+    return count >= floor and (usual_week is None or count >= USUAL_WEEK_FACTOR * usual_week)
 
 
 def _said(usual_week: int | None) -> str:

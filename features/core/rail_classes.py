@@ -1,0 +1,25 @@
+"""The numbers under which a stored transfer keeps its rail with its direction, and its ACH type.
+
+Baselines and checkpoints are written with these numbers: a new rail is added at the end of ``Rail``, and none is moved.
+
+Errors  ``class_of`` raises KeyError for words outside of ``Rail`` and ``Direction``
+"""
+
+from typing import Final
+
+from features.core.vocabulary import AchType, Direction, Rail
+
+RAIL_CLASSES: Final = tuple((rail.value, direction.value) for rail in Rail for direction in Direction)
+ACH_TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
+
+CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.CARD)
+ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.ACH)
+ORIGINATED_CLASS: Final = RAIL_CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
+ACH_DEBIT: Final = ACH_TYPES.index(AchType.DEBIT.value)
+
+_NUMBERS: Final = {rail_class: number for number, rail_class in enumerate(RAIL_CLASSES)}
+
+
+def class_of(rail: str, direction: str) -> int:
+    """The number of a rail and direction, 0 to 13."""
+    return _NUMBERS[rail, direction]
