@@ -22,9 +22,9 @@ from api.http.errors import InFlightError, status_and_sentence
 from api.http.operation import Operation
 from api.telemetry.metrics import Outcome, note
 from features.core.errors import ConflictError, InvalidRequestError, UnavailableError
+from features.core.ids import derived_id
 from features.core.principal import Principal
 from store.idempotency import Claimed, IdempotencyClaims, InFlight, OtherRequest, StoredAnswer
-from store.ids import derived_id
 
 REPLAYED: Final = "Idempotent-Replayed"
 

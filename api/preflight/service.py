@@ -18,6 +18,7 @@ from api.preflight.recorded import RecordedPreflights
 from api.preflight.schemas import PreflightDetail, PreflightRequest, proposed
 from api.programs.service import ProgramService
 from features.core.errors import NotFoundError, UnavailableError
+from features.core.ids import derived_id, is_derived
 from features.core.instants import SECOND_US, format_instant
 from features.core.log_entry import EntryKind, shard_of
 from features.core.preflight import LimitHit, Preflight, PreflightRecord, ProposedTransfer, decide
@@ -27,7 +28,7 @@ from features.landing.preflight import Asked, ask
 from features.shard.shards import Shards
 from features.windows.id_index import IdIndex
 from store.clock import Clock
-from store.ids import IdFactory, derived_id, is_derived
+from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
 
 UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."

@@ -1,20 +1,18 @@
 """An alert as rows: its versions, and its body as opened, which dispositions cite by its digest."""
 
-import uuid
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from features.alerts.narrative import Draft
 from features.core.canonical import Chain, canonical, digest_of
 from features.core.commands import DecisionResult, ResultKind
+from features.core.ids import ALERT_IDS
 from features.core.instants import format_instant
 from features.core.rows import AlertBodyRow, AlertRow, ChainFactRow, DecisionResultRow, DispositionRow
 from features.landing.stored_transfer import EntryPosition
 from features.state.alert_book import Alert
 from features.state.program import ProgramState
-
-_IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/alerts")
 
 
 class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -64,12 +62,12 @@ class DispositionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 def alert_id_of(program_id: str, dedupe_key: str) -> str:
-    return str(uuid.uuid5(_IDS, f"{program_id}/{dedupe_key}"))
+    return ALERT_IDS.id_of(f"{program_id}/{dedupe_key}")
 
 
 def derived_from(alert_id: str, cause: str) -> str:
     """The id of what follows from an alert without anybody asking."""
-    return str(uuid.uuid5(_IDS, f"{alert_id}/{cause}"))
+    return ALERT_IDS.id_of(f"{alert_id}/{cause}")
 
 
 def alert_row(program: ProgramState, alert: Alert, when: EntryPosition) -> AlertRow:

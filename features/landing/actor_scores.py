@@ -10,15 +10,14 @@ Window  windows end at the time of the entry, or at the latest one that the acto
 Errors  none; what is not known is None
 """
 
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from hashlib import sha1
 from typing import Final
 
 import msgspec
 
 from features.core.bands import band_word
+from features.core.ids import SCORE_IDS
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from features.core.reason import Reason, Score
 from features.core.rows import Emit, ScoreRow
@@ -34,9 +33,6 @@ from features.state.program import ProgramState
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
 from features.windows.series import ALWAYS, EventTimes
 
-_IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
-_SEEDED: Final = sha1(_IDS.bytes, usedforsecurity=False)  # what RFC 9562 makes a version 5 of
-_VARIANTS: Final = "89ab" * 4
 _ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.family in (Family.IDENTITY, Family.RETURNS)}
 _ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "program"
@@ -262,12 +258,8 @@ def _record(
 
 
 def score_id(when: EntryPosition, version: str, kind: str, subject_id: str) -> str:
-    """A version 5 UUID of what led to the record, in a quarter of the time that ``uuid.uuid5`` takes."""
-    seeded = _SEEDED.copy()
-    seeded.update(f"{when.shard}/{when.offset}/{version}/{kind}/{subject_id}".encode("utf-8", "surrogatepass"))
-    name = seeded.hexdigest()
-    variant = _VARIANTS[int(name[16], 16)]
-    return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{variant}{name[17:20]}-{name[20:32]}"
+    """The id of the score that a log entry gave a subject."""
+    return SCORE_IDS.id_of(f"{when.shard}/{when.offset}/{version}/{kind}/{subject_id}")
 
 
 def _emit(row: ScoreRow | None, emit: Emit) -> None:

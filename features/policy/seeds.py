@@ -3,9 +3,9 @@
 Source  all [P], proposed here; ``docs/policies.md`` gives the reasons
 """
 
-import uuid
 from typing import Final
 
+from features.core.ids import POLICY_IDS
 from features.core.instants import format_instant
 from features.core.vocabulary import Band
 from features.policy.bodies import BandCaps, Body, ClockPolicy, Ladder, LimitLadder, Policy, PolicyBody, RescreenDays
@@ -61,14 +61,13 @@ SEEDS: Final[tuple[tuple[str, Body], ...]] = (
     (CLOCK_VERSION, CLOCK_V1),
     (LADDER_VERSION, LADDER_V1),
 )
-_IDS: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/policies")
 
 
 def seeded_policies(tenant_id: str, at: int) -> tuple[Policy, ...]:
     """The policies of a new tenant, active since ``at``; their ids follow from the tenant and the version."""
     return tuple(
         Policy(
-            id=str(uuid.uuid5(_IDS, f"{tenant_id}/{version}")),
+            id=POLICY_IDS.id_of(f"{tenant_id}/{version}"),
             tenant_id=tenant_id,
             program_id=None,
             version=version,

@@ -7,13 +7,14 @@ import duckdb
 import msgspec
 import pytest
 
+from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
 from features.core.rows import PreflightMatchRow, PreflightRow
 from features.core.vocabulary import Band, Decision, Direction, Rail
 from store.duck.database import open_database
 from store.duck.preflights import Preflights, idempotent_ids
 from store.duck.writer import BatchWriter
-from store.ids import derived_id, new_id
+from store.ids import new_id
 from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
 from tests.support.principals import an_operator
 

@@ -1,0 +1,51 @@
+"""Ids that are derived: the same cause has the same id, however often it is delivered and whoever computes it.
+
+A derived id is a version 5 UUID (RFC 9562) within a namespace of its own for each kind of object, so that no id of one
+kind can be that of another. Fresh ids are random and made in ``store/ids.py``.
+"""
+
+import uuid
+from hashlib import sha1
+from typing import Final
+
+import msgspec
+
+_VARIANTS: Final = "89ab" * 4
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+class IdNamespace:
+    """The derived ids of one kind of object, in a quarter of the time that ``uuid.uuid5`` takes.
+
+    >>> IdNamespace("alerts").id_of("prg_1/velocity/acct_1")
+    '8b5a7292-935c-5449-9007-d3908c04fe62'
+    """
+
+    __slots__ = ("_seeded",)
+
+    def __init__(self, kind: str) -> None:
+        namespace = uuid.uuid5(uuid.NAMESPACE_URL, f"https://clearhold.invalid/{kind}")
+        self._seeded = sha1(namespace.bytes, usedforsecurity=False)  # what RFC 9562 makes a version 5 of
+
+    def id_of(self, cause: str) -> str:
+        """The id of what this text names."""
+        seeded = self._seeded.copy()
+        seeded.update(cause.encode("utf-8", "surrogatepass"))
+        name = seeded.hexdigest()
+        return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:32]}"
+
+
+ALERT_IDS: Final = IdNamespace("alerts")
+POLICY_IDS: Final = IdNamespace("policies")
+SCORE_IDS: Final = IdNamespace("scores")
+_EFFECT_IDS: Final = IdNamespace("ids")
+
+
+def derived_id(*parts: str) -> str:
+    """The id of what these parts cause. Parts are kept apart: ``("a", "bc")`` and ``("ab", "c")`` differ."""
+    return _EFFECT_IDS.id_of(_ENCODE(parts).decode())
+
+
+def is_derived(known: str) -> bool:
+    """Whether an id of ours was derived (UUID version 5) and not made fresh (version 4)."""
+    return known[14] == "5"
