@@ -14,8 +14,9 @@ import msgspec
 
 from features.alerts.evidence import Appealed, Escalation, appeal_evidence, brought_up_to_date, text_of
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
-from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, OperatorKind, ResultKind
+from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, ResultKind, needs_person
 from features.core.instants import format_instant
+from features.core.principal import is_key_operator
 from features.core.rows import Emit, LabelRow
 from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
 from features.detectors.conditions import STRUCTURING
@@ -42,7 +43,6 @@ BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
     _ESCALATE: AlertStatus.ESCALATED,
 }
 _CLASS: Final = {_CLOSE: "close", _NO_ACTION: "close", _RELEASE: "close", _HOLD: "hold", _ESCALATE: "escalate"}
-KEY_PREFIX: Final = "key:"
 
 
 def decide(program: ProgramState, said: DecisionEntry, when: EntryPosition, emit: Emit) -> None:
@@ -86,7 +86,7 @@ def _result_of(alert: Alert | None, said: DecisionEntry) -> DecisionResult:
     status = AlertStatus(alert.status)
     if status is AlertStatus.CLOSED:
         return DecisionResult.FINAL
-    if said.operator_kind is OperatorKind.KEY and (alert.waits or alert.route == Route.REVIEWED):
+    if needs_person(said.operator_kind, alert.status, alert.route):
         return DecisionResult.NEEDS_PERSON
     if said.decision in ALLOWED[status] or (said.decision is _HOLD and not alert.made):
         return DecisionResult.MADE
@@ -194,4 +194,4 @@ def label(program: ProgramState, said: LabelEntry, when: EntryPosition, emit: Em
 
 def _signer(operator: str) -> str:
     """Who signs, on the record: a key's name already says that it is one."""
-    return operator if operator.startswith(KEY_PREFIX) else f"operator:{operator}"
+    return operator if is_key_operator(operator) else f"operator:{operator}"

@@ -11,12 +11,17 @@ from enum import StrEnum
 
 import msgspec
 
-from features.core.vocabulary import AlertDecision, LabelSource, LabelValue
+from features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route
 
 
 class OperatorKind(StrEnum):
     PERSON = "person"
     KEY = "key"  # an API key without a person's name; ``operator`` is then ``key:<prefix>``
+
+
+def needs_person(kind: OperatorKind, status: str, route: str) -> bool:
+    """Whether an API key would sign what a person must decide: an alert that waits, or was routed to a person."""
+    return kind is OperatorKind.KEY and (status in WAITING or route == Route.REVIEWED)
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -43,6 +43,7 @@ class KeyScope(StrEnum):
     CONNECTOR = "connector"
 
 
+KEY_OPERATOR_PREFIX: Final = "key:"
 SOURCE_OF_MODE: Final = {KeyMode.TEST: ProgramSource.SIMULATED, KeyMode.LIVE: ProgramSource.BANK}
 
 
@@ -78,3 +79,8 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def has_scope(self, scope: KeyScope) -> bool:
         return not self.scopes or scope in self.scopes
+
+
+def is_key_operator(operator: str) -> bool:
+    """Whether the operator's name on the record is that of an API key, not of a person."""
+    return operator.startswith(KEY_OPERATOR_PREFIX)

@@ -1,6 +1,7 @@
 """The closed sets of words that the interface uses."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class Rail(StrEnum):
@@ -83,6 +84,10 @@ class AlertStatus(StrEnum):
     CLOSED = "closed"
     HELD = "held"
     ESCALATED = "escalated"
+
+
+WAITING: Final = (AlertStatus.OPEN, AlertStatus.HELD, AlertStatus.ESCALATED)
+"""The statuses of an alert that a person has yet to decide."""
 
 
 class Route(StrEnum):

@@ -1,11 +1,15 @@
-"""Which policies hold for a program at an instant: the one place that is asked."""
+"""The policies in force for a program or a tenant at an instant; no other module reads the seeded ones to decide.
+
+A tenant cannot activate a policy yet. Until it can, every program and every instant has the seeded policies, so the
+arguments below do not change the result: they are the ones a lookup needs, and callers pass them already.
+"""
 
 from typing import Final
 
 import msgspec
 
-from features.policy.bodies import ClockPolicy, PolicyBody, policy_sha256
-from features.policy.seeds import CLOCK_V1, CLOCK_VERSION, POLICY_V1
+from features.policy.bodies import ClockPolicy, Policy, PolicyBody, policy_sha256
+from features.policy.seeds import CLOCK_V1, CLOCK_VERSION, POLICY_V1, seeded_policies
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +24,16 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
 _SEEDED: Final = InForce(policy=POLICY_V1, clock=CLOCK_V1, clock_version=CLOCK_VERSION, sha256=policy_sha256(POLICY_V1))
 
 
-def policy_in_force(_program_id: str, _at: int) -> InForce:
-    """The tenant's policies as the program has them at ``at``; every program has those that a tenant starts with."""
+def policy_in_force(program_id: str, at: int) -> InForce:  # noqa: ARG001 - see the module's docstring
+    """The policy and the clocks of a program at ``at``."""
     return _SEEDED
+
+
+def clock_in_force(tenant_id: str, at: int) -> ClockPolicy:  # noqa: ARG001 - see the module's docstring
+    """The decision clocks of a tenant at ``at``."""
+    return CLOCK_V1
+
+
+def policies_of_tenant(tenant_id: str, created_at: int) -> tuple[Policy, ...]:
+    """Every policy that a tenant has had since it was created, as recorded: the seeded ones."""
+    return seeded_policies(tenant_id, created_at)

@@ -16,14 +16,13 @@ from zlib import compress, decompress
 
 import msgspec
 
-from features.core.vocabulary import AlertStatus
+from features.core.vocabulary import WAITING, AlertStatus
 from features.windows.id_index import IdIndex, key_of
 from features.windows.slices import in_slices
 
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
 MOST_CENTS: Final = 2**63 - 1  # what a column holds
-WAITING: Final = frozenset({AlertStatus.OPEN.value, AlertStatus.HELD.value, AlertStatus.ESCALATED.value})
 _CLOSED: Final = AlertStatus.CLOSED.value
 _LEVEL: Final = 6
 

@@ -11,11 +11,10 @@ import msgspec
 
 from features.core.principal import Principal
 from features.core.rows import AlertRow
-from features.core.vocabulary import AlertStatus
+from features.core.vocabulary import WAITING
 from store.duck.timeline import Place, Timeline
 from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
-WAITING: Final = (AlertStatus.OPEN, AlertStatus.HELD, AlertStatus.ESCALATED)
 """Statuses in which an alert waits for a decision; its clock runs."""
 
 _TABLE: Final = Timeline("alerts", AlertRow, at="opened_at")
