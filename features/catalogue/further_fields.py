@@ -10,7 +10,7 @@ FURTHER_FIELDS: Final = (
     Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "Its other transfers."),
     Feature("entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "Its other transfers."),
     Feature(
-        "structuring24hCount", "structuring_24h_count", "integer", "count", "24 hours", "As structuringWindowCount."
+        "structuring24hCount", "structuring_count_24h", "integer", "count", "24 hours", "As structuringWindowCount."
     ),
     Feature(
         "counterparty.accountChanged",
@@ -40,7 +40,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "repeatedAmount24hCount",
-        "repeated_amount_24h",
+        "repeated_amount_count_24h",
         "integer",
         "count",
         "24 hours",
@@ -48,7 +48,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "roundAmount30dCount",
-        "round_amount_30d",
+        "round_amount_count_30d",
         "integer",
         "count",
         "30 days",
@@ -56,7 +56,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "entity.in48hCents",
-        "entity_in_48h_cents",
+        "entity_in_cents_48h",
         "integer",
         "cents",
         "48 hours",
@@ -64,7 +64,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "entity.out48hCents",
-        "entity_out_48h_cents",
+        "entity_out_cents_48h",
         "integer",
         "cents",
         "48 hours",
@@ -72,7 +72,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "fanIn24hCount",
-        "fan_in_24h",
+        "fan_in_count_24h",
         "integer",
         "count",
         "24 hours",
@@ -80,7 +80,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "fanIn7dCount",
-        "fan_in_7d",
+        "fan_in_count_7d",
         "integer",
         "count",
         "7 days",
@@ -96,7 +96,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "fanOut8hCount",
-        "fan_out_8h",
+        "fan_out_count_8h",
         "integer",
         "count",
         "8 hours",
@@ -104,7 +104,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "fanOut24hCount",
-        "fan_out_24h",
+        "fan_out_count_24h",
         "integer",
         "count",
         "24 hours",
@@ -112,7 +112,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "fanOut7dCount",
-        "fan_out_7d",
+        "fan_out_count_7d",
         "integer",
         "count",
         "7 days",
@@ -126,8 +126,12 @@ FURTHER_FIELDS: Final = (
         "83 days",
         "Transfers of the paying side a week before the last 7 days, rounded up; null until known for 7 days.",
     ),
-    Feature("gathered24hCount", "gathered_24h", "integer", "count", "24 hours", "Distinct payers of the paying side."),
-    Feature("gathered7dCount", "gathered_7d", "integer", "count", "7 days", "Distinct payers of the paying side."),
+    Feature(
+        "gathered24hCount", "gathered_count_24h", "integer", "count", "24 hours", "Distinct payers of the paying side."
+    ),
+    Feature(
+        "gathered7dCount", "gathered_count_7d", "integer", "count", "7 days", "Distinct payers of the paying side."
+    ),
     Feature(
         "gatheredUsualWeek",
         "gathered_usual_week",
@@ -187,7 +191,7 @@ FURTHER_FIELDS: Final = (
     Feature("entity.achDebits", "entity_ach_debits_all", "integer", "count", ALL_HISTORY, "Its earlier ACH debits."),
     Feature(
         "entity.pulled2bdCents",
-        "entity_pulled_2bd_cents",
+        "entity_pulled_cents_2bd",
         "integer",
         "cents",
         "2 banking days",
@@ -195,7 +199,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "entity.fastOut2bdCents",
-        "entity_fast_out_2bd_cents",
+        "entity_fast_out_cents_2bd",
         "integer",
         "cents",
         "2 banking days",
@@ -203,7 +207,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "entity.microEntries24h",
-        "entity_micro_24h",
+        "entity_micro_entries_24h",
         "integer",
         "count",
         "24 hours",
@@ -211,7 +215,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "program.microEntries24h",
-        "program_micro_24h",
+        "program_micro_entries_24h",
         "integer",
         "count",
         "24 hours",
@@ -235,7 +239,7 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "card.smallAuthorizations1h",
-        "card_small_1h",
+        "card_small_count_1h",
         "integer",
         "count",
         "1 hour",
@@ -250,7 +254,7 @@ FURTHER_FIELDS: Final = (
         "Card attempts, with this one; 0 on other rails.",
     ),
     Feature("program.cardDeclines1h", "program_card_declines_1h", "integer", "count", "1 hour", "Those declined."),
-    Feature("program.cardSmall1h", "program_card_small_1h", "integer", "count", "1 hour", "Those of at most $5."),
+    Feature("program.cardSmall1h", "program_card_small_count_1h", "integer", "count", "1 hour", "Those of at most $5."),
     Feature(
         "program.cardAttempts24h",
         "program_card_attempts_24h",

@@ -53,25 +53,25 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     entity_sum_cents_30d: int
     entity_n_90d: int
     entity_sum_cents_90d: int
-    structuring_24h_count: int
+    structuring_count_24h: int
     counterparty_account_changed: bool
     entity_returns_30d: int
     entity_ach_debits_30d: int
     entity_age_days: int | None
     entity_median_cents_90d: int | None
-    repeated_amount_24h: int
-    round_amount_30d: int
-    entity_in_48h_cents: int
-    entity_out_48h_cents: int
-    fan_in_24h: int
-    fan_in_7d: int
+    repeated_amount_count_24h: int
+    round_amount_count_30d: int
+    entity_in_cents_48h: int
+    entity_out_cents_48h: int
+    fan_in_count_24h: int
+    fan_in_count_7d: int
     fan_in_usual_week: int | None
-    fan_out_8h: int
-    fan_out_24h: int
-    fan_out_7d: int
+    fan_out_count_8h: int
+    fan_out_count_24h: int
+    fan_out_count_7d: int
     fan_out_usual_week: int | None
-    gathered_24h: int
-    gathered_7d: int
+    gathered_count_24h: int
+    gathered_count_7d: int
     gathered_usual_week: int | None
     scatter_gather_middles: int
     layering_least_cents: int | None
@@ -80,16 +80,16 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     entity_probing_returns_30d: int
     counterparty_stop_return_days: int | None
     entity_ach_debits_all: int
-    entity_pulled_2bd_cents: int
-    entity_fast_out_2bd_cents: int
-    entity_micro_24h: int
-    program_micro_24h: int
+    entity_pulled_cents_2bd: int
+    entity_fast_out_cents_2bd: int
+    entity_micro_entries_24h: int
+    program_micro_entries_24h: int
     entity_forward_debits_24h: int
     card_declines_1h: int
-    card_small_1h: int
+    card_small_count_1h: int
     program_card_attempts_1h: int
     program_card_declines_1h: int
-    program_card_small_1h: int
+    program_card_small_count_1h: int
     program_card_attempts_24h: int
     program_card_fraud_declines_24h: int
     program_card_attempts_30d: int

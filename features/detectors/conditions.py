@@ -110,7 +110,7 @@ def grade_rapid(context: DetectionContext, _subject: Subject) -> Grade | None:
     peak, end = balance_48h(context)
     if peak < PASSED_ON_FROM_CENTS or end * 100 > LEFT_PERCENT * peak:
         return None
-    return HIGH if context.vector.entity_in_48h_cents * 100 >= BUSIEST_PERCENT * most_received_48h(context) else None
+    return HIGH if context.vector.entity_in_cents_48h * 100 >= BUSIEST_PERCENT * most_received_48h(context) else None
 
 
 def most_received_48h(context: DetectionContext) -> int:
@@ -205,12 +205,12 @@ def returning_counterparty_subject(context: DetectionContext, _reason: Reason) -
 
 
 def micro_sender_subject(context: DetectionContext, reason: Reason) -> Subject | None:
-    return actor_subject(context, reason) if context.vector.entity_micro_24h >= MICRO_COUNT else None
+    return actor_subject(context, reason) if context.vector.entity_micro_entries_24h >= MICRO_COUNT else None
 
 
 def micro_program_subject(context: DetectionContext, _reason: Reason) -> Subject | None:
     """The program when no single entity of it reaches the line."""
-    if context.vector.entity_micro_24h >= MICRO_COUNT:
+    if context.vector.entity_micro_entries_24h >= MICRO_COUNT:
         return None
     return Subject(SubjectType.PROGRAM, context.program.id)
 

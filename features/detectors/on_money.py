@@ -46,7 +46,7 @@ _AMOUNT: Final = (
         "Several transfers just under one reporting threshold, of one entity or of 3 with one counterparty; hard when "
         "the subject was decided on before.",
         (Trigger(trs_v1_amount.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, grade_structuring),),
-        ("structuring_24h_count", "structuring_window_count"),
+        ("structuring_count_24h", "structuring_window_count"),
         {
             "count24h": trs_v1_amount.STRUCTURING_24H_COUNT,
             "count7d": trs_v1_amount.STRUCTURING_7D_COUNT,
@@ -68,14 +68,14 @@ _AMOUNT: Final = (
         "repeated_amount",
         "The same amount again and again within a day.",
         (Trigger(trs_v1_amount.REPEATED.id, actor_subject, LOW, HOURS_24),),
-        ("repeated_amount_24h", "velocity_24h_count"),
+        ("repeated_amount_count_24h", "velocity_24h_count"),
         {"count24h": trs_v1_amount.REPEATED_COUNT},
     ),
     Detector(
         "round_amount",
         "Large round amounts within a month.",
         (Trigger(trs_v1_amount.ROUND.id, actor_subject, LOW, DAYS_30),),
-        ("round_amount_30d", "entity_count_30d"),
+        ("round_amount_count_30d", "entity_count_30d"),
         {
             "count30d": trs_v1_amount.ROUND_COUNT,
             "stepCents": ROUND_STEP_CENTS,
@@ -89,7 +89,7 @@ _AMOUNT: Final = (
             Trigger(trs_v1_amount.MICRO.id, micro_sender_subject, MEDIUM, HOURS_24),
             Trigger(trs_v1_amount.MICRO.id, micro_program_subject, MEDIUM, HOURS_24),
         ),
-        ("entity_micro_24h", "program_micro_24h", "entity_forward_debits_24h"),
+        ("entity_micro_entries_24h", "program_micro_entries_24h", "entity_forward_debits_24h"),
         {"count24h": trs_v1_amount.MICRO_COUNT, "belowCents": MICRO_BELOW_CENTS},
     ),
 )
@@ -136,28 +136,28 @@ _FLOW: Final = (
         "fan_in",
         "Many payers of one side.",
         (Trigger(trs_v1_flow.FAN_IN.id, payee_subject, MEDIUM, DAYS_7),),
-        ("fan_in_24h", "fan_in_7d", "fan_in_usual_week"),
+        ("fan_in_count_24h", "fan_in_count_7d", "fan_in_usual_week"),
         _FAN_THRESHOLDS,
     ),
     Detector(
         "fan_out",
         "Many payees of one side.",
         (Trigger(trs_v1_flow.FAN_OUT.id, payer_subject, MEDIUM, DAYS_7),),
-        ("fan_out_8h", "fan_out_24h", "fan_out_7d", "fan_out_usual_week"),
+        ("fan_out_count_8h", "fan_out_count_24h", "fan_out_count_7d", "fan_out_usual_week"),
         _FAN_THRESHOLDS,
     ),
     Detector(
         "scatter_gather",
         "Spread over middle sides and collected again.",
         (Trigger(trs_v1_flow.SCATTER_GATHER.id, payee_subject, HIGH, DAYS_7),),
-        ("scatter_gather_middles", "fan_in_7d"),
+        ("scatter_gather_middles", "fan_in_count_7d"),
         {"middles": SCATTER_GATHER_MIDDLES},
     ),
     Detector(
         "gather_scatter",
         "Collected from many and spread to many.",
         (Trigger(trs_v1_flow.GATHER_SCATTER.id, payer_subject, HIGH, DAYS_7),),
-        ("gathered_7d", "gathered_usual_week", "fan_out_7d", "fan_out_usual_week"),
+        ("gathered_count_7d", "gathered_usual_week", "fan_out_count_7d", "fan_out_usual_week"),
         {"count7d": trs_v1_flow.GATHER_SCATTER_COUNT, "usualFactor": USUAL_WEEK_FACTOR},
     ),
     Detector(
@@ -165,7 +165,7 @@ _FLOW: Final = (
         "What came in goes out again within two days: it was there before, at most a fifth is left, and it is half as "
         "much again as the most that came in in two days of the last 5 weeks.",
         (Trigger(trs_v1_flow.RAPID.id, actor_subject, HIGH, DAYS_7, grade_rapid),),
-        ("entity_in_48h_cents", "entity_out_48h_cents"),
+        ("entity_in_cents_48h", "entity_out_cents_48h"),
         {
             "fromCents": trs_v1_flow.PASSED_ON_FROM_CENTS,
             "leftPercent": LEFT_PERCENT,
@@ -177,10 +177,10 @@ _FLOW: Final = (
         "Money of many passed on at once, by somebody young, to a stranger or abroad.",
         (Trigger(trs_v1_flow.FUNNEL.id, actor_subject, HARD, DAYS_7),),
         (
-            "gathered_24h",
-            "gathered_7d",
-            "entity_in_48h_cents",
-            "entity_out_48h_cents",
+            "gathered_count_24h",
+            "gathered_count_7d",
+            "entity_in_cents_48h",
+            "entity_out_cents_48h",
             "entity_age_days",
             "counterparty_first_time",
             "counterparty_country",

@@ -89,7 +89,7 @@ _RETURNS: Final = (
         "ach_float",
         "What was pulled by ACH debits leaves before they can come back.",
         (Trigger(trs_v1_returns.FLOAT.id, actor_subject, HIGH, HOURS_48),),
-        ("entity_pulled_2bd_cents", "entity_fast_out_2bd_cents", "entity_age_days", "entity_ach_debits_all"),
+        ("entity_pulled_cents_2bd", "entity_fast_out_cents_2bd", "entity_age_days", "entity_ach_debits_all"),
         {"percent": trs_v1_returns.FLOAT_PERCENT, "youngDays": trs_v1_returns.FLOAT_YOUNG_DAYS},
     ),
 )
@@ -176,10 +176,10 @@ _CARD: Final = (
         ),
         (
             "card_declines_1h",
-            "card_small_1h",
+            "card_small_count_1h",
             "program_card_attempts_1h",
             "program_card_declines_1h",
-            "program_card_small_1h",
+            "program_card_small_count_1h",
         ),
         {
             "declines1h": trs_v1_card.CARD_DECLINES,

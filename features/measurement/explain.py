@@ -86,8 +86,10 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
         "typology_just_below_threshold": is_just_below(cents),
     }
     changes |= _structuring(v, cents) | _attempts(v, cents)
-    changes |= {"program_micro_24h": v.program_micro_24h + _step(v, cents, SeriesKind.MICRO)}
-    if v.repeated_amount_24h:  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
+    changes |= {"program_micro_entries_24h": v.program_micro_entries_24h + _step(v, cents, SeriesKind.MICRO)}
+    if (
+        v.repeated_amount_count_24h
+    ):  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
         changes |= _of_actor(v, cents)
     return msgspec.structs.replace(v, **changes)
 
@@ -97,11 +99,11 @@ def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
     if before == after or v.rail == _CARD:
         return {}
     if before and after:
-        return {"structuring_window_count": 1, "structuring_24h_count": 1}
+        return {"structuring_window_count": 1, "structuring_count_24h": 1}
     step = 1 if after else -1
     return {
         "structuring_window_count": v.structuring_window_count + step,
-        "structuring_24h_count": v.structuring_24h_count + step,
+        "structuring_count_24h": v.structuring_count_24h + step,
     }
 
 
@@ -110,8 +112,8 @@ def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
         return {}
     before, after = (attempt_kinds(each, None, None) for each in (v.amount_cents, cents))
     return {
-        "card_small_1h": v.card_small_1h + (SeriesKind.SMALL in after) - (SeriesKind.SMALL in before),
-        "program_card_small_1h": v.program_card_small_1h
+        "card_small_count_1h": v.card_small_count_1h + (SeriesKind.SMALL in after) - (SeriesKind.SMALL in before),
+        "program_card_small_count_1h": v.program_card_small_count_1h
         + (SeriesKind.SMALL_OR_5 in after)
         - (SeriesKind.SMALL_OR_5 in before),
     }
@@ -121,20 +123,20 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
     """The counts and sums of its actor that a transfer is in or not, by its kind and amount."""
     more = cents - v.amount_cents
     changes = {
-        "round_amount_30d": v.round_amount_30d + _step(v, cents, SeriesKind.ROUND),
-        "entity_micro_24h": v.entity_micro_24h + _step(v, cents, SeriesKind.MICRO),
+        "round_amount_count_30d": v.round_amount_count_30d + _step(v, cents, SeriesKind.ROUND),
+        "entity_micro_entries_24h": v.entity_micro_entries_24h + _step(v, cents, SeriesKind.MICRO),
     }
     if abs(more) > cents // _REPEATED_PARTS:
-        changes["repeated_amount_24h"] = 1
+        changes["repeated_amount_count_24h"] = 1
     if v.layering_least_cents is not None:
         changes["layering_least_cents"] = min(v.layering_least_cents, cents)
     kinds = kinds_of(v.rail, v.direction, v.type, cents)
     if SeriesKind.RECEIVED in kinds:
-        changes["entity_in_48h_cents"] = v.entity_in_48h_cents + more
+        changes["entity_in_cents_48h"] = v.entity_in_cents_48h + more
     elif v.rail != _CARD:
-        changes["entity_out_48h_cents"] = v.entity_out_48h_cents + more
+        changes["entity_out_cents_48h"] = v.entity_out_cents_48h + more
     if SeriesKind.FAST in kinds:
-        changes["entity_fast_out_2bd_cents"] = v.entity_fast_out_2bd_cents + more
+        changes["entity_fast_out_cents_2bd"] = v.entity_fast_out_cents_2bd + more
     return changes
 
 
@@ -182,7 +184,7 @@ def _edges(v: FeatureVector) -> Iterator[int]:
     yield DORMANT_SUM_CENTS - others_24h
     if velocity is not None:
         yield velocity - others_24h
-    others_48h = v.entity_out_48h_cents - amount
+    others_48h = v.entity_out_cents_48h - amount
     least, most = passed_on_cents(v)
     yield from (least - others_48h, most + 1 - others_48h)
-    yield float_line_cents(v) - (v.entity_fast_out_2bd_cents - amount)
+    yield float_line_cents(v) - (v.entity_fast_out_cents_2bd - amount)

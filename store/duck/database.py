@@ -9,6 +9,7 @@ from typing import Final
 
 import duckdb
 
+from store.duck.renamed_columns import rename_columns
 from store.duck.schema import TABLES, ddl
 from store.startup import StartupError
 from store.tables.columns import columns_of
@@ -44,9 +45,10 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(path, config=_CONFIG)
     except duckdb.Error as error:
         raise StartupError(f"{path} cannot be opened: {error}") from error
+    renamed = rename_columns(connection)  # before any column is missed and added as an empty one
     for statement in ddl():
         connection.execute(statement)
-    if _add_columns(connection):
+    if _add_columns(connection) or renamed:
         for statement in ddl():  # views name their columns when they are made
             connection.execute(statement)
     connection.execute(_KEEP_NEWEST_OFFSETS)

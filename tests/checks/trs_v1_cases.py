@@ -8,20 +8,20 @@ IN_ZONE: Final = {"amount_cents": 2_500_00, "program_p95_cents": 5_000_00, "prog
 YOUNG: Final = {"entity_count_30d": 9, "entity_sum_cents_30d": 1_000_00}
 LARGE_FIRST: Final = {"counterparty_first_time": True, "amount_cents": 2_500_00, "program_median_cents": 2_500_00}
 RARE_PAIR: Final = {"pair_first_time": True, "payer_new_payees_90d": 3, "payee_new_payers_90d": 3}
-MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_24h": 10, "program_micro_24h": 9}
+MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_entries_24h": 10, "program_micro_entries_24h": 9}
 
 AMOUNT: Final = {
     "structuring in a day": Case(
         "TRS-AMT-01",
         30,
-        IN_ZONE | {"structuring_24h_count": 3, "structuring_window_count": 3},
-        ({"structuring_24h_count": 2}, {"amount_cents": 2_399_99}, {"amount_cents": 3_000_00}),
+        IN_ZONE | {"structuring_count_24h": 3, "structuring_window_count": 3},
+        ({"structuring_count_24h": 2}, {"amount_cents": 2_399_99}, {"amount_cents": 3_000_00}),
         BUT_CARD,
     ),
     "structuring in a week": Case(
         "TRS-AMT-01",
         30,
-        IN_ZONE | {"amount_cents": 9_999_99, "structuring_24h_count": 1, "structuring_window_count": 4},
+        IN_ZONE | {"amount_cents": 9_999_99, "structuring_count_24h": 1, "structuring_window_count": 4},
         ({"structuring_window_count": 3}, {"amount_cents": 7_999_99}, {"amount_cents": 10_000_00}),
         BUT_CARD,
     ),
@@ -53,13 +53,18 @@ AMOUNT: Final = {
         ({"amount_cents": 500_00}, {"program_median_cents": 166_67}),
     ),
     "repeated amount": Case(
-        "TRS-AMT-04", 6, {"repeated_amount_24h": 5}, ({"repeated_amount_24h": 4},), BUT_CHECK_AND_CARD
+        "TRS-AMT-04", 6, {"repeated_amount_count_24h": 5}, ({"repeated_amount_count_24h": 4},), BUT_CHECK_AND_CARD
     ),
     "round amount": Case(
         "TRS-AMT-05",
         6,
-        {"round_amount_30d": 3, "amount_cents": 5_000_00},
-        ({"round_amount_30d": 2}, {"amount_cents": 4_000_00}, {"amount_cents": 5_000_01}, {"amount_cents": 5_500_00}),
+        {"round_amount_count_30d": 3, "amount_cents": 5_000_00},
+        (
+            {"round_amount_count_30d": 2},
+            {"amount_cents": 4_000_00},
+            {"amount_cents": 5_000_01},
+            {"amount_cents": 5_500_00},
+        ),
         BUT_CHECK_AND_CARD,
     ),
     "micro-entries of the entity": Case(
@@ -67,14 +72,18 @@ AMOUNT: Final = {
         12,
         MICRO,
         (
-            {"entity_micro_24h": 9},
+            {"entity_micro_entries_24h": 9},
             {"amount_cents": 1_00},
             {"entity_forward_debits_24h": 1},
         ),
         "ach",
     ),
     "micro-entries of the program": Case(
-        "TRS-AMT-06", 12, MICRO | {"entity_micro_24h": 1, "program_micro_24h": 10}, ({"program_micro_24h": 9},), "ach"
+        "TRS-AMT-06",
+        12,
+        MICRO | {"entity_micro_entries_24h": 1, "program_micro_entries_24h": 10},
+        ({"program_micro_entries_24h": 9},),
+        "ach",
     ),
 }
 TIMING: Final = {

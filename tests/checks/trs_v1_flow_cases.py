@@ -4,18 +4,23 @@ from typing import Final
 
 from tests.checks.trs_v1_case import BUT_CARD, BUT_CHECK_AND_CARD, Case
 
-GATHER_SCATTER: Final = {"gathered_7d": 5, "gathered_usual_week": 1, "fan_out_7d": 5, "fan_out_usual_week": 1}
-PASSED_ON: Final = {"entity_in_48h_cents": 1_000_00, "entity_out_48h_cents": 800_00}
-FUNNEL: Final = PASSED_ON | {"gathered_24h": 5, "gathered_usual_week": 1}
-FUNNEL_OF_A_WEEK: Final = PASSED_ON | {"gathered_7d": 8, "gathered_usual_week": 2}
+GATHER_SCATTER: Final = {
+    "gathered_count_7d": 5,
+    "gathered_usual_week": 1,
+    "fan_out_count_7d": 5,
+    "fan_out_usual_week": 1,
+}
+PASSED_ON: Final = {"entity_in_cents_48h": 1_000_00, "entity_out_cents_48h": 800_00}
+FUNNEL: Final = PASSED_ON | {"gathered_count_24h": 5, "gathered_usual_week": 1}
+FUNNEL_OF_A_WEEK: Final = PASSED_ON | {"gathered_count_7d": 8, "gathered_usual_week": 2}
 CHAIN: Final = {"typology_layering_hops": 3, "layering_least_cents": 1_000_00}
 FLOAT: Final = {
     "rail": "realtime",
-    "entity_pulled_2bd_cents": 1_000_01,
-    "entity_fast_out_2bd_cents": 800_01,
+    "entity_pulled_cents_2bd": 1_000_01,
+    "entity_fast_out_cents_2bd": 800_01,
     "entity_age_days": 30,
 }
-ATTACK: Final = {"program_card_attempts_1h": 50, "program_card_declines_1h": 20, "program_card_small_1h": 25}
+ATTACK: Final = {"program_card_attempts_1h": 50, "program_card_declines_1h": 20, "program_card_small_count_1h": 25}
 MIX: Final = {
     "program_card_attempts_24h": 100,
     "program_card_fraud_declines_24h": 10,
@@ -25,37 +30,45 @@ MIX: Final = {
 
 FLOW: Final = {
     "many payers of one that has no usual yet": Case(
-        "TRS-FLO-01", 12, {"fan_in_24h": 5, "fan_in_usual_week": None}, ({"fan_in_24h": 4},), BUT_CHECK_AND_CARD
+        "TRS-FLO-01",
+        12,
+        {"fan_in_count_24h": 5, "fan_in_usual_week": None},
+        ({"fan_in_count_24h": 4},),
+        BUT_CHECK_AND_CARD,
     ),
     "many payers in the week of one that has no usual yet": Case(
-        "TRS-FLO-01", 12, {"fan_in_7d": 8, "fan_in_usual_week": None}, ({"fan_in_7d": 7},), BUT_CHECK_AND_CARD
+        "TRS-FLO-01",
+        12,
+        {"fan_in_count_7d": 8, "fan_in_usual_week": None},
+        ({"fan_in_count_7d": 7},),
+        BUT_CHECK_AND_CARD,
     ),
     "many payers in a day": Case(
         "TRS-FLO-01",
         12,
-        {"fan_in_24h": 6, "fan_in_usual_week": 2},
-        ({"fan_in_24h": 4, "fan_in_usual_week": None}, {"fan_in_24h": 5}, {"fan_in_usual_week": 3}),
+        {"fan_in_count_24h": 6, "fan_in_usual_week": 2},
+        ({"fan_in_count_24h": 4, "fan_in_usual_week": None}, {"fan_in_count_24h": 5}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a week": Case(
         "TRS-FLO-01",
         12,
-        {"fan_in_7d": 8, "fan_in_usual_week": 2},
-        ({"fan_in_7d": 7, "fan_in_usual_week": None}, {"fan_in_usual_week": 3}),
+        {"fan_in_count_7d": 8, "fan_in_usual_week": 2},
+        ({"fan_in_count_7d": 7, "fan_in_usual_week": None}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a morning": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_8h": 5, "fan_out_24h": 5, "fan_out_usual_week": 1},
-        ({"fan_out_8h": 4, "fan_out_usual_week": None}, {"fan_out_usual_week": 2}),
+        {"fan_out_count_8h": 5, "fan_out_count_24h": 5, "fan_out_usual_week": 1},
+        ({"fan_out_count_8h": 4, "fan_out_usual_week": None}, {"fan_out_usual_week": 2}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a day": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_24h": 8, "fan_out_usual_week": 2},
-        ({"fan_out_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 3}),
+        {"fan_out_count_24h": 8, "fan_out_usual_week": 2},
+        ({"fan_out_count_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "spread and collected": Case(
@@ -67,9 +80,9 @@ FLOW: Final = {
         GATHER_SCATTER,
         (
             {"direction": "incoming"},
-            {"gathered_7d": 4, "gathered_usual_week": None},
+            {"gathered_count_7d": 4, "gathered_usual_week": None},
             {"gathered_usual_week": 2},
-            {"fan_out_7d": 4, "fan_out_usual_week": None},
+            {"fan_out_count_7d": 4, "fan_out_usual_week": None},
             {"fan_out_usual_week": 2},
         ),
         BUT_CHECK_AND_CARD,
@@ -80,9 +93,9 @@ FLOW: Final = {
         PASSED_ON,
         (
             {"direction": "incoming"},
-            {"entity_in_48h_cents": 999_99},
-            {"entity_in_48h_cents": 1_000_01},
-            {"entity_out_48h_cents": 799_99},
+            {"entity_in_cents_48h": 999_99},
+            {"entity_in_cents_48h": 1_000_01},
+            {"entity_out_cents_48h": 799_99},
             {"entity_sum_cents_90d": 5_000_01},
         ),
         BUT_CARD,
@@ -90,8 +103,8 @@ FLOW: Final = {
     "passed on, and a little more": Case(
         "TRS-FLO-05",
         25,
-        PASSED_ON | {"entity_out_48h_cents": 1_200_00, "entity_sum_cents_90d": 5_000_00},
-        ({"entity_out_48h_cents": 1_200_01},),
+        PASSED_ON | {"entity_out_cents_48h": 1_200_00, "entity_sum_cents_90d": 5_000_00},
+        ({"entity_out_cents_48h": 1_200_01},),
         BUT_CARD,
     ),
     "funnel of a young entity": Case(
@@ -101,10 +114,10 @@ FLOW: Final = {
         (
             {"entity_age_days": 91},
             {"entity_age_days": None},
-            {"gathered_24h": 4, "gathered_usual_week": None},
+            {"gathered_count_24h": 4, "gathered_usual_week": None},
             {"gathered_usual_week": 2},
-            {"entity_out_48h_cents": 799_99},
-            {"entity_in_48h_cents": 999_99},
+            {"entity_out_cents_48h": 799_99},
+            {"entity_in_cents_48h": 999_99},
             {"direction": "incoming"},
         ),
         BUT_CARD,
@@ -117,7 +130,7 @@ FLOW: Final = {
         (
             {"counterparty_first_time": False},
             {"counterparty_first_time": None},
-            {"gathered_7d": 7, "gathered_usual_week": None},
+            {"gathered_count_7d": 7, "gathered_usual_week": None},
             {"gathered_usual_week": 3},
         ),
         BUT_CARD,
@@ -224,9 +237,9 @@ RETURNS: Final = {
             {"direction": "incoming"},
             {"entity_age_days": 31},
             {"entity_age_days": None},
-            {"entity_pulled_2bd_cents": 0},
-            {"entity_pulled_2bd_cents": 1_000_02},
-            {"entity_fast_out_2bd_cents": 800_00},
+            {"entity_pulled_cents_2bd": 0},
+            {"entity_pulled_cents_2bd": 1_000_02},
+            {"entity_fast_out_cents_2bd": 800_00},
         ),
         "wire realtime intl_wire card",
     ),
@@ -243,7 +256,7 @@ CARD: Final = {
         "TRS-CRD-01", 30, {"rail": "card", "card_declines_1h": 3}, ({"card_declines_1h": 2},), "card"
     ),
     "a card tried with little": Case(
-        "TRS-CRD-01", 30, {"rail": "card", "card_small_1h": 5}, ({"card_small_1h": 4},), "card"
+        "TRS-CRD-01", 30, {"rail": "card", "card_small_count_1h": 5}, ({"card_small_count_1h": 4},), "card"
     ),
     "cards tried at the program": Case(
         "TRS-CRD-02",
@@ -251,9 +264,9 @@ CARD: Final = {
         {"rail": "card"} | ATTACK,
         (
             {"program_card_attempts_1h": 49},
-            {"program_card_attempts_1h": 51, "program_card_small_1h": 26},
+            {"program_card_attempts_1h": 51, "program_card_small_count_1h": 26},
             {"program_card_declines_1h": 19},
-            {"program_card_small_1h": 24},
+            {"program_card_small_count_1h": 24},
         ),
         "card",
         hard=True,
@@ -265,9 +278,9 @@ CARD: Final = {
             "rail": "card",
             "program_card_attempts_1h": 1_000,
             "program_card_declines_1h": 400,
-            "program_card_small_1h": 500,
+            "program_card_small_count_1h": 500,
         },
-        ({"program_card_declines_1h": 399}, {"program_card_small_1h": 499}, {"program_card_attempts_1h": 1_001}),
+        ({"program_card_declines_1h": 399}, {"program_card_small_count_1h": 499}, {"program_card_attempts_1h": 1_001}),
         "card",
         hard=True,
     ),

@@ -176,7 +176,7 @@ def _vector(program: Program, subject: Known, attempts: list[Other], at: int, pa
         counterparty_country=subject.country,
         card_decision_reason=said.card_reason,
         structuring_window_count=_structuring(subject, [own, shared], at - 7 * DAY_US),
-        structuring_24h_count=_structuring(subject, [own, shared], at - DAY_US),
+        structuring_count_24h=_structuring(subject, [own, shared], at - DAY_US),
         counterparty_first_time=None if party is None else not shared,
         counterparty_n=len(shared),
         counterparty_prior_returns=sum(1 for other in shared if other.code is not None),

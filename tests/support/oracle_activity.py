@@ -47,14 +47,14 @@ def amount_fields(subject: Known, own: list[Other], at: int) -> Fields:
     two_days = [other for other in own if other.own > at - 48 * HOUR_US and other.said.rail != "card"]
     fields: Fields = {
         "entity_median_cents_90d": amounts[(len(amounts) - 1) // 2] if len(amounts) >= MEDIAN_FLOOR else None,
-        "repeated_amount_24h": len(alike) + has_actor,
-        "round_amount_30d": sum(_is_round(o.said.rail, o.amount) for o in month)
+        "repeated_amount_count_24h": len(alike) + has_actor,
+        "round_amount_count_30d": sum(_is_round(o.said.rail, o.amount) for o in month)
         + (has_actor and _is_round(said.rail, said.amount)),
     }
     for way, direction in (("in", "incoming"), ("out", "outgoing")):
         cents = sum(other.amount for other in two_days if other.said.direction == direction)
         counts = has_actor and said.rail != "card" and said.direction == direction
-        fields[f"entity_{way}_48h_cents"] = cents + said.amount * counts
+        fields[f"entity_{way}_cents_48h"] = cents + said.amount * counts
     return fields
 
 
@@ -72,10 +72,10 @@ def ach_fields(subject: Known, own: list[Other], others: list[Other], at: int) -
     debits = [other for other in own if other.is_debit]
     return {
         "entity_ach_debits_all": len(debits),
-        "entity_pulled_2bd_cents": sum(other.amount for other in pulled),
-        "entity_fast_out_2bd_cents": sum(o.amount for o in fast) + said.amount * (has_actor and _is_fast_out(said)),
-        "entity_micro_24h": len(micro[0]) + (has_actor and is_micro),
-        "program_micro_24h": len(micro[1]) + is_micro,
+        "entity_pulled_cents_2bd": sum(other.amount for other in pulled),
+        "entity_fast_out_cents_2bd": sum(o.amount for o in fast) + said.amount * (has_actor and _is_fast_out(said)),
+        "entity_micro_entries_24h": len(micro[0]) + (has_actor and is_micro),
+        "program_micro_entries_24h": len(micro[1]) + is_micro,
         "entity_forward_debits_24h": sum(1 for o in debits if o.own > at - DAY_US and o.amount >= MICRO_BELOW_CENTS),
     }
 
@@ -162,10 +162,10 @@ def card_fields(subject: Known, attempts: list[Other], at: int) -> Fields:
 
 CARD_FIELDS: Final = (
     "card_declines_1h",
-    "card_small_1h",
+    "card_small_count_1h",
     "program_card_attempts_1h",
     "program_card_declines_1h",
-    "program_card_small_1h",
+    "program_card_small_count_1h",
     "program_card_attempts_24h",
     "program_card_fraud_declines_24h",
     "program_card_attempts_30d",

@@ -91,15 +91,15 @@ def _fan_fields(edge: Edge, edges: list[Edge]) -> Fields:
         return len({e.source for e in _after(to_source, at, window)})
 
     return {
-        "fan_in_24h": fan_in(DAY_US),
-        "fan_in_7d": fan_in(WEEK_US),
+        "fan_in_count_24h": fan_in(DAY_US),
+        "fan_in_count_7d": fan_in(WEEK_US),
         "fan_in_usual_week": _usual_week(at, to_target),
-        "fan_out_8h": fan_out(8 * HOUR_US),
-        "fan_out_24h": fan_out(DAY_US),
-        "fan_out_7d": fan_out(WEEK_US),
+        "fan_out_count_8h": fan_out(8 * HOUR_US),
+        "fan_out_count_24h": fan_out(DAY_US),
+        "fan_out_count_7d": fan_out(WEEK_US),
         "fan_out_usual_week": _usual_week(at, of_source),
-        "gathered_24h": gathered(DAY_US),
-        "gathered_7d": gathered(WEEK_US),
+        "gathered_count_24h": gathered(DAY_US),
+        "gathered_count_7d": gathered(WEEK_US),
         "gathered_usual_week": _usual_week(at, to_source),
     }
 

@@ -78,12 +78,12 @@ MICRO: Final = ReasonKind(
 
 def structuring_pattern(v: FeatureVector) -> Reason | None:
     """Several amounts just under a reporting line; the transfer must be one of them. 3 in 24 h, 4 in 7 d: [P]."""
-    if v.structuring_24h_count < STRUCTURING_24H_COUNT and v.structuring_window_count < STRUCTURING_7D_COUNT:
+    if v.structuring_count_24h < STRUCTURING_24H_COUNT and v.structuring_window_count < STRUCTURING_7D_COUNT:
         return None
     if not structuring_zones(v.amount_cents):
         return None
     return STRUCTURING.reason(
-        f"{v.structuring_24h_count} transfers in 24 h and {v.structuring_window_count} in 7 days "
+        f"{v.structuring_count_24h} transfers in 24 h and {v.structuring_window_count} in 7 days "
         "lie between 80 % and 100 % of one reporting threshold."
     )
 
@@ -129,27 +129,27 @@ def _usual(v: FeatureVector) -> tuple[int, int]:
 
 def repeated_amount(v: FeatureVector) -> Reason | None:
     """The same amount again and again; 5 in 24 h within 10 %: a vendor preset."""
-    if v.repeated_amount_24h < REPEATED_COUNT:
+    if v.repeated_amount_count_24h < REPEATED_COUNT:
         return None
-    return REPEATED.reason(f"{v.repeated_amount_24h} transfers in 24 h within 10 % of {money(v.amount_cents)}.")
+    return REPEATED.reason(f"{v.repeated_amount_count_24h} transfers in 24 h within 10 % of {money(v.amount_cents)}.")
 
 
 def round_amount(v: FeatureVector) -> Reason | None:
     """Large round amounts; 3 in 30 days, $5,000 and $1,000: [P]."""
-    if v.round_amount_30d < ROUND_COUNT or not is_round(v.amount_cents):
+    if v.round_amount_count_30d < ROUND_COUNT or not is_round(v.amount_cents):
         return None
-    return ROUND.reason(f"{v.round_amount_30d} transfers in 30 days of a multiple of 1,000.00 from 5,000.00 on.")
+    return ROUND.reason(f"{v.round_amount_count_30d} transfers in 30 days of a multiple of 1,000.00 from 5,000.00 on.")
 
 
 def micro_entry_abuse(v: FeatureVector) -> Reason | None:
     """Many micro-entries that no debit follows; $1: Nacha's definition, 10 in 24 h: [P]."""
     if v.amount_cents >= MICRO_BELOW_CENTS or v.entity_forward_debits_24h:
         return None
-    if v.entity_micro_24h < MICRO_COUNT and v.program_micro_24h < MICRO_COUNT:
+    if v.entity_micro_entries_24h < MICRO_COUNT and v.program_micro_entries_24h < MICRO_COUNT:
         return None
     return MICRO.reason(
-        f"{v.entity_micro_24h} ACH entries under 1.00 of the entity in 24 h and {v.program_micro_24h} of the program, "
-        "without a debit beside them."
+        f"{v.entity_micro_entries_24h} ACH entries under 1.00 of the entity in 24 h "
+        f"and {v.program_micro_entries_24h} of the program, without a debit beside them."
     )
 
 

@@ -51,14 +51,14 @@ DECLINE_MIX: Final = ReasonKind(
 
 def card_testing(v: FeatureVector) -> Reason | None:
     """One card tried again and again: 3 declines or 5 attempts under $5 in 1 h [P]."""
-    if v.card_declines_1h < CARD_DECLINES and v.card_small_1h < CARD_SMALL_COUNT:
+    if v.card_declines_1h < CARD_DECLINES and v.card_small_count_1h < CARD_SMALL_COUNT:
         return None
-    return TESTING.reason(f"{v.card_declines_1h} declines and {v.card_small_1h} attempts under 5.00 in 1 h.")
+    return TESTING.reason(f"{v.card_declines_1h} declines and {v.card_small_count_1h} attempts under 5.00 in 1 h.")
 
 
 def card_testing_program(v: FeatureVector) -> Reason | None:
     """Many cards tried at one program: 50 attempts, 40 % declined, median at most $5, in 1 h [P]."""
-    n, declines, small = v.program_card_attempts_1h, v.program_card_declines_1h, v.program_card_small_1h
+    n, declines, small = v.program_card_attempts_1h, v.program_card_declines_1h, v.program_card_small_count_1h
     if n < PROGRAM_ATTEMPTS or declines * 100 < PROGRAM_DECLINED_PERCENT * n or small * 2 < n:
         return None
     return TESTING_PROGRAM.reason(

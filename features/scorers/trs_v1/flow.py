@@ -107,12 +107,12 @@ LAYERING: Final = ReasonKind(
 def is_quiet(v: FeatureVector) -> bool:
     """True when no rule of this module can fire: most transfers are, and leave after one look."""
     return (
-        v.entity_in_48h_cents < PASSED_ON_FROM_CENTS
-        and v.fan_in_24h < FAN_COUNT
-        and v.fan_in_7d < FAN_COUNT_LONG
-        and v.fan_out_8h < FAN_COUNT
-        and v.fan_out_24h < FAN_COUNT_LONG
-        and v.gathered_7d < GATHER_SCATTER_COUNT
+        v.entity_in_cents_48h < PASSED_ON_FROM_CENTS
+        and v.fan_in_count_24h < FAN_COUNT
+        and v.fan_in_count_7d < FAN_COUNT_LONG
+        and v.fan_out_count_8h < FAN_COUNT
+        and v.fan_out_count_24h < FAN_COUNT_LONG
+        and v.gathered_count_7d < GATHER_SCATTER_COUNT
         and v.scatter_gather_middles < SCATTER_GATHER_MIDDLES
         and not v.typology_round_trip
         and (v.typology_layering_hops or 0) < LAYERING_HOPS
@@ -122,10 +122,10 @@ def is_quiet(v: FeatureVector) -> bool:
 def fan_in(v: FeatureVector) -> Reason | None:
     """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its own usual week [P]."""
     usual = v.fan_in_usual_week
-    if not _unusual(v.fan_in_24h, FAN_COUNT, usual) and not _unusual(v.fan_in_7d, FAN_COUNT_LONG, usual):
+    if not _unusual(v.fan_in_count_24h, FAN_COUNT, usual) and not _unusual(v.fan_in_count_7d, FAN_COUNT_LONG, usual):
         return None
     return FAN_IN.reason(
-        f"{v.fan_in_24h} payers of the receiving side in 24 h and {v.fan_in_7d} in 7 days "
+        f"{v.fan_in_count_24h} payers of the receiving side in 24 h and {v.fan_in_count_7d} in 7 days "
         f"({_said(usual)} transfers to it a week)."
     )
 
@@ -133,10 +133,10 @@ def fan_in(v: FeatureVector) -> Reason | None:
 def fan_out(v: FeatureVector) -> Reason | None:
     """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P]."""
     usual = v.fan_out_usual_week
-    if not _unusual(v.fan_out_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_24h, FAN_COUNT_LONG, usual):
+    if not _unusual(v.fan_out_count_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_count_24h, FAN_COUNT_LONG, usual):
         return None
     return FAN_OUT.reason(
-        f"{v.fan_out_8h} payees of the paying side in 8 h and {v.fan_out_24h} in 24 h "
+        f"{v.fan_out_count_8h} payees of the paying side in 8 h and {v.fan_out_count_24h} in 24 h "
         f"({_said(usual)} transfers of it a week)."
     )
 
@@ -152,14 +152,14 @@ def scatter_gather(v: FeatureVector) -> Reason | None:
 
 def gather_scatter(v: FeatureVector) -> Reason | None:
     """Collected from many and spread to many (AMLSim); 5 each and 3 times the own usual week [P]."""
-    if v.gathered_7d < GATHER_SCATTER_COUNT or v.direction != _OUTGOING:
+    if v.gathered_count_7d < GATHER_SCATTER_COUNT or v.direction != _OUTGOING:
         return None
-    if not _unusual(v.gathered_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week):
+    if not _unusual(v.gathered_count_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week):
         return None
-    if not _unusual(v.fan_out_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week):
+    if not _unusual(v.fan_out_count_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week):
         return None
     return GATHER_SCATTER.reason(
-        f"{v.gathered_7d} payers of the paying side in 7 days and {v.fan_out_7d} payees "
+        f"{v.gathered_count_7d} payers of the paying side in 7 days and {v.fan_out_count_7d} payees "
         f"({_said(v.gathered_usual_week)} transfers to it and {_said(v.fan_out_usual_week)} of it a week)."
     )
 
@@ -169,9 +169,9 @@ def rapid_in_out(v: FeatureVector) -> Reason | None:
 
     Whoever passes on by trade, such as an employer on pay day, does it again and again: that is its usual.
     """
-    if not _passes_through(v) or v.entity_in_48h_cents * PASSED_ON_SHARE < v.entity_sum_cents_90d:
+    if not _passes_through(v) or v.entity_in_cents_48h * PASSED_ON_SHARE < v.entity_sum_cents_90d:
         return None
-    return RAPID.reason(f"{money(v.entity_out_48h_cents)} sent of {money(v.entity_in_48h_cents)} received in 48 h.")
+    return RAPID.reason(f"{money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h.")
 
 
 def funnel_mule(v: FeatureVector) -> Reason | None:
@@ -179,14 +179,17 @@ def funnel_mule(v: FeatureVector) -> Reason | None:
     if not _passes_through(v):
         return None
     usual = v.gathered_usual_week
-    if not _unusual(v.gathered_24h, FAN_COUNT, usual) and not _unusual(v.gathered_7d, FAN_COUNT_LONG, usual):
+    if not _unusual(v.gathered_count_24h, FAN_COUNT, usual) and not _unusual(
+        v.gathered_count_7d, FAN_COUNT_LONG, usual
+    ):
         return None
     marks = _marks_of_a_mule(v)
     if not marks:
         return None
     return FUNNEL.reason(
-        f"{v.gathered_24h} payers in 24 h and {v.gathered_7d} in 7 days, and {money(v.entity_out_48h_cents)} sent of "
-        f"{money(v.entity_in_48h_cents)} received in 48 h; {', '.join(marks)}."
+        f"{v.gathered_count_24h} payers in 24 h and {v.gathered_count_7d} in 7 days, "
+        f"and {money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h; "
+        f"{', '.join(marks)}."
     )
 
 
@@ -208,14 +211,14 @@ def layering_hops(v: FeatureVector) -> Reason | None:
 
 def passed_on_cents(v: FeatureVector) -> tuple[int, int]:
     """The least and the most outgoing cents that count as passing on what came in."""
-    return -(-v.entity_in_48h_cents * 80 // 100), v.entity_in_48h_cents * 120 // 100
+    return -(-v.entity_in_cents_48h * 80 // 100), v.entity_in_cents_48h * 120 // 100
 
 
 def _passes_through(v: FeatureVector) -> bool:
-    if v.entity_in_48h_cents < PASSED_ON_FROM_CENTS or v.direction != _OUTGOING:
+    if v.entity_in_cents_48h < PASSED_ON_FROM_CENTS or v.direction != _OUTGOING:
         return False
     least, most = passed_on_cents(v)
-    return least <= v.entity_out_48h_cents <= most
+    return least <= v.entity_out_cents_48h <= most
 
 
 def _unusual(count: int, floor: int, usual_week: int | None) -> bool:

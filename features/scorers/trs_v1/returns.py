@@ -108,13 +108,13 @@ def account_probing(v: FeatureVector) -> Reason | None:
 
 def ach_float(v: FeatureVector) -> Reason | None:
     """Spending a debit before it can come back: 2 banking days (Nacha), 80 % and 30 days [P]."""
-    if v.entity_pulled_2bd_cents <= 0 or v.direction != _OUTGOING or v.entity_fast_out_2bd_cents < float_line_cents(v):
+    if v.entity_pulled_cents_2bd <= 0 or v.direction != _OUTGOING or v.entity_fast_out_cents_2bd < float_line_cents(v):
         return None
     age = v.entity_age_days
     if v.entity_ach_debits_all != 1 and (age is None or age > FLOAT_YOUNG_DAYS):
         return None
     return FLOAT.reason(
-        f"{money(v.entity_fast_out_2bd_cents)} sent by fast rails of {money(v.entity_pulled_2bd_cents)} pulled by ACH "
+        f"{money(v.entity_fast_out_cents_2bd)} sent by fast rails of {money(v.entity_pulled_cents_2bd)} pulled by ACH "
         f"debits in 2 banking days (ACH debits so far: {v.entity_ach_debits_all}, "
         f"age in days: {'not known' if age is None else age})."
     )
@@ -122,7 +122,7 @@ def ach_float(v: FeatureVector) -> Reason | None:
 
 def float_line_cents(v: FeatureVector) -> int:
     """The least fast outgoing cents that count as spending what was pulled."""
-    return -(-v.entity_pulled_2bd_cents * FLOAT_PERCENT // 100)
+    return -(-v.entity_pulled_cents_2bd * FLOAT_PERCENT // 100)
 
 
 RULES: Final = (

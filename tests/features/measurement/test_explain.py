@@ -34,7 +34,7 @@ class DetectionContext(NamedTuple):
 SCENES: Final = {
     "structuring": DetectionContext(
         (240_000, 300_000, 800_000, 1_000_000),
-        lambda _, off: {"structuring_24h_count": 2 + off % 2, "structuring_window_count": 3},
+        lambda _, off: {"structuring_count_24h": 2 + off % 2, "structuring_window_count": 3},
     ),
     "just below": DetectionContext((270_000, 300_000, 900_000, 1_000_000), lambda *_: {}),
     "over the 95th percentile": DetectionContext(
@@ -48,10 +48,10 @@ SCENES: Final = {
             "entity_median_cents_90d": amount // 3 + off // 2,
         },
     ),
-    "repeated": DetectionContext((9, 100, 350), lambda *_: {"repeated_amount_24h": 5}),
-    "round": DetectionContext((500_000, 600_000), lambda _, off: {"round_amount_30d": 2 + off % 2}),
+    "repeated": DetectionContext((9, 100, 350), lambda *_: {"repeated_amount_count_24h": 5}),
+    "round": DetectionContext((500_000, 600_000), lambda _, off: {"round_amount_count_30d": 2 + off % 2}),
     "micro": DetectionContext(
-        (100,), lambda _, off: {"entity_micro_24h": 9 + off % 2, "program_micro_24h": 9}, Rail.ACH
+        (100,), lambda _, off: {"entity_micro_entries_24h": 9 + off % 2, "program_micro_entries_24h": 9}, Rail.ACH
     ),
     "much in a day": DetectionContext(
         (1_000, 20_000),
@@ -70,10 +70,10 @@ SCENES: Final = {
         (400_000,), lambda amount, off: {"counterparty_first_time": True, "program_p95_cents": amount + off}
     ),
     "hardly passed on": DetectionContext(
-        (1_000,), lambda _, off: {"entity_in_48h_cents": 100_003, "entity_out_48h_cents": 80_003 + off}
+        (1_000,), lambda _, off: {"entity_in_cents_48h": 100_003, "entity_out_cents_48h": 80_003 + off}
     ),
     "more than passed on": DetectionContext(
-        (1_000,), lambda _, off: {"entity_in_48h_cents": 100_003, "entity_out_48h_cents": 120_003 + off}
+        (1_000,), lambda _, off: {"entity_in_cents_48h": 100_003, "entity_out_cents_48h": 120_003 + off}
     ),
     "layered": DetectionContext(
         (100_000,), lambda amount, _: {"typology_layering_hops": 3, "layering_least_cents": min(amount, 100_010)}
@@ -81,18 +81,18 @@ SCENES: Final = {
     "floated": DetectionContext(
         (1_000,),
         lambda _, off: {
-            "entity_pulled_2bd_cents": 9_999,
-            "entity_fast_out_2bd_cents": 8_000 + off,
+            "entity_pulled_cents_2bd": 9_999,
+            "entity_fast_out_cents_2bd": 8_000 + off,
             "entity_age_days": 1,
         },
     ),
-    "a card tried": DetectionContext((500,), lambda _, off: {"card_small_1h": 4 + off % 2}, Rail.CARD),
+    "a card tried": DetectionContext((500,), lambda _, off: {"card_small_count_1h": 4 + off % 2}, Rail.CARD),
     "cards tried": DetectionContext(
         (500,),
         lambda _, off: {
             "program_card_attempts_1h": 50,
             "program_card_declines_1h": 20,
-            "program_card_small_1h": 24 + off % 2,
+            "program_card_small_count_1h": 24 + off % 2,
         },
         Rail.CARD,
     ),
@@ -105,9 +105,9 @@ USUAL: Final[dict[str, Any]] = {
     "declared_rails": "",
 }
 KNOWN_IN_PART: Final = {
-    "structuring_24h_count",
+    "structuring_count_24h",
     "structuring_window_count",
-    "repeated_amount_24h",
+    "repeated_amount_count_24h",
     "typology_round_trip",
     "typology_layering_hops",
     "layering_least_cents",
@@ -200,8 +200,8 @@ def test_given_a_change_when_nearer_amounts_are_tried_then_none_changes_the_band
         # Nothing; 15 for the spike and 15 for the sum of the day from 2,500.00 on
         ({}, 2_500_00, 30),
         # 28; 6 for the third round amount in 30 days, which no line is near to; of two equally near ones the lower
-        (ALMOST_REVIEW | USUAL | {"amount_cents": 6_500_00, "round_amount_30d": 2}, 6_000_00, 34),
-        (ALMOST_REVIEW | USUAL | {"amount_cents": 6_500_01, "round_amount_30d": 2}, 7_000_00, 34),
+        (ALMOST_REVIEW | USUAL | {"amount_cents": 6_500_00, "round_amount_count_30d": 2}, 6_000_00, 34),
+        (ALMOST_REVIEW | USUAL | {"amount_cents": 6_500_01, "round_amount_count_30d": 2}, 7_000_00, 34),
         # 28 and 8 just below a threshold, gone at the threshold itself
         (ALMOST_REVIEW | USUAL | {"amount_cents": 2_990_00, "typology_just_below_threshold": True}, 3_000_00, 28),
         # Held whatever is moved

@@ -49,7 +49,7 @@ def test_given_nobody_who_acts_when_a_transfer_lands_then_the_graph_is_not_measu
         None,
         None,
     )
-    assert (vector.fan_out_24h, vector.repeated_amount_24h, vector.entity_out_48h_cents) == (0, 0, 0)
+    assert (vector.fan_out_count_24h, vector.repeated_amount_count_24h, vector.entity_out_cents_48h) == (0, 0, 0)
 
 
 def test_given_eight_hops_when_the_last_lands_then_six_are_told() -> None:
@@ -133,8 +133,8 @@ def test_given_an_account_that_was_unknown_at_first_when_it_pays_then_it_stays_a
     story.wire("enti_1", "bacc_8", 100_000, 3 * HOUR_US)
     after = story.wire("enti_7", "cpty_9", 100_000, 4 * HOUR_US)
 
-    assert (before.typology_layering_hops, before.gathered_24h) == (0, 0)
-    assert (after.typology_layering_hops, after.gathered_24h) == (2, 1)
+    assert (before.typology_layering_hops, before.gathered_count_24h) == (0, 0)
+    assert (after.typology_layering_hops, after.gathered_count_24h) == (2, 1)
 
 
 def test_given_a_hop_that_is_corrected_when_others_land_around_it_then_each_sees_what_was_known() -> None:
@@ -162,7 +162,7 @@ def test_given_newer_edges_when_more_than_64_are_then_the_older_one_is_not_looke
     vector = story.wire("enti_1", "cpty_9", 100_000, HOUR_US)
 
     assert vector.typology_layering_hops == hops
-    assert (vector.fan_in_24h, vector.gathered_24h) == (1, 2 if hops else 1)
+    assert (vector.fan_in_count_24h, vector.gathered_count_24h) == (1, 2 if hops else 1)
 
 
 @pytest.mark.parametrize(("last", "hops"), [(61, 3), (62, 2)])
@@ -247,6 +247,6 @@ def test_given_edges_that_are_called_off_when_a_fan_is_counted_then_they_count_u
     after = story.wire("cpty_3", "enti_1", 100, HOUR_US)
     day = story.wire("enti_1", "cpty_9", 100, DAY_US + 1)
 
-    assert (late.fan_in_24h, late.gathered_24h) == (3, 0)
-    assert (after.fan_in_24h, after.fan_out_24h) == (2, 1)
-    assert (day.gathered_24h, day.gathered_7d, day.fan_in_24h) == (1, 2, 1)
+    assert (late.fan_in_count_24h, late.gathered_count_24h) == (3, 0)
+    assert (after.fan_in_count_24h, after.fan_out_count_24h) == (2, 1)
+    assert (day.gathered_count_24h, day.gathered_count_7d, day.fan_in_count_24h) == (1, 2, 1)

@@ -17,9 +17,9 @@ def test_given_amounts_within_a_tenth_when_one_more_lands_then_they_repeat_and_h
     five = story.wire("enti_1", "cpty_1", 1_000, 24 * HOUR_US)
     six = story.wire("enti_1", "cpty_1", 1, 25 * HOUR_US)
 
-    assert (four.repeated_amount_24h, four.entity_median_cents_90d) == (3, None)
-    assert (five.repeated_amount_24h, five.entity_median_cents_90d) == (3, 1_000)
-    assert (six.repeated_amount_24h, six.entity_median_cents_90d) == (1, 1_000)
+    assert (four.repeated_amount_count_24h, four.entity_median_cents_90d) == (3, None)
+    assert (five.repeated_amount_count_24h, five.entity_median_cents_90d) == (3, 1_000)
+    assert (six.repeated_amount_count_24h, six.entity_median_cents_90d) == (1, 1_000)
 
 
 def test_given_many_amounts_when_a_median_is_taken_then_it_is_of_the_newest_64() -> None:
@@ -29,7 +29,7 @@ def test_given_many_amounts_when_a_median_is_taken_then_it_is_of_the_newest_64()
 
     vector = story.wire("enti_1", "cpty_1", 99, 0)
 
-    assert (vector.entity_median_cents_90d, vector.repeated_amount_24h) == (67, 11)
+    assert (vector.entity_median_cents_90d, vector.repeated_amount_count_24h) == (67, 11)
 
 
 def test_given_round_amounts_when_cards_and_small_ones_are_among_them_then_those_do_not_count() -> None:
@@ -42,8 +42,8 @@ def test_given_round_amounts_when_cards_and_small_ones_are_among_them_then_those
     round_one = story.wire("enti_1", "cpty_1", 600_000, 2 * HOUR_US)
     month = story.wire("enti_1", "cpty_1", 1, 30 * DAY_US)
 
-    assert (card.round_amount_30d, round_one.round_amount_30d, month.round_amount_30d) == (2, 3, 1)
-    assert (card.entity_in_48h_cents, card.entity_out_48h_cents) == (0, 2_650_000)
+    assert (card.round_amount_count_30d, round_one.round_amount_count_30d, month.round_amount_count_30d) == (2, 3, 1)
+    assert (card.entity_in_cents_48h, card.entity_out_cents_48h) == (0, 2_650_000)
 
 
 def test_given_money_in_and_out_when_two_days_pass_then_what_was_within_them_counts() -> None:
@@ -53,7 +53,7 @@ def test_given_money_in_and_out_when_two_days_pass_then_what_was_within_them_cou
 
     vector = story.wire("enti_1", "cpty_2", 150, 48 * HOUR_US)
 
-    assert (vector.entity_in_48h_cents, vector.entity_out_48h_cents) == (200, 150)
+    assert (vector.entity_in_cents_48h, vector.entity_out_cents_48h) == (200, 150)
 
 
 # T0 is a Monday at 15:00: two banking days before it begins the Thursday, 111 hours back.
@@ -68,7 +68,7 @@ def test_given_debits_around_a_midnight_when_two_banking_days_are_counted_then_w
 
     vector = story.wire("enti_1", "cpty_1", 7, days_on * DAY_US)
 
-    assert (vector.entity_pulled_2bd_cents, vector.entity_fast_out_2bd_cents) == (200, 7)
+    assert (vector.entity_pulled_cents_2bd, vector.entity_fast_out_cents_2bd) == (200, 7)
     assert vector.entity_ach_debits_all == 3
 
 
@@ -81,8 +81,16 @@ def test_given_tiny_entries_when_debits_follow_then_only_whole_dollars_are_forwa
 
     vector = story.ach("enti_1", 5_000, 24 * HOUR_US)
 
-    assert (first.entity_micro_24h, first.program_micro_24h, first.entity_forward_debits_24h) == (2, 3, 0)
-    assert (vector.entity_micro_24h, vector.program_micro_24h, vector.entity_forward_debits_24h) == (1, 1, 1)
+    assert (first.entity_micro_entries_24h, first.program_micro_entries_24h, first.entity_forward_debits_24h) == (
+        2,
+        3,
+        0,
+    )
+    assert (vector.entity_micro_entries_24h, vector.program_micro_entries_24h, vector.entity_forward_debits_24h) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_given_a_card_that_is_tried_when_it_is_tried_again_then_declines_and_small_ones_count() -> None:
@@ -95,12 +103,12 @@ def test_given_a_card_that_is_tried_when_it_is_tried_again_then_declines_and_sma
     later = story.card("bacc_1", 10_000, HOUR_US)
     other = story.wire("enti_1", "cpty_1", 1, HOUR_US)
 
-    assert (all_of_it.card_declines_1h, all_of_it.card_small_1h) == (3, 3)
+    assert (all_of_it.card_declines_1h, all_of_it.card_small_count_1h) == (3, 3)
     assert (all_of_it.program_card_attempts_1h, all_of_it.program_card_declines_1h) == (5, 4)
-    assert (all_of_it.program_card_small_1h, all_of_it.program_card_fraud_declines_24h) == (4, 3)
-    assert (later.card_declines_1h, later.card_small_1h, later.program_card_attempts_1h) == (2, 2, 5)
+    assert (all_of_it.program_card_small_count_1h, all_of_it.program_card_fraud_declines_24h) == (4, 3)
+    assert (later.card_declines_1h, later.card_small_count_1h, later.program_card_attempts_1h) == (2, 2, 5)
     assert (later.program_card_attempts_24h, later.program_card_fraud_declines_30d) == (6, 3)
-    assert (other.program_card_attempts_24h, other.card_small_1h) == (0, 0)
+    assert (other.program_card_attempts_24h, other.card_small_count_1h) == (0, 0)
 
 
 def test_given_a_card_that_is_declined_later_when_others_land_then_it_counts_from_then_on() -> None:

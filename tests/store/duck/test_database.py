@@ -7,10 +7,15 @@ import pytest
 
 from features.catalogue.vector import TransferFeaturesRow
 from store.duck.database import open_database, open_to_read
+from store.duck.renamed_columns import RENAMED_COLUMNS
 from store.duck.scorings import newest_of
 from store.duck.writer import BatchWriter
 from store.startup import StartupError
+from store.tables.columns import columns_of
+from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, some_features
+
+_COLUMNS_OF_FEATURES = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'transfer_features'"
 
 
 def test_given_a_file_that_is_no_database_when_opened_then_the_operator_is_told_which_file(tmp_path: Path) -> None:
@@ -27,7 +32,7 @@ def test_given_tables_that_an_earlier_version_made_when_opened_then_they_have_th
     path = tmp_path / "clearhold.duckdb"
     with open_database(path) as database:
         BatchWriter(database).commit({TransferFeaturesRow: [some_features(transfer_id="old", paths="{}")]}, {}, AT)
-        for column in ("paths", "hard", "reasons", "fan_in_24h", "program_unauthorized_return_rate_60d"):
+        for column in ("paths", "hard", "reasons", "fan_in_count_24h", "program_unauthorized_return_rate_60d"):
             database.execute(f"ALTER TABLE transfer_features DROP COLUMN {column}")
     new = some_features(transfer_id="new", paths="{}", hard=True, reasons="[1]")
 
@@ -36,9 +41,38 @@ def test_given_tables_that_an_earlier_version_made_when_opened_then_they_have_th
         (old,) = newest_of(database, "old")
         assert newest_of(database, "new") == [new]
 
-    assert (old.paths, old.hard, old.reasons, old.vector.fan_in_24h) == (None, False, "", 0)
+    assert (old.paths, old.hard, old.reasons, old.vector.fan_in_count_24h) == (None, False, "", 0)
     assert old.vector.program_unauthorized_return_rate_60d is None
     assert old.vector.amount_cents == new.vector.amount_cents
+
+
+def test_given_columns_with_the_names_of_an_earlier_version_when_opened_then_the_rows_are_read_under_the_new_names(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "clearhold.duckdb"
+    counts = {name: place for place, name in enumerate(RENAMED_COLUMNS["transfer_features"].values(), start=1)}
+    stored = some_features(transfer_id="old", vector=a_vector(**counts))
+    with open_database(path) as database:
+        BatchWriter(database).commit({TransferFeaturesRow: [stored]}, {}, AT)
+        for former, name in RENAMED_COLUMNS["transfer_features"].items():
+            database.execute(f"ALTER TABLE transfer_features RENAME COLUMN {name} TO {former}")
+
+    for _ in range(2):  # a file that has been renamed stays as it is
+        with open_database(path) as database:
+            assert newest_of(database, "old") == [stored]
+            columns = {name for (name,) in database.execute(_COLUMNS_OF_FEATURES).fetchall()}
+            assert columns == {column.name for column in columns_of(TransferFeaturesRow)}
+
+
+def test_given_a_rename_that_was_interrupted_when_opened_again_then_the_rest_is_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "clearhold.duckdb"
+    stored = some_features(transfer_id="old", vector=a_vector(fan_in_count_24h=3, fan_in_count_7d=4))
+    with open_database(path) as database:
+        BatchWriter(database).commit({TransferFeaturesRow: [stored]}, {}, AT)
+        database.execute("ALTER TABLE transfer_features RENAME COLUMN fan_in_count_7d TO fan_in_7d")
+
+    with open_database(path) as database:
+        assert newest_of(database, "old") == [stored]
 
 
 def test_given_a_view_over_a_table_that_got_a_column_when_opened_then_the_view_has_it_too(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Columns that carried another name in an earlier version, renamed when a database of that version is opened.
+
+An entry is removed only when no directory of its version can be around any more. A rename changes the catalogue and no
+rows, so it costs the same for a table of any size. Opening may be interrupted and repeated: each rename is done once.
+"""
+
+from typing import Final
+
+import duckdb
+
+RENAMED_COLUMNS: Final[dict[str, dict[str, str]]] = {
+    # Units, then windows, come last.
+    "transfer_features": {
+        "structuring_24h_count": "structuring_count_24h",
+        "repeated_amount_24h": "repeated_amount_count_24h",
+        "round_amount_30d": "round_amount_count_30d",
+        "entity_in_48h_cents": "entity_in_cents_48h",
+        "entity_out_48h_cents": "entity_out_cents_48h",
+        "fan_in_24h": "fan_in_count_24h",
+        "fan_in_7d": "fan_in_count_7d",
+        "fan_out_8h": "fan_out_count_8h",
+        "fan_out_24h": "fan_out_count_24h",
+        "fan_out_7d": "fan_out_count_7d",
+        "gathered_24h": "gathered_count_24h",
+        "gathered_7d": "gathered_count_7d",
+        "entity_pulled_2bd_cents": "entity_pulled_cents_2bd",
+        "entity_fast_out_2bd_cents": "entity_fast_out_cents_2bd",
+        "entity_micro_24h": "entity_micro_entries_24h",
+        "program_micro_24h": "program_micro_entries_24h",
+        "card_small_1h": "card_small_count_1h",
+        "program_card_small_1h": "program_card_small_count_1h",
+    },
+}
+_COLUMNS: Final = "SELECT column_name FROM duckdb_columns() WHERE NOT internal AND table_name = ?"
+
+
+def rename_columns(connection: duckdb.DuckDBPyConnection) -> int:
+    """Rename the columns that the file still has under an earlier name; how many that were."""
+    renamed = 0
+    for table, names in RENAMED_COLUMNS.items():
+        present = {column for (column,) in connection.execute(_COLUMNS, [table]).fetchall()}
+        for former, name in names.items():
+            if former in present and name not in present:
+                connection.execute(f"ALTER TABLE {table} RENAME COLUMN {former} TO {name}")
+                renamed += 1
+    return renamed
