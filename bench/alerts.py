@@ -20,7 +20,7 @@ from bench.detection_measures import per_thousand
 from bench.detection_stream import Heard, from_states
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
-from features.core.rows import AlertRow
+from features.core.rows.alerts import AlertRow
 from features.core.vocabulary import AlertStatus, Route
 from features.detectors.table import DETECTORS
 

@@ -25,7 +25,8 @@ from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
 from features.core.reason import Reason
-from features.core.rows import QuarantineRow, TransferRow
+from features.core.rows.events import QuarantineRow
+from features.core.rows.transfers import TransferRow
 from features.shard.shard import ShardState
 from store.data_dir import DEFAULT_SHARDS
 

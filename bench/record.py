@@ -21,7 +21,7 @@ from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
 from features.core.canonical import Chain
 from features.core.principal import Principal, PrincipalKind
-from features.core.rows import ChainFactRow
+from features.core.rows.record import ChainFactRow
 from flows.engine import GC_THRESHOLDS
 from store.clock import SystemClock
 from store.duck.database import open_database

@@ -15,7 +15,7 @@ import structlog
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from features.core.instants import SECOND_US
-from features.core.rows import QuarantineRow
+from features.core.rows.events import QuarantineRow
 from features.shard.shards import Shards
 from flows.counts import FlowCounts
 from flows.publishing import Publisher

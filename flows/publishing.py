@@ -9,7 +9,8 @@ from itertools import islice
 import structlog
 
 from features.core.instants import format_instant
-from features.core.rows import BackfillRow, TransferRow
+from features.core.rows.backfills import BackfillRow
+from features.core.rows.transfers import TransferRow
 from features.shard.shards import Shards
 from flows.results import ShardResults
 from store.redis_log.hot_views import LIVE_AT_ONCE, HotViews, LiveScore, ProgramView

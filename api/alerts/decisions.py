@@ -25,7 +25,7 @@ from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, O
 from features.core.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
 from features.core.log_entry import EntryKind
 from features.core.principal import Principal
-from features.core.rows import AlertRow, DecisionResultRow
+from features.core.rows.alerts import AlertRow, DecisionResultRow
 from features.core.vocabulary import Route
 from store.clock import Clock
 from store.duck.alerts import Alerts

@@ -11,7 +11,7 @@ from api.transfers.schemas import Transfer
 from features.alerts.narrative import Draft
 from features.core.instants import format_instant
 from features.core.reason import Reason
-from features.core.rows import AlertRow
+from features.core.rows.alerts import AlertRow
 from features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)

@@ -23,7 +23,7 @@ from features.alerts.narrative import Draft
 from features.core.errors import NotFoundError
 from features.core.principal import Principal
 from features.core.reason import Reason
-from features.core.rows import AlertRow
+from features.core.rows.alerts import AlertRow
 from store.clock import Clock
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.dispositions import Dispositions

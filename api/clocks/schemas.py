@@ -4,7 +4,7 @@ import msgspec
 
 from api.lists.lists import instant_shown
 from features.core.instants import format_instant
-from features.core.rows import AlertRow
+from features.core.rows.alerts import AlertRow
 from features.policy.bodies import ClockPolicy
 
 

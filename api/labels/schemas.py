@@ -7,7 +7,7 @@ import msgspec
 from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.instants import format_instant
-from features.core.rows import LabelRow
+from features.core.rows.alerts import LabelRow
 from features.core.vocabulary import LabelSource, LabelValue
 
 

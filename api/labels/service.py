@@ -22,7 +22,7 @@ from features.core.commands import LabelEntry
 from features.core.errors import InvalidRequestError, NotFoundError
 from features.core.log_entry import EntryKind
 from features.core.principal import Principal
-from features.core.rows import LabelRow
+from features.core.rows.alerts import LabelRow
 from features.core.vocabulary import LabelSource
 from store.clock import Clock
 from store.duck.labels import LabelFilter, Labels

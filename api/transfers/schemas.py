@@ -8,7 +8,7 @@ from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, Prog
 from api.lists.lists import DEFAULT_LIMIT, instant_shown
 from features.core.instants import format_instant
 from features.core.reason import Reason
-from features.core.rows import TransferRow
+from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Band
 
 

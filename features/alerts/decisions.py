@@ -17,7 +17,8 @@ from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, al
 from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, ResultKind, needs_person
 from features.core.instants import format_instant
 from features.core.principal import is_key_operator
-from features.core.rows import Emit, LabelRow
+from features.core.rows.alerts import LabelRow
+from features.core.rows.emit import Emit
 from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
 from features.detectors.conditions import STRUCTURING
 from features.landing.stored_transfer import EntryPosition

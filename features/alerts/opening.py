@@ -18,7 +18,8 @@ from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, al
 from features.bank.event_families import UNAUTHORIZED_RETURN_CODES
 from features.core.instants import format_instant
 from features.core.reason import Reason
-from features.core.rows import AlertRow, Emit, LabelRow
+from features.core.rows.alerts import AlertRow, LabelRow
+from features.core.rows.emit import Emit
 from features.core.vocabulary import (
     AlertDecision,
     AlertStatus,

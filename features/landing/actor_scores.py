@@ -20,7 +20,8 @@ from features.core.bands import band_word
 from features.core.ids import SCORE_IDS
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from features.core.reason import Reason, Score
-from features.core.rows import Emit, ScoreRow
+from features.core.rows.emit import Emit
+from features.core.rows.scores import ScoreRow
 from features.landing.landing import LandingResult
 from features.landing.stored_transfer import EntryPosition
 from features.measurement.flow import dealing_with

@@ -10,7 +10,7 @@ from features.bank.event_families import UNMOVED_STATUSES
 from features.bank.events import TransferSnapshot
 from features.catalogue.vector import is_rare_pair
 from features.core.rail_classes import ACH_TYPES, class_of
-from features.core.rows import TransferRow
+from features.core.rows.transfers import TransferRow
 from features.landing.movement import attempt, move
 from features.landing.rescoring import account_changed, known_from, remember_change, score_again
 from features.landing.returns import ReturnedTransfer, first_return, lift_return, merged_return, settle_return

@@ -8,7 +8,8 @@ from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.core.bands import band_word
-from features.core.rows import AccountRow, CounterpartyRow, Emit, EntityRow
+from features.core.rows.emit import Emit
+from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import counterparty_score_row, entity_score_row
 from features.landing.stored_transfer import EntryPosition

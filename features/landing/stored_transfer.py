@@ -6,7 +6,7 @@ import msgspec
 
 from features.core.bands import band_word
 from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
-from features.core.rows import TransferRow
+from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Direction
 from features.landing.movement import Attempt, Movement
 from features.landing.returns import ReturnedTransfer

@@ -8,7 +8,8 @@ import msgspec
 
 from features.alerts.opening import run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
-from features.core.rows import BackfillRow, Emit
+from features.core.rows.backfills import BackfillRow
+from features.core.rows.emit import Emit
 from features.landing.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
 from features.landing.landing import LandingResult
 from features.landing.party_rows import features_row

@@ -23,7 +23,10 @@ from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.preflight import PreflightRecord
 from features.core.program import Program
-from features.core.rows import Emit, EventRow, PreflightMatchRow, PreflightRow, ProgramRow, QuarantineRow
+from features.core.rows.emit import Emit
+from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.parties import ProgramRow
+from features.core.rows.transfers import PreflightMatchRow, PreflightRow
 from features.landing import party_rows as rows
 from features.landing.actor_scores import emit_after_transfer
 from features.landing.landing import land

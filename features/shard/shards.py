@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Condition, Lock
 
 from features.core.log_entry import LogEntry, shard_of
-from features.core.rows import Emit
+from features.core.rows.emit import Emit
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
 from features.windows.id_index import key_of

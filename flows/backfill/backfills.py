@@ -16,7 +16,7 @@ import structlog
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.backfill import ActorsRescored, Progress, Stage, Subjects
 from features.core.errors import UnavailableError
-from features.core.rows import BackfillRow
+from features.core.rows.backfills import BackfillRow
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.trs_v1 import scorer as trs_v1
 from flows.backfill.actors import ActorBackfill, subjects_of

@@ -10,7 +10,7 @@ import duckdb
 import msgspec
 
 from features.core.principal import Principal
-from features.core.rows import AlertRow
+from features.core.rows.alerts import AlertRow
 from features.core.vocabulary import WAITING
 from store.duck.timeline import Place, Timeline
 from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed

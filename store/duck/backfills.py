@@ -7,7 +7,7 @@ from typing import Final
 
 import duckdb
 
-from features.core.rows import BackfillRow
+from features.core.rows.backfills import BackfillRow
 from store.tables.columns import row_builder, select_list
 
 _ROW: Final = row_builder(BackfillRow)

@@ -11,7 +11,7 @@ import msgspec
 
 from features.core.canonical import Chain
 from features.core.principal import Principal
-from features.core.rows import DecisionResultRow, DispositionRow
+from features.core.rows.alerts import DecisionResultRow, DispositionRow
 from store.duck.timeline import Place, Timeline
 from store.tables.predicate import TEXTS, Predicate, listed
 

@@ -10,7 +10,7 @@ import duckdb
 import msgspec
 
 from features.core.principal import Principal
-from features.core.rows import LabelRow
+from features.core.rows.alerts import LabelRow
 from store.duck.timeline import Place, Timeline
 from store.tables.predicate import Predicate
 

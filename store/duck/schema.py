@@ -9,24 +9,12 @@ from typing import Final
 import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows import (
-    AccountRow,
-    AlertBodyRow,
-    AlertRow,
-    BackfillRow,
-    CounterpartyRow,
-    DecisionResultRow,
-    DispositionRow,
-    EntityRow,
-    EventRow,
-    LabelRow,
-    PreflightMatchRow,
-    PreflightRow,
-    ProgramRow,
-    QuarantineRow,
-    ScoreRow,
-    TransferRow,
-)
+from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.rows.backfills import BackfillRow
+from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow, ProgramRow
+from features.core.rows.scores import ScoreRow
+from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from store.record.rows import RecordChainRow, RecordCheckpointRow
 from store.tables.columns import columns_of
 

@@ -11,7 +11,7 @@ from typing import Final
 import duckdb
 
 from features.core.principal import Principal
-from features.core.rows import ScoreRow
+from features.core.rows.scores import ScoreRow
 from store.tables.columns import row_builder, select_list
 from store.tables.predicate import Predicate, placeholders
 

@@ -14,7 +14,7 @@ import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.principal import Principal
-from features.core.rows import TransferRow
+from features.core.rows.transfers import TransferRow
 from store.tables.columns import row_builder, select_list
 from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 

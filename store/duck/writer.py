@@ -12,7 +12,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from features.core.rows import ChainFactRow, QuarantineRow
+from features.core.rows.events import QuarantineRow
+from features.core.rows.record import ChainFactRow
 from store.duck.schema import TABLES, LogOffsetRow
 from store.record.chain import ChainWriter
 from store.record.rows import RecordChainRow

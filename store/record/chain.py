@@ -17,7 +17,7 @@ import duckdb
 import structlog
 
 from features.core.canonical import link_hash
-from features.core.rows import ChainFactRow
+from features.core.rows.record import ChainFactRow
 from store.record.chain_file import ChainFile, chain_files, line_of
 from store.record.rows import RecordChainRow
 from store.startup import StartupError

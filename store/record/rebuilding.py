@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from features.core.canonical import link_hash
-from features.core.rows import ChainFactRow
+from features.core.rows.record import ChainFactRow
 from store.record.chain import EMPTY, ChainKey, ChainWriter, Head, link_of
 from store.record.chain_file import ChainFile, ChainLine, chain_files
 from store.record.rows import RecordChainRow

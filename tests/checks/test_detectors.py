@@ -8,7 +8,8 @@ import pytest
 from features.alerts.questions import QUESTIONS
 from features.catalogue.vector import FeatureVector
 from features.core.instants import HOUR_US as HOUR
-from features.core.rows import AlertRow, QuarantineRow
+from features.core.rows.alerts import AlertRow
+from features.core.rows.events import QuarantineRow
 from features.core.vocabulary import SubjectType
 from features.detectors.docs_page import markdown
 from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY, TRIGGERS

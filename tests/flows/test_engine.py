@@ -12,7 +12,7 @@ import redis
 from demo.bank import SimulatedBank
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
-from features.core.rows import EventRow
+from features.core.rows.events import EventRow
 from features.shard.shards import Shards
 from flows.committer import Committer
 from flows.log_source import LogPartition

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from features.core.commands import DecisionEntry, OperatorKind
-from features.core.rows import AlertRow, DecisionResultRow
+from features.core.rows.alerts import AlertRow, DecisionResultRow
 from features.core.vocabulary import AlertDecision, Severity
 from tests.support.clock import T0
 

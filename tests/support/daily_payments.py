@@ -6,7 +6,7 @@ import msgspec
 
 from features.core.instants import DAY_US
 from features.core.reason import Reason
-from features.core.rows import ScoreRow
+from features.core.rows.scores import ScoreRow
 from tests.support.bank_events import Data, a_return, an_ach_transfer, rfc3339
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -5,17 +5,9 @@ from typing import Any, Final
 import msgspec
 
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.rows import (
-    AlertRow,
-    DecisionResultRow,
-    DispositionRow,
-    EventRow,
-    LabelRow,
-    PreflightMatchRow,
-    PreflightRow,
-    QuarantineRow,
-    TransferRow,
-)
+from features.core.rows.alerts import AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from store.record.rows import RecordChainRow
 
 TENANT: Final = "tnt_1"

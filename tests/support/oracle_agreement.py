@@ -6,7 +6,7 @@ import msgspec
 
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.log_entry import LogEntry
-from features.core.rows import QuarantineRow
+from features.core.rows.events import QuarantineRow
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.shard import ShardState
 from tests.support.oracle import Expected, Oracle

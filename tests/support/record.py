@@ -8,7 +8,8 @@ import duckdb
 
 from features.core.canonical import Chain, canonical, digest_of
 from features.core.instants import format_instant
-from features.core.rows import AlertBodyRow, ChainFactRow
+from features.core.rows.alerts import AlertBodyRow
+from features.core.rows.record import ChainFactRow
 from store.duck.writer import BatchWriter
 from store.record.chain import ChainWriter
 from tests.support.clock import T0

@@ -8,7 +8,7 @@ from features.core.commands import AppealEntry, LabelEntry
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US, format_instant
 from features.core.instants import HOUR_US as HOUR
-from features.core.rows import AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.rows.alerts import AlertRow, DecisionResultRow, DispositionRow, LabelRow
 from features.core.vocabulary import LabelSource, LabelValue
 from features.policy.seeds import CLOCK_V1
 from tests.support import bank_events as bank

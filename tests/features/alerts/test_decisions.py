@@ -14,14 +14,9 @@ from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US, format_instant
 from features.core.instants import HOUR_US as HOUR
 from features.core.log_entry import EntryKind
-from features.core.rows import (
-    AlertBodyRow,
-    AlertRow,
-    ChainFactRow,
-    DecisionResultRow,
-    DispositionRow,
-    QuarantineRow,
-)
+from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow
+from features.core.rows.events import QuarantineRow
+from features.core.rows.record import ChainFactRow
 from features.core.vocabulary import AlertDecision, AlertStatus
 from features.policy.bodies import policy_sha256
 from features.policy.seeds import CLOCK_V1, POLICY_V1

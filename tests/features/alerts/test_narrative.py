@@ -10,7 +10,7 @@ from features.alerts.narrative import Recommendation, recommended
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.instants import format_instant
-from features.core.rows import AlertRow, DispositionRow
+from features.core.rows.alerts import AlertRow, DispositionRow
 from features.scorers.sentences import money
 from tests.checks.detector_cases import CASES, DetectorCase
 from tests.support import bank_events as bank

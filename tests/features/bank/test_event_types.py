@@ -4,7 +4,8 @@ from typing import Final
 
 import pytest
 
-from features.core.rows import EventRow, TransferRow
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import BUILDERS, built, landed
 from tests.support import bank_events as bank
 from tests.support.stories import ShardStory

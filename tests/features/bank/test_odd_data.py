@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from features.bank.masking import masked_raw
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows import AccountRow, CounterpartyRow, EntityRow, EventRow, QuarantineRow, TransferRow
+from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
+from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import BUILDERS
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -5,7 +5,8 @@ from typing import Final
 import pytest
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows import EventRow, TransferRow
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import landed
 from tests.support import bank_events as bank
 from tests.support.clock import T0

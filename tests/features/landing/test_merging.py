@@ -6,7 +6,8 @@ import pytest
 
 from features.core.instants import DAY_US
 from features.core.preflight import ProposedCounterparty, ProposedTransfer
-from features.core.rows import EventRow, TransferRow
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Direction, Rail
 from features.landing.preflight import ask
 from tests.support import bank_events as bank

@@ -12,7 +12,7 @@ from features.catalogue.further_fields import FURTHER_FIELDS
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.log_entry import LogEntry
 from features.core.reason import Reason
-from features.core.rows import TransferRow
+from features.core.rows.transfers import TransferRow
 from features.shard.shard import ShardState
 from tests.support.oracle import Oracle
 from tests.support.oracle_agreement import disagreements, rows_of

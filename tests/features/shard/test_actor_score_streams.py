@@ -11,7 +11,8 @@ from features.core.bands import band_word
 from features.core.instants import DAY_US
 from features.core.log_entry import LogEntry
 from features.core.reason import Reason, Score
-from features.core.rows import ScoreRow, TransferRow
+from features.core.rows.scores import ScoreRow
+from features.core.rows.transfers import TransferRow
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.actor_decay import decayed
 from features.shard.shard import ShardState

@@ -9,7 +9,9 @@ from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFe
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Strongest, Subjects
 from features.core.log_entry import EntryKind
 from features.core.reason import Reason, Score
-from features.core.rows import BackfillRow, ScoreRow, TransferRow
+from features.core.rows.backfills import BackfillRow
+from features.core.rows.scores import ScoreRow
+from features.core.rows.transfers import TransferRow
 from features.measurement.rescored import rescored, vector_of
 from features.shard.shard import ShardState
 from tests.support.bank_events import an_ach_transfer, changed

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows import AlertRow, DispositionRow, QuarantineRow
+from features.core.rows.alerts import AlertRow, DispositionRow
+from features.core.rows.events import QuarantineRow
 from features.shard.shard import ShardState
 from features.state.alert_book import AlertBook
 from features.windows import slices

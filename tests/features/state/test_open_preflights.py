@@ -8,7 +8,7 @@ import pytest
 from features.core.instants import HOUR_US, SECOND_US
 from features.core.log_entry import EntryKind
 from features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
-from features.core.rows import PreflightMatchRow
+from features.core.rows.transfers import PreflightMatchRow
 from features.core.vocabulary import Decision, Direction, Rail
 from features.landing.preflight import ask
 from features.shard.shard import ShardState

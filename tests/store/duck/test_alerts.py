@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.core.errors import ForbiddenError
-from features.core.rows import AlertRow
+from features.core.rows.alerts import AlertRow
 from store.duck import timeline
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.database import open_database

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from features.core.errors import ForbiddenError
-from features.core.rows import DecisionResultRow, DispositionRow
+from features.core.rows.alerts import DecisionResultRow, DispositionRow
 from store.duck.database import open_database
 from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
 from store.duck.writer import BatchWriter

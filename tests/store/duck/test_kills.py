@@ -14,7 +14,8 @@ WRITES_UNTIL_KILLED = """
 import sys
 from pathlib import Path
 from threading import Thread
-from features.core.rows import EventRow, TransferRow
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
 from store.duck.database import fold_wal, open_database
 from store.duck.writer import BatchWriter, committed_offsets
 from tests.support.duck_rows import AT, a_transfer, an_event

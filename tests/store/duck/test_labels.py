@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from features.core.errors import ForbiddenError
-from features.core.rows import LabelRow, PreflightMatchRow, PreflightRow
+from features.core.rows.alerts import LabelRow
+from features.core.rows.transfers import PreflightMatchRow, PreflightRow
 from store.duck.database import open_database
 from store.duck.labels import LabelFilter, Labels
 from store.duck.writer import BatchWriter, Rows

@@ -9,7 +9,7 @@ import pytest
 
 from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
-from features.core.rows import PreflightMatchRow, PreflightRow
+from features.core.rows.transfers import PreflightMatchRow, PreflightRow
 from features.core.vocabulary import Band, Decision, Direction, Rail
 from store.duck.database import open_database
 from store.duck.preflights import Preflights, idempotent_ids

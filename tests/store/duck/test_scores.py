@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.core.errors import ForbiddenError
-from features.core.rows import ScoreRow
+from features.core.rows.scores import ScoreRow
 from store.duck.database import open_database
 from store.duck.scores import Scores
 from store.duck.writer import BatchWriter

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows import TransferRow
+from features.core.rows.transfers import TransferRow
 from store.duck import transfers as transfers_module
 from store.duck.database import open_database
 from store.duck.transfers import Place, TransferFilter, Transfers

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.rows import EventRow, TransferRow
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
 from store.duck.database import fold_wal, open_database
 from store.duck.schema import TABLES, LogOffsetRow
 from store.duck.writer import BatchWriter, committed_offsets

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from features.core.canonical import Chain, canonical
-from features.core.rows import ChainFactRow
+from features.core.rows.record import ChainFactRow
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter, Rows
 from store.record import chain_file

@@ -10,7 +10,7 @@ from msgspec import json
 
 from features.core.canonical import Chain, LineKind, canonical, digest_of
 from features.core.errors import ForbiddenError
-from features.core.rows import AlertBodyRow
+from features.core.rows.alerts import AlertBodyRow
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.record.reader import RecordFilter, RecordReader

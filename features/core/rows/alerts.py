@@ -1,0 +1,113 @@
+"""Rows of alerts, and of what people decide about alerts and transfers.
+
+Field order is column order. Instants are microseconds since the epoch, money is integer cents.
+"""
+
+import msgspec
+
+
+class AlertRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of an alert; the one with the highest offset is the newest.
+
+    ``transfer_id``, score and band are of the transfer that opened it; ``alert_sha256`` is of its body as opened.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    detector: str
+    severity: str
+    subject_type: str
+    subject_id: str
+    transfer_id: str | None
+    summary: str
+    evidence: str  # JSON
+    score_at_alert: int | None
+    band_at_alert: str | None
+    hard_signal: bool
+    status: str
+    route: str
+    policy_version: str
+    opened_at: int
+    closed_at: int | None
+    dedupe_key: str
+    due_at: int | None
+    escalated_at: int | None
+    sla_tier: str
+    appeal_of: str | None
+    draft: str | None  # JSON of a Draft (features/alerts/narrative.py)
+    alert_sha256: str
+    updated_at: int
+
+
+class AlertBodyRow(msgspec.Struct, frozen=True, gc=False):
+    """An alert as it was opened, in the canonical form that dispositions cite by its digest; one row an alert."""
+
+    tenant_id: str
+    program_id: str
+    alert_id: str
+    shard: int
+    offset: int
+    body: str
+    sha256: str
+    created_at: int
+
+
+class DispositionRow(msgspec.Struct, frozen=True, gc=False):
+    """A decision on an alert. Its hashes are in the record's chain."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    alert_id: str
+    decided_by: str
+    decision: str
+    narrative: str
+    narrative_model: str | None
+    recommendation: str | None
+    confidence: float | None
+    policy_version: str
+    overturns_draft: bool | None
+    alert_sha256: str
+    policy_sha256: str
+    created_at: int
+
+
+class DecisionResultRow(msgspec.Struct, frozen=True, gc=False):
+    """The result of a log entry of kind decision, appeal or label; ``id`` is the entry's, and the newest row counts.
+
+    ``result`` is a value of ``features.core.commands.DecisionResult``.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    kind: str
+    alert_id: str | None
+    transfer_id: str | None
+    result: str
+    disposition_id: str | None  # of a decision that was taken
+    opened_alert_id: str | None  # by an appeal that was accepted
+    created_at: int
+
+
+class LabelRow(msgspec.Struct, frozen=True, gc=False):
+    """The label of a transfer, bad or ok; of several labels the one with the highest offset counts."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    transfer_id: str
+    label: str
+    reason: str
+    source: str
+    recorded_by: str
+    created_at: int

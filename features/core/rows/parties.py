@@ -1,0 +1,74 @@
+"""Rows of the parties of transfers: entities, counterparties, bank accounts and programs.
+
+Field order is column order. Instants are microseconds since the epoch, money is integer cents.
+"""
+
+import msgspec
+
+
+class EntityRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of an entity. Tuples are JSON text; ``raw`` is JSON text without account numbers."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    type: str
+    name: str
+    verification_status: str
+    is_high_risk: bool
+    pep_status: str
+    requires_screening: bool
+    review_reasons: str
+    last_screened_at: int | None
+    country_code: str | None
+    legal_type: str | None
+    expected_payment_rails: str
+    raw: str
+    created_at: int
+    updated_at: int
+
+
+class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a counterparty."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    name: str | None
+    routing_number: str | None
+    account_last4: str | None
+    country_code: str | None
+    raw: str | None  # None when this version came from a transfer, not from a counterparty object
+    first_seen_at: int | None
+    updated_at: int
+
+
+class AccountRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a bank account."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    entity_id: str | None
+    type: str | None
+    status: str | None
+    raw: str
+    updated_at: int
+
+
+class ProgramRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of a program, as the shard's log has it; ``body`` is the Program's JSON."""
+
+    tenant_id: str
+    id: str
+    shard: int
+    offset: int
+    slug: str
+    body: str
+    updated_at: int

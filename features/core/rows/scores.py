@@ -1,0 +1,31 @@
+"""Rows of the scores of entities, counterparties, agents and programs.
+
+Field order is column order. Instants are microseconds since the epoch, money is integer cents.
+"""
+
+import msgspec
+
+
+class ScoreRow(msgspec.Struct, frozen=True, gc=False):
+    """One score of an entity, counterparty, agent or program, written when it changed.
+
+    A subject without a row is unscored, and so is one whose newest row has no score.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    subject_type: str
+    subject_id: str
+    shard: int
+    offset: int
+    version: str
+    score: int | None
+    band: str
+    n: int
+    confidence: float | None
+    hard: bool
+    degraded: bool
+    reasons: str  # JSON of Reason[]
+    inputs: str  # JSON of what the scorer looked at
+    scored_at: int  # what its windows end at: the entry's own time, never before the subject's last evaluation
