@@ -1,12 +1,45 @@
-"""What holds for the score of every actor, whatever fires; shared by the tests of the scorers."""
+"""The cases of an actor's scorecard, and what holds for every score of it."""
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from hypothesis.strategies import SearchStrategy
 
 from features.core.reason import Reason, Score
 from features.scorers.actor_scorecard import Scorecard
 
 Inputs = TypeVar("Inputs")
+
+
+class SignalCase(NamedTuple):
+    """Inputs on which a signal fires with a weight, and inputs one short of its line."""
+
+    reason_id: str
+    weight: int
+    fires: Mapping[str, Any]
+    misses: Mapping[str, Any]
+
+
+class ScorecardCases(NamedTuple, Generic[Inputs]):
+    """One scorecard: quiet inputs, a case for each signal, and a strategy for inputs of any kind.
+
+    ``least`` is the least number of observations that is scored, and ``n_of`` reads that number.
+    """
+
+    card: Scorecard[Inputs]
+    score_of: Callable[[Inputs], Score]
+    inputs_of: Callable[..., Inputs]
+    quiet: Mapping[str, Any]
+    quiet_n: int
+    quiet_confidence: float
+    least: int
+    n_of: Callable[[Inputs], int]
+    signals: tuple[SignalCase, ...]
+    any_inputs: SearchStrategy[Inputs]
+
+    def score(self, over: Mapping[str, Any]) -> Score:
+        """The score of the quiet inputs, with these in their place."""
+        return self.score_of(self.inputs_of(**{**self.quiet, **over}))
 
 
 def found(score: Score, reason_id: str) -> list[Reason]:
