@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -34,15 +35,24 @@ def functions_of(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 
 def asserting(path: Path) -> set[str]:
-    """Functions of this module, and of the support it shares, that assert something themselves or through another."""
+    """Functions of this module, and of the helpers it shares, that assert something themselves or through another."""
+    return closed(list(functions_of(path)), helpers_that_assert())
+
+
+@cache
+def helpers_that_assert() -> frozenset[str]:
     shared = [each for each in MODULES if {"support", "checks"} & set(each.parts)]
-    functions = [function for each in (path, *shared) for function in functions_of(each)]
-    found: set[str] = set()
+    return frozenset(closed([function for each in shared for function in functions_of(each)], frozenset()))
+
+
+def closed(functions: list[ast.FunctionDef | ast.AsyncFunctionDef], known: frozenset[str]) -> set[str]:
+    """The known names, and those of the functions that assert or use one that does."""
+    names = set(known)
     while True:
-        more = {function.name for function in functions if asserts(function, found)} - found
+        more = {function.name for function in functions if asserts(function, names)} - names
         if not more:
-            return found
-        found |= more
+            return names
+        names |= more
 
 
 def asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, helpers: set[str]) -> bool:

@@ -65,19 +65,25 @@ def a_bank_entry(
     )
 
 
+_STAMPS: Final[Data] = {"created_at": rfc3339(T0), "updated_at": rfc3339(T0)}
+_TRANSFER: Final[Data] = {
+    **_STAMPS,
+    "bank_account_id": "bacc_1",
+    "counterparty_id": "cpty_1",
+    "currency_code": "USD",
+}
+
+
 def an_ach_transfer(**over: Any) -> Data:
     usual: Data = {
         "id": "acht_1",
         "type": "CREDIT",
         "amount": 125_00,
-        "currency_code": "USD",
         "status": "INITIATED",
         "is_incoming": False,
         "is_on_us": False,
         "same_day": False,
-        "bank_account_id": "bacc_1",
         "account_number_id": "acno_1",
-        "counterparty_id": "cpty_1",
         "entry_class_code": "WEB",
         "company_id": "1234567890",
         "company_name": "HARBOR REMIT",
@@ -86,15 +92,13 @@ def an_ach_transfer(**over: Any) -> Data:
         "odfi_routing_number": "121145307",
         "effective_on": "2026-03-03",
         "description": "",
-        "created_at": rfc3339(T0),
         "initiated_at": rfc3339(T0),
         "returned_at": None,
         "return_details": [],
         "notification_of_changes": None,
         "iat": None,
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _TRANSFER | usual | over
 
 
 def a_return(code: str, at: int = T0) -> Data:
@@ -115,10 +119,7 @@ def a_wire(**over: Any) -> Data:
         "is_incoming": False,
         "is_on_us": False,
         "amount": 42_000_00,
-        "currency_code": "USD",
-        "bank_account_id": "bacc_1",
         "account_number_id": "acno_1",
-        "counterparty_id": "cpty_1",
         "description": "",
         "originator_name": "HARBOR REMIT LLC",
         "originator_account_number": "000111222",
@@ -126,11 +127,9 @@ def a_wire(**over: Any) -> Data:
         "beneficiary_account_number": "000333444",
         "creditor_agent_routing_number": "021000021",
         "business_function_code": "CTR",
-        "created_at": rfc3339(T0),
         "completed_at": None,
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _TRANSFER | usual | over
 
 
 def an_international_wire(**over: Any) -> Data:
@@ -153,12 +152,10 @@ def an_international_wire(**over: Any) -> Data:
         "originator_name": "HARBOR REMIT LLC",
         "originator_address": {"city": "Miami", "state": "FL", "country_code": "US"},
         "settlement_date": "2026-03-06",
-        "created_at": rfc3339(T0),
         "returned_at": None,
         "return_reason": None,
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _STAMPS | usual | over
 
 
 def a_realtime_transfer(**over: Any) -> Data:
@@ -168,16 +165,11 @@ def a_realtime_transfer(**over: Any) -> Data:
         "is_incoming": False,
         "is_on_us": False,
         "amount": 500_00,
-        "currency_code": "USD",
-        "bank_account_id": "bacc_1",
-        "counterparty_id": "cpty_1",
         "end_to_end_id": "PAY-1009",
         "initiated_at": rfc3339(T0),
         "completed_at": rfc3339(T0),
-        "created_at": rfc3339(T0),
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _TRANSFER | usual | over
 
 
 def a_book_transfer(**over: Any) -> Data:
@@ -191,10 +183,8 @@ def a_book_transfer(**over: Any) -> Data:
         "description": "",
         "allow_overdraft": False,
         "details": {},
-        "created_at": rfc3339(T0),
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _STAMPS | usual | over
 
 
 def a_check(**over: Any) -> Data:
@@ -209,10 +199,8 @@ def a_check(**over: Any) -> Data:
         "currency_code": "USD",
         "payee_name": "Elm Street Rentals",
         "description": "rent",
-        "created_at": rfc3339(T0),
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _STAMPS | usual | over
 
 
 def a_card_authorization(**over: Any) -> Data:
@@ -234,10 +222,8 @@ def a_card_authorization(**over: Any) -> Data:
         "network": "VISA",
         "merchant": {"id": "mrch_1", "name": "ORBIT GAMES", "category_code": "5816", "city": "Austin"},
         "authorization_id": "auth_1",
-        "created_at": rfc3339(T0),
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _STAMPS | usual | over
 
 
 def an_entity(**over: Any) -> Data:
@@ -259,10 +245,8 @@ def an_entity(**over: Any) -> Data:
             "address": {"line_1": "5 Elm St", "city": "Boise", "country_code": "US"},
         },
         "documents": [],
-        "created_at": rfc3339(T0),
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _STAMPS | usual | over
 
 
 def an_account(**over: Any) -> Data:
@@ -291,10 +275,8 @@ def a_counterparty(**over: Any) -> Data:
         "address": {"line_1": "1 Hafen", "city": "Hamburg", "country_code": "DE"},
         "local_bank_country_code": None,
         "wire": None,
-        "created_at": rfc3339(T0),
-        "updated_at": rfc3339(T0),
     }
-    return usual | over
+    return _STAMPS | usual | over
 
 
 def changed(data: Data, at: str | None, **over: object) -> Data:

@@ -13,14 +13,11 @@ from store.record.rows import RecordChainRow
 TENANT: Final = "tnt_1"
 PROGRAM: Final = "prg_1"
 AT: Final = 1_772_400_000_000_000  # microseconds
+_WRITTEN: Final[dict[str, Any]] = {"tenant_id": TENANT, "program_id": PROGRAM, "shard": 3, "offset": 1}
 
 
 def an_event(**over: Any) -> EventRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
-        "shard": 3,
-        "offset": 1,
         "event_id": "evt_1",
         "type": "ach.outgoing_transfer.created",
         "family": "transfer",
@@ -29,16 +26,12 @@ def an_event(**over: Any) -> EventRow:
         "result": "applied",
         "body_crc32": 0,
     }
-    return EventRow(**usual | over)
+    return EventRow(**_WRITTEN | usual | over)
 
 
 def a_transfer(**over: Any) -> TransferRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "id": "trf_1",
-        "shard": 3,
-        "offset": 1,
         "rail": "ach",
         "direction": "outgoing",
         "type": "CREDIT",
@@ -65,16 +58,12 @@ def a_transfer(**over: Any) -> TransferRow:
         "raw_offset": 1,
         "updated_at": AT,
     }
-    return TransferRow(**usual | over)
+    return TransferRow(**_WRITTEN | usual | over)
 
 
 def some_features(**over: Any) -> TransferFeaturesRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "transfer_id": "trf_1",
-        "shard": 3,
-        "offset": 1,
         "taken_at": AT,
         "scored_at": AT,
         "feature_version": "features-v1",
@@ -89,23 +78,19 @@ def some_features(**over: Any) -> TransferFeaturesRow:
         "paths": None,
         "vector": a_vector(),
     }
-    return TransferFeaturesRow(**usual | over)
+    return TransferFeaturesRow(**_WRITTEN | usual | over)
 
 
 def a_vector() -> FeatureVector:
-    """Something of the right type in every field that must be said, nothing in the others."""
-    said: dict[Any, Any] = {str: "said", int: 7, float: 0.5, bool: True}
-    values: dict[str, Any] = {field.name: said.get(field.type) for field in msgspec.structs.fields(FeatureVector)}
+    """A value of the right type in every field that must have one, None in the others."""
+    samples: dict[Any, Any] = {str: "text", int: 7, float: 0.5, bool: True}
+    values: dict[str, Any] = {field.name: samples.get(field.type) for field in msgspec.structs.fields(FeatureVector)}
     return FeatureVector(**values)
 
 
 def a_preflight(**over: Any) -> PreflightRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "id": "pre_1",
-        "shard": 3,
-        "offset": 1,
         "decision": "clear",
         "score": 3,
         "band": "clear",
@@ -115,20 +100,17 @@ def a_preflight(**over: Any) -> PreflightRow:
         "body": "{}",
         "created_at": AT,
     }
-    return PreflightRow(**usual | over)
+    return PreflightRow(**_WRITTEN | usual | over)
 
 
 def a_match(**over: Any) -> PreflightMatchRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "preflight_id": "pre_1",
-        "shard": 3,
         "offset": 2,
         "transfer_id": "trf_1",
         "matched_at": AT,
     }
-    return PreflightMatchRow(**usual | over)
+    return PreflightMatchRow(**_WRITTEN | usual | over)
 
 
 def a_quarantined_entry(**over: Any) -> QuarantineRow:
@@ -145,11 +127,7 @@ def a_quarantined_entry(**over: Any) -> QuarantineRow:
 
 def an_alert(**over: Any) -> AlertRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "id": "alr_1",
-        "shard": 3,
-        "offset": 1,
         "detector": "structuring_pattern",
         "severity": "high",
         "subject_type": "entity",
@@ -174,16 +152,12 @@ def an_alert(**over: Any) -> AlertRow:
         "alert_sha256": "0" * 64,
         "updated_at": AT,
     }
-    return AlertRow(**usual | over)
+    return AlertRow(**_WRITTEN | usual | over)
 
 
 def a_disposition(**over: Any) -> DispositionRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "id": "dsp_1",
-        "shard": 3,
-        "offset": 1,
         "alert_id": "alr_1",
         "decided_by": "operator:ann",
         "decision": "close",
@@ -197,7 +171,7 @@ def a_disposition(**over: Any) -> DispositionRow:
         "policy_sha256": "1" * 64,
         "created_at": AT,
     }
-    return DispositionRow(**usual | over)
+    return DispositionRow(**_WRITTEN | usual | over)
 
 
 def a_link(row: DispositionRow, **over: Any) -> RecordChainRow:
@@ -220,11 +194,7 @@ def a_link(row: DispositionRow, **over: Any) -> RecordChainRow:
 
 def a_result(**over: Any) -> DecisionResultRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "id": "dsp_1",
-        "shard": 3,
-        "offset": 1,
         "kind": "decision",
         "alert_id": "alr_1",
         "transfer_id": None,
@@ -233,16 +203,12 @@ def a_result(**over: Any) -> DecisionResultRow:
         "opened_alert_id": None,
         "created_at": AT,
     }
-    return DecisionResultRow(**usual | over)
+    return DecisionResultRow(**_WRITTEN | usual | over)
 
 
 def a_label(**over: Any) -> LabelRow:
     usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
         "id": "lbl_1",
-        "shard": 3,
-        "offset": 1,
         "transfer_id": "trf_1",
         "label": "bad",
         "reason": "It came back.",
@@ -250,4 +216,4 @@ def a_label(**over: Any) -> LabelRow:
         "recorded_by": "ann",
         "created_at": AT,
     }
-    return LabelRow(**usual | over)
+    return LabelRow(**_WRITTEN | usual | over)
