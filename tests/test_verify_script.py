@@ -87,16 +87,16 @@ def examined(kept: Kept, export: Path, *checkpoints: Path, jwks: str = "jwks.jso
 
 def script(*arguments: str) -> tuple[int, str]:
     """The script, in this process: a start of its own for each of many small changes would take minutes."""
-    said, given = StringIO(), sys.argv
+    printed, given = StringIO(), sys.argv
     sys.argv = [str(SCRIPT), *arguments]
     try:
-        with redirect_stdout(said), warnings.catch_warnings(action="ignore", category=ResourceWarning):
+        with redirect_stdout(printed), warnings.catch_warnings(action="ignore", category=ResourceWarning):
             runpy.run_path(str(SCRIPT))
     except SystemExit as end:
-        return 1, f"{said.getvalue()}{end.code}"
+        return 1, f"{printed.getvalue()}{end.code}"
     finally:
         sys.argv = given
-    return 0, said.getvalue()
+    return 0, printed.getvalue()
 
 
 def command(*arguments: str) -> tuple[int, str]:
@@ -107,9 +107,9 @@ def command(*arguments: str) -> tuple[int, str]:
 
 def assert_refused(kept: Kept, lines: list[Line], *checkpoints: str) -> None:
     export = kept.write("changed.ndjson", lines)
-    for code, said in examined(kept, export, *kept.checkpoints(*(checkpoints or CHAINS))):
-        assert code == 1, said
-        assert "FAIL: " in said, said
+    for code, printed in examined(kept, export, *kept.checkpoints(*(checkpoints or CHAINS))):
+        assert code == 1, printed
+        assert "FAIL: " in printed, printed
 
 
 def test_given_the_script_then_it_is_fifty_lines_at_most() -> None:
@@ -128,13 +128,13 @@ def test_given_the_script_and_the_command_when_run_as_they_are_shipped_then_the_
 def test_given_an_export_as_it_was_made_when_examined_then_it_holds(kept: Kept) -> None:
     export = kept.write("whole.ndjson", kept.lines)
 
-    for code, said in examined(kept, export, *kept.checkpoints(*CHAINS, "older")):
-        assert code == 0, said
-        assert "7 links, the checkpoint is over 7" in said
-        assert "4 links, the checkpoint is over 4" in said
-    for code, said in examined(kept, export, *kept.checkpoints("older", "actions")):
-        assert code == 0, said
-        assert "7 links, the checkpoint is over 4" in said
+    for code, printed in examined(kept, export, *kept.checkpoints(*CHAINS, "older")):
+        assert code == 0, printed
+        assert "7 links, the checkpoint is over 7" in printed
+        assert "4 links, the checkpoint is over 4" in printed
+    for code, printed in examined(kept, export, *kept.checkpoints("older", "actions")):
+        assert code == 0, printed
+        assert "7 links, the checkpoint is over 4" in printed
 
 
 @pytest.mark.parametrize("at", range(PLAIN + LINKS))
@@ -218,15 +218,15 @@ def test_given_a_line_that_is_not_canonical_when_examined_then_it_is_found(kept:
         respelt: Callable[[bytes], bytes] = spell
         export = kept.write("respelt.ndjson", kept.lines)
         export.write_bytes(respelt(export.read_bytes()))
-        for code, said in examined(kept, export, *kept.checkpoints(*CHAINS)):
-            assert code == 1, said
-            assert "FAIL: " in said
+        for code, printed in examined(kept, export, *kept.checkpoints(*CHAINS)):
+            assert code == 1, printed
+            assert "FAIL: " in printed
 
 
 def test_given_no_checkpoint_of_a_chain_when_examined_then_a_cut_end_cannot_be_ruled_out(kept: Kept) -> None:
-    for code, said in examined(kept, kept.write("whole.ndjson", kept.lines), *kept.checkpoints("dispositions")):
+    for code, printed in examined(kept, kept.write("whole.ndjson", kept.lines), *kept.checkpoints("dispositions")):
         assert code == 1
-        assert "cannot be ruled out" in said
+        assert "cannot be ruled out" in printed
 
 
 def test_given_a_checkpoint_that_was_changed_or_signed_by_another_when_examined_then_it_is_found(kept: Kept) -> None:
@@ -246,7 +246,7 @@ def test_given_a_checkpoint_that_was_changed_or_signed_by_another_when_examined_
     ]
 
     assert [code for code, _ in runs] == [1, 1, 1, 1]
-    assert all("FAIL" in said for _, said in runs)
+    assert all("FAIL" in printed for _, printed in runs)
 
 
 def test_given_an_export_of_a_range_when_verified_as_one_then_continuity_is_checked(kept: Kept) -> None:
@@ -256,12 +256,12 @@ def test_given_an_export_of_a_range_when_verified_as_one_then_continuity_is_chec
     jwks = str(kept.folder / "jwks.json")
     export = str(kept.write("range.ndjson", plain + links))
 
-    code, said = command(export, jwks, "--range")
+    code, printed = command(export, jwks, "--range")
     broken, _ = command(str(kept.write("hole.ndjson", [*plain, links[0], links[2]])), jwks, "--range")
     as_whole, _ = command(export, jwks, *map(str, kept.checkpoints(*CHAINS)))
 
-    assert code == 0, said
-    assert "3 links follow one another" in said
+    assert code == 0, printed
+    assert "3 links follow one another" in printed
     assert (broken, as_whole) == (1, 1)
 
 
@@ -273,4 +273,4 @@ def test_given_files_that_are_none_when_verified_then_it_says_so_and_does_not_be
     runs = [command(nowhere, jwks), command(export, str(no_jwks)), command(export, jwks, nowhere)]
 
     assert [code for code, _ in runs] == [2, 2, 2]
-    assert all(said for _, said in runs)
+    assert all(printed for _, printed in runs)

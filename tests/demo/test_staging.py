@@ -210,9 +210,11 @@ def test_given_scores_when_read_back_then_bands_and_holds_are_shown() -> None:
 
 
 def test_given_an_old_transfer_that_settles_last_when_the_newest_is_asked_for_then_it_is_not_that_one() -> None:
-    told = [Delivery(program="p", due_at=at, body=b"", transfer_id=name) for at, name in enumerate(["a", "b", "a"])]
+    deliveries = [
+        Delivery(program="p", due_at=at, body=b"", transfer_id=name) for at, name in enumerate(["a", "b", "a"])
+    ]
 
-    assert newest_transfers([*told, Delivery(program="p", due_at=9, body=b"")]) == {"p": "b"}
+    assert newest_transfers([*deliveries, Delivery(program="p", due_at=9, body=b"")]) == {"p": "b"}
 
 
 def test_given_a_history_that_is_being_scored_when_awaited_then_it_asks_until_the_last_one_is_there() -> None:

@@ -47,7 +47,7 @@ def room(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis) ->
 
 @pytest.fixture(scope="module")
 def history() -> list[bytes]:
-    return [told.body for told in SimulatedBank(3).history(1_780_000_000_000_000) if told.program == "lending"][:900]
+    return [event.body for event in SimulatedBank(3).history(1_780_000_000_000_000) if event.program == "lending"][:900]
 
 
 def declared(program_id: str) -> bytes:

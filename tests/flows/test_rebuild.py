@@ -111,8 +111,8 @@ def move_into_segments(data: Path) -> None:
         with closing(connect_sync(server.socket_path)) as client:
             reader = LogReader(client, range(SHARDS))
             for shard in range(SHARDS):
-                held = reader.range(shard, 0, reader.tail(shard), count=1_000)
-                upto = held[len(held) * 2 // 3].offset if held else 0
+                entries = reader.range(shard, 0, reader.tail(shard), count=1_000)
+                upto = entries[len(entries) * 2 // 3].offset if entries else 0
                 Segmenter(reader, segments, page_entries=PAGE).run_once(shard, upto, upto)
             assert any(segments.last_offset(shard) for shard in range(SHARDS))
             assert any(reader.range(shard, 0, reader.tail(shard), count=1) for shard in range(SHARDS))

@@ -54,7 +54,7 @@ def a_bank_entry(
     event_id: str | None = None,
     program_id: str = "prg_1",
 ) -> LogEntry:
-    """The log entry of one delivery; appended when the event was created unless said otherwise."""
+    """The log entry of one delivery; appended when the event was created unless another instant is given."""
     return LogEntry(
         shard=0,
         offset=offset,

@@ -1,4 +1,4 @@
-"""Who may call: a world of two tenants with programs, transfers, pre-flights and keys, and every kind of caller."""
+"""Callers: a world of two tenants with programs, transfers, pre-flights and keys, and every kind of caller."""
 
 import hashlib
 import time

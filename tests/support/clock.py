@@ -11,7 +11,7 @@ T0: Final[int] = _T0
 
 
 class FrozenClock:
-    """Stands still until it is told to move."""
+    """Stands still until a test moves it."""
 
     def __init__(self, at: int = T0) -> None:
         self.at = at
@@ -27,8 +27,8 @@ class SequentialIds:
     """Ids in the form of a UUID, counted up from one."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.count = 0
 
     def __call__(self) -> str:
-        self.made += 1
-        return f"00000000-0000-4000-8000-{self.made:012d}"
+        self.count += 1
+        return f"00000000-0000-4000-8000-{self.count:012d}"

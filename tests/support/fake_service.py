@@ -76,12 +76,12 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             self.reply(status, answer, close=trouble == CLOSE)
         else:
-            self.answer_as_told(body)
+            self.answer_as_configured(body)
 
     def do_GET(self) -> None:
-        self.answer_as_told(b"")
+        self.answer_as_configured(b"")
 
-    def answer_as_told(self, body: bytes) -> None:
+    def answer_as_configured(self, body: bytes) -> None:
         service = self.service
         with service.lock:
             service.requests += 1

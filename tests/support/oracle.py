@@ -28,7 +28,7 @@ from tests.support.oracle_facts import (
 from tests.support.oracle_graph import graph_fields
 from tests.support.oracle_others import Other, attempts_before
 from tests.support.oracle_pairs import pair_fields, take_note
-from tests.support.oracle_reading import Said, normal_name, read_said
+from tests.support.oracle_reading import Reading, normal_name, reading_of
 
 THRESHOLDS: Final = (300_000, 1_000_000)
 BASELINE_CLASS_FLOOR: Final = 30
@@ -67,7 +67,7 @@ class Oracle:
         family, data = event["type"].split(".")[0], event["data"]
         learners = {"identity": learn_entity, "account": learn_account, "counterparty": learn_counterparty}
         if family not in learners:
-            known = land(program, read_said(event["type"], data), event_at, entry.appended_at)
+            known = land(program, reading_of(event["type"], data), event_at, entry.appended_at)
             return None if known is None else _taken(program, known)
         learners[family](program, data, event_at)
         return None
@@ -79,17 +79,17 @@ def _taken(program: Program, known: Known) -> Expected:
     others = [attempt for attempt in attempts if attempt.moved]
     is_new = known.baseline is None
     if is_new:
-        known.baseline = _baseline(others, known.said, at)
-    degraded = known.country is None and (known.said.rail == "intl_wire" or known.said.sec_code == "IAT")
+        known.baseline = _baseline(others, known.reading, at)
+    degraded = known.country is None and (known.reading.rail == "intl_wire" or known.reading.sec_code == "IAT")
     pairs = pair_fields(program, known, others, at)
     if is_new:
         take_note(program, known, pairs, at)
-    return Expected(known.said.id, at, degraded, _vector(program, known, attempts, at, pairs))
+    return Expected(known.reading.id, at, degraded, _vector(program, known, attempts, at, pairs))
 
 
-def _baseline(others: list[Other], said: Said, at: int) -> Baseline:
+def _baseline(others: list[Other], reading: Reading, at: int) -> Baseline:
     recent = [other for other in others if other.own > at - 90 * DAY_US]
-    alike = [o for o in recent if (o.said.rail, o.said.direction) == (said.rail, said.direction)]
+    alike = [o for o in recent if (o.reading.rail, o.reading.direction) == (reading.rail, reading.direction)]
     amounts = sorted(other.amount for other in (alike if len(alike) >= BASELINE_CLASS_FLOOR else recent))
     n = len(amounts)
     if n < BASELINE_FLOOR:
@@ -102,13 +102,13 @@ def zone_of(cents: int) -> int | None:
 
 
 def _structuring(subject: Known, groups: list[list[Other]], after: int) -> int:
-    if subject.said.rail == "card":
+    if subject.reading.rail == "card":
         return 0
-    own_zone = zone_of(subject.said.amount)
+    own_zone = zone_of(subject.reading.amount)
     largest = 0
     for group in groups:
         for line in THRESHOLDS if own_zone is None else (own_zone,):
-            count = sum(1 for o in group if o.said.rail != "card" and o.own > after and zone_of(o.amount) == line)
+            count = sum(1 for o in group if o.reading.rail != "card" and o.own > after and zone_of(o.amount) == line)
             largest = max(largest, count)
     return largest + (own_zone is not None)
 
@@ -124,7 +124,7 @@ def _profile_at(program: Program, actor: Key | None, at: int) -> Profile | None:
 def _declared_at(program: Program, at: int) -> Fields:
     if not program.declared:
         return {}
-    return next((said for since, said in reversed(program.declared) if since <= at), program.declared[0][1])
+    return next((reading for since, reading in reversed(program.declared) if since <= at), program.declared[0][1])
 
 
 def _account_changed(program: Program, party: Key | None, others: list[Other]) -> bool:
@@ -154,27 +154,27 @@ def _daily_average(others: list[Other], at: int) -> int | None:
 
 
 def _unauthorized_rate(others: list[Other], at: int) -> float | None:
-    debits = [o for o in others if o.is_debit and o.said.direction == "outgoing"]
+    debits = [o for o in others if o.is_debit and o.reading.direction == "outgoing"]
     n = sum(1 for o in debits if o.own > at - 60 * DAY_US)
     returned = sum(1 for o in debits if o.unauthorized and o.returned_at > at - 60 * DAY_US)
     return returned / n if n else None
 
 
 def _vector(program: Program, subject: Known, attempts: list[Other], at: int, pairs: Fields) -> FeatureVector:
-    said, actor, party = subject.said, subject.actor.last, subject.party.last
+    reading, actor, party = subject.reading, subject.actor.last, subject.party.last
     others = [attempt for attempt in attempts if attempt.moved]
     profile = _profile_at(program, actor, at)
     own = [other for other in others if actor is not None and other.actor == actor]
     shared = [other for other in others if party is not None and other.party == party]
     return FeatureVector(
         **pairs,
-        amount_cents=said.amount,
-        rail=said.rail,
-        direction=said.direction,
-        type=said.type,
-        status=said.status,
+        amount_cents=reading.amount,
+        rail=reading.rail,
+        direction=reading.direction,
+        type=reading.type,
+        status=reading.status,
         counterparty_country=subject.country,
-        card_decision_reason=said.card_reason,
+        card_decision_reason=reading.card_reason,
         structuring_window_count=_structuring(subject, [own, shared], at - 7 * DAY_US),
         structuring_count_24h=_structuring(subject, [own, shared], at - DAY_US),
         counterparty_first_time=None if party is None else not shared,
@@ -183,9 +183,9 @@ def _vector(program: Program, subject: Known, attempts: list[Other], at: int, pa
         counterparty_prior_unauthorized_returns=sum(1 for other in shared if other.unauthorized),
         counterparty_account_changed=_account_changed(program, party, others),
         typology_dormant_days=(at - max(other.own for other in own)) // DAY_US if own else None,
-        typology_just_below_threshold=any(line * 90 <= said.amount * 100 < line * 100 for line in THRESHOLDS),
+        typology_just_below_threshold=any(line * 90 <= reading.amount * 100 < line * 100 for line in THRESHOLDS),
         **_profile_fields(profile or NOTHING_SAID, at),
-        **_activity_fields(said, own, at),
+        **_activity_fields(reading, own, at),
         **_program_fields(_declared_at(program, at), subject.baseline, others, at),
         **graph_fields(subject, others, at),
         **standing_fields(profile, own, at),
@@ -207,14 +207,14 @@ def _profile_fields(profile: Profile, at: int) -> Fields:
     }
 
 
-def _activity_fields(said: Said, own: list[Other], at: int) -> Fields:
+def _activity_fields(reading: Reading, own: list[Other], at: int) -> Fields:
     day = [other for other in own if other.own > at - DAY_US]
     month = [other for other in own if other.own > at - 30 * DAY_US]
     quarter = [other for other in own if other.own > at - 90 * DAY_US]
     debits = [other for other in own if other.is_debit]
     return {
         "velocity_24h_count": len(day) + 1,
-        "velocity_24h_sum_cents": sum(other.amount for other in day) + said.amount,
+        "velocity_24h_sum_cents": sum(other.amount for other in day) + reading.amount,
         "entity_count_30d": len(month),
         "entity_sum_cents_30d": sum(other.amount for other in month),
         "entity_n_90d": len(quarter),

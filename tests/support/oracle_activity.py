@@ -5,7 +5,7 @@ from typing import Any, Final
 from features.core.instants import DAY_US, HOUR_US
 from tests.support.oracle_facts import Key, Known, Profile, Program, decline_of
 from tests.support.oracle_others import NEWEST, Other, newest_of
-from tests.support.oracle_reading import Said
+from tests.support.oracle_reading import Reading
 
 MEDIAN_FLOOR: Final = 5
 ROUND_CENTS: Final = 100_000
@@ -24,7 +24,7 @@ Fields = dict[str, Any]
 
 
 def standing_fields(profile: Profile | None, own: list[Other], at: int) -> Fields:
-    """``profile`` is None when the bank has said nothing of the entity."""
+    """``profile`` is None when the bank has sent none of the entity."""
     starts = [other.own for other in own]
     hit: bool | None = None
     if profile is not None:
@@ -38,23 +38,23 @@ def standing_fields(profile: Profile | None, own: list[Other], at: int) -> Field
 
 
 def amount_fields(subject: Known, own: list[Other], at: int) -> Fields:
-    said, has_actor = subject.said, subject.actor.last is not None
+    reading, has_actor = subject.reading, subject.actor.last is not None
     quarter = sorted((other.own, other.amount) for other in own if other.own > at - 90 * DAY_US)
     amounts = sorted(amount for _, amount in quarter[-NEWEST:])
     of_day = [amount for own_at, amount in quarter[-NEWEST:] if own_at > at - DAY_US]
-    alike = [amount for amount in of_day if abs(amount - said.amount) * 10 <= said.amount]
+    alike = [amount for amount in of_day if abs(amount - reading.amount) * 10 <= reading.amount]
     month = [other for other in own if other.own > at - 30 * DAY_US]
-    two_days = [other for other in own if other.own > at - 48 * HOUR_US and other.said.rail != "card"]
+    two_days = [other for other in own if other.own > at - 48 * HOUR_US and other.reading.rail != "card"]
     fields: Fields = {
         "entity_median_cents_90d": amounts[(len(amounts) - 1) // 2] if len(amounts) >= MEDIAN_FLOOR else None,
         "repeated_amount_count_24h": len(alike) + has_actor,
-        "round_amount_count_30d": sum(_is_round(o.said.rail, o.amount) for o in month)
-        + (has_actor and _is_round(said.rail, said.amount)),
+        "round_amount_count_30d": sum(_is_round(o.reading.rail, o.amount) for o in month)
+        + (has_actor and _is_round(reading.rail, reading.amount)),
     }
     for way, direction in (("in", "incoming"), ("out", "outgoing")):
-        cents = sum(other.amount for other in two_days if other.said.direction == direction)
-        counts = has_actor and said.rail != "card" and said.direction == direction
-        fields[f"entity_{way}_cents_48h"] = cents + said.amount * counts
+        cents = sum(other.amount for other in two_days if other.reading.direction == direction)
+        counts = has_actor and reading.rail != "card" and reading.direction == direction
+        fields[f"entity_{way}_cents_48h"] = cents + reading.amount * counts
     return fields
 
 
@@ -63,29 +63,29 @@ def _is_round(rail: str, cents: int) -> bool:
 
 
 def ach_fields(subject: Known, own: list[Other], others: list[Other], at: int) -> Fields:
-    said, has_actor = subject.said, subject.actor.last is not None
+    reading, has_actor = subject.reading, subject.actor.last is not None
     since = _two_banking_days_before(at)
-    pulled = [o for o in own if o.is_debit and o.said.direction == "outgoing" and o.own >= since]
-    fast = [o for o in own if _is_fast_out(o.said) and o.own >= since]
-    is_micro = _is_micro(said, said.amount)
-    micro = [[o for o in some if o.own > at - DAY_US and _is_micro(o.said, o.amount)] for some in (own, others)]
+    pulled = [o for o in own if o.is_debit and o.reading.direction == "outgoing" and o.own >= since]
+    fast = [o for o in own if _is_fast_out(o.reading) and o.own >= since]
+    is_micro = _is_micro(reading, reading.amount)
+    micro = [[o for o in some if o.own > at - DAY_US and _is_micro(o.reading, o.amount)] for some in (own, others)]
     debits = [other for other in own if other.is_debit]
     return {
         "entity_ach_debits_all": len(debits),
         "entity_pulled_cents_2bd": sum(other.amount for other in pulled),
-        "entity_fast_out_cents_2bd": sum(o.amount for o in fast) + said.amount * (has_actor and _is_fast_out(said)),
+        "entity_fast_out_cents_2bd": sum(o.amount for o in fast) + reading.amount * (has_actor and _is_fast_out(reading)),
         "entity_micro_entries_24h": len(micro[0]) + (has_actor and is_micro),
         "program_micro_entries_24h": len(micro[1]) + is_micro,
         "entity_forward_debits_24h": sum(1 for o in debits if o.own > at - DAY_US and o.amount >= MICRO_BELOW_CENTS),
     }
 
 
-def _is_fast_out(said: Said) -> bool:
-    return said.direction == "outgoing" and said.rail in FAST_RAILS
+def _is_fast_out(reading: Reading) -> bool:
+    return reading.direction == "outgoing" and reading.rail in FAST_RAILS
 
 
-def _is_micro(said: Said, cents: int) -> bool:
-    return said.rail == "ach" and cents < MICRO_BELOW_CENTS
+def _is_micro(reading: Reading, cents: int) -> bool:
+    return reading.rail == "ach" and cents < MICRO_BELOW_CENTS
 
 
 def _two_banking_days_before(at: int) -> int:
@@ -131,16 +131,16 @@ def _sharing_actors(program: Program, subject: Known, others: list[Other], at: i
 
 def card_fields(subject: Known, attempts: list[Other], at: int) -> Fields:
     """``attempts`` are all other transfers, moved or not."""
-    said = subject.said
-    if said.rail != "card":
+    reading = subject.reading
+    if reading.rail != "card":
         return dict.fromkeys(CARD_FIELDS, 0)
     of_program = [
         (o.own, o.amount, o.decline.declined, o.decline.reason, _is_alike(subject, o))
         for o in attempts
-        if o.said.rail == "card"
+        if o.reading.rail == "card"
     ]
-    declined, reason = decline_of(said)
-    of_program.append((at, said.amount, declined, reason, subject.actor.last is not None))
+    declined, reason = decline_of(reading)
+    of_program.append((at, reading.amount, declined, reason, subject.actor.last is not None))
 
     hour = [attempt for attempt in of_program if attempt[0] > at - HOUR_US]
     own = [attempt for attempt in hour if attempt[4]]
@@ -175,6 +175,6 @@ CARD_FIELDS: Final = (
 
 def _is_alike(subject: Known, other: Other) -> bool:
     """The same account, else the same actor when the subject's account is not known."""
-    if subject.said.account_id is not None:
-        return other.said.account_id == subject.said.account_id
+    if subject.reading.account_id is not None:
+        return other.reading.account_id == subject.reading.account_id
     return subject.actor.last is not None and other.actor == subject.actor.last

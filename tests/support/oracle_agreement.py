@@ -1,4 +1,4 @@
-"""What the state and the naive oracle say of the same entries, side by side."""
+"""Differences between the results of the state and of the naive oracle for the same entries."""
 
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ def disagreements(entries: list[LogEntry]) -> list[str]:
 
 
 def differences(entry: LogEntry, rows: list[msgspec.Struct], expected: Expected | None) -> list[str]:
-    """What one entry led to against what it must lead to."""
+    """The differences between the rows of one entry and what the oracle expects of it."""
     set_aside = [f"set aside: {row.error}" for row in rows if isinstance(row, QuarantineRow)]
     got = [row for row in rows if isinstance(row, TransferFeaturesRow)]
     if set_aside or len(got) != (expected is not None):

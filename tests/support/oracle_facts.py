@@ -1,10 +1,10 @@
-"""The facts of the naive oracle: what the log said of transfers and parties, and the time each word counts from."""
+"""The facts of the naive oracle: transfers and parties as the log reports them, and when each value begins to count."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from features.core.instants import parse_instant
-from tests.support.oracle_reading import Return, Said, normal_name
+from tests.support.oracle_reading import Reading, Return, normal_name
 
 V = TypeVar("V")
 
@@ -17,12 +17,12 @@ Key = tuple[str, ...]
 
 
 class Timeline(Generic[V]):
-    """Words with the time each counts from; a newer snapshot's word never counts from before the one it replaces."""
+    """Values with the time from which each counts; a newer snapshot's never counts from before the one it replaces."""
 
     def __init__(self, first: V) -> None:
         self.words: list[tuple[int, V]] = [(ALWAYS, first)]
 
-    def say(self, at: int, value: V) -> None:
+    def record(self, at: int, value: V) -> None:
         if value != self.words[-1][1]:
             self.words.append((at, value))
 
@@ -49,9 +49,9 @@ class Decline(NamedTuple):
 
 @dataclass
 class Known:
-    """A transfer as the log told it so far."""
+    """A transfer as the log has reported it so far."""
 
-    said: Said
+    reading: Reading
     own: int
     key: tuple[int, int]
     amount: Timeline[int]
@@ -171,19 +171,19 @@ def learn_counterparty(program: Program, data: dict[str, Any], event_at: int) ->
     program.party_keys[data["id"]] = key
     country = data["address"]["country_code"] if data["address"] else None
     last4 = data["account_number"][-4:] if data["account_number"] else None
-    _say(program, ("id", data["id"]), data["name"], data["routing_number"], last4, country)
+    _note_party(program, ("id", data["id"]), data["name"], data["routing_number"], last4, country)
 
 
-def decline_of(said: Said) -> Decline:
+def decline_of(reading: Reading) -> Decline:
     """The reason of an approval counts for nothing."""
-    declined = said.rail == "card" and said.status == "DECLINED"
-    return Decline(declined, said.card_reason if declined else None)
+    declined = reading.rail == "card" and reading.status == "DECLINED"
+    return Decline(declined, reading.card_reason if declined else None)
 
 
-def _say(
+def _note_party(
     program: Program, key: Key, name: str | None, routing: str | None, last4: str | None, country: str | None
 ) -> None:
-    """Take over what is said; the names are kept in the order in which they were taken, accounts by first holder."""
+    """Add a snapshot's values; names are kept in the order in which they were taken, accounts by first holder."""
     party = program.parties.setdefault(key, Party())
     if name is not None and (party.name is None or normal_name(party.name) != normal_name(name)):
         program.named = [other for other in program.named if other != key] + [key]
@@ -195,54 +195,54 @@ def _say(
         program.holders.setdefault((party.routing, party.last4), key)
 
 
-def _on_file(program: Program, said: Said) -> Key | None:
+def _on_file(program: Program, reading: Reading) -> Key | None:
     """Whom a name without an id means: the holder of the account, else the first of that name that may be it."""
-    holder = program.holders.get((said.routing or "", said.last4 or ""))
+    holder = program.holders.get((reading.routing or "", reading.last4 or ""))
     if holder is not None and (program.parties[holder].routing, program.parties[holder].last4) == (
-        said.routing,
-        said.last4,
+        reading.routing,
+        reading.last4,
     ):
         return holder
     for key in program.named:
         party = program.parties[key]
-        pairs = ((party.routing, said.routing), (party.last4, said.last4))
-        if normal_name(party.name or "") == normal_name(said.name or "") and not any(
+        pairs = ((party.routing, reading.routing), (party.last4, reading.last4))
+        if normal_name(party.name or "") == normal_name(reading.name or "") and not any(
             None not in pair and pair[0] != pair[1] for pair in pairs
         ):
             return key
     return None
 
 
-def _party_of(program: Program, said: Said) -> Key | None:
-    """Whom the snapshot names as its other side, after learning what it says of them."""
-    if said.counterparty_id is not None:
-        key: Key = ("id", said.counterparty_id)
-    elif said.name is not None:
-        found = _on_file(program, said)
+def _party_of(program: Program, reading: Reading) -> Key | None:
+    """The other side of the snapshot, after its details are noted."""
+    if reading.counterparty_id is not None:
+        key: Key = ("id", reading.counterparty_id)
+    elif reading.name is not None:
+        found = _on_file(program, reading)
         if found is not None and found[0] == "id":
             return found
-        key = found or ("name", normal_name(said.name), said.routing or "", said.last4 or "")
+        key = found or ("name", normal_name(reading.name), reading.routing or "", reading.last4 or "")
     else:
         return None
-    _say(program, key, said.name, said.routing, said.last4, said.country)
+    _note_party(program, key, reading.name, reading.routing, reading.last4, reading.country)
     return key
 
 
-def _actor_of(program: Program, said: Said) -> Key | None:
-    if said.entity_id is not None:
-        return ("entity", said.entity_id)
-    if said.account_id is None:
+def _actor_of(program: Program, reading: Reading) -> Key | None:
+    if reading.entity_id is not None:
+        return ("entity", reading.entity_id)
+    if reading.account_id is None:
         return None
-    owner = program.owners.get(said.account_id)
-    return ("entity", owner) if owner is not None else ("account", said.account_id)
+    owner = program.owners.get(reading.account_id)
+    return ("entity", owner) if owner is not None else ("account", reading.account_id)
 
 
-def _meet(program: Program, said: Said) -> None:
+def _note_owners(program: Program, reading: Reading) -> None:
     """The account and the entity that a transfer is of belong to the program."""
-    if said.account_id is not None:
-        program.accounts.add(said.account_id)
-    if said.entity_id is not None:
-        program.entities.add(said.entity_id)
+    if reading.account_id is not None:
+        program.accounts.add(reading.account_id)
+    if reading.entity_id is not None:
+        program.entities.add(reading.entity_id)
 
 
 def _node_of(program: Program, party: Key | None) -> Key | None:
@@ -260,70 +260,70 @@ def _first_node(program: Program, party: Key) -> Key:
     return ("entity", party[1]) if party[1] in program.entities else party
 
 
-def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known | None:
+def land(program: Program, reading: Reading, event_at: int, appended_at: int) -> Known | None:
     """Take one event of a transfer over; the transfer, when it must be scored for it."""
-    known = program.transfers.get(said.id)
+    known = program.transfers.get(reading.id)
     if known is None:
-        known = program.transfers[said.id] = _first_sight(program, said, event_at, appended_at)
+        known = program.transfers[reading.id] = _first_sight(program, reading, event_at, appended_at)
         return known
-    key = (said.updated_at if said.updated_at is not None else event_at, event_at)
+    key = (reading.updated_at if reading.updated_at is not None else event_at, event_at)
     if key >= known.key:
         known.key = key
-        return known if _revise(program, known, said, event_at) else None
-    if said.returned is None or known.returned.last is not None:
+        return known if _revise(program, known, reading, event_at) else None
+    if reading.returned is None or known.returned.last is not None:
         return None
     known.changed_at = max(event_at, known.changed_at)
-    known.returned.say(max(known.own, known.changed_at), said.returned)
+    known.returned.record(max(known.own, known.changed_at), reading.returned)
     return known
 
 
-def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) -> Known:
-    own = min(said.created_at if said.created_at is not None else event_at, appended_at)
-    _meet(program, said)
-    actor, party = _actor_of(program, said), _party_of(program, said)
+def _first_sight(program: Program, reading: Reading, event_at: int, appended_at: int) -> Known:
+    own = min(reading.created_at if reading.created_at is not None else event_at, appended_at)
+    _note_owners(program, reading)
+    actor, party = _actor_of(program, reading), _party_of(program, reading)
     known = Known(
-        said,
+        reading,
         own,
-        (said.updated_at if said.updated_at is not None else event_at, event_at),
-        Timeline(said.amount),
+        (reading.updated_at if reading.updated_at is not None else event_at, event_at),
+        Timeline(reading.amount),
         Timeline(actor),
         Timeline(party),
         Timeline(_node_of(program, party)),
-        Timeline(said.status not in NOT_MOVED),
-        Timeline(decline_of(said)),
+        Timeline(reading.status not in NOT_MOVED),
+        Timeline(decline_of(reading)),
         Timeline(None),
-        said.country or (program.parties[party].country if party is not None else None),
+        reading.country or (program.parties[party].country if party is not None else None),
     )
-    if said.returned is not None:
-        known.returned.say(max(own, event_at), said.returned)
+    if reading.returned is not None:
+        known.returned.record(max(own, event_at), reading.returned)
     return known
 
 
-def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
+def _revise(program: Program, known: Known, reading: Reading, event_at: int) -> bool:
     """Take over a newer snapshot; True when it changed what a transfer is scored again for."""
-    said = said._replace(card_reason=said.card_reason or known.said.card_reason)
-    _meet(program, said)
-    actor, party, country = known.actor.last, known.party.last, said.country or known.country
-    if said.entity_id is not None or actor is None:
-        actor = _actor_of(program, said)
-    is_kept = said.counterparty_id is None and party is not None and party[0] == "id"
-    named = None if is_kept else _party_of(program, said)
+    reading = reading._replace(card_reason=reading.card_reason or known.reading.card_reason)
+    _note_owners(program, reading)
+    actor, party, country = known.actor.last, known.party.last, reading.country or known.country
+    if reading.entity_id is not None or actor is None:
+        actor = _actor_of(program, reading)
+    is_kept = reading.counterparty_id is None and party is not None and party[0] == "id"
+    named = None if is_kept else _party_of(program, reading)
     if named is not None and named != party:
-        party, country = named, said.country or program.parties[named].country
-    returned = said.returned if said.returned is not None else known.returned.last
-    after = (said.amount, actor, party, country, returned)
+        party, country = named, reading.country or program.parties[named].country
+    returned = reading.returned if reading.returned is not None else known.returned.last
+    after = (reading.amount, actor, party, country, returned)
     changed = after != (known.amount.last, known.actor.last, known.party.last, known.country, known.returned.last)
-    status = (said.status not in NOT_MOVED, decline_of(said))
+    status = (reading.status not in NOT_MOVED, decline_of(reading))
     if changed or status != (known.moved.last, known.decline.last):
         known.changed_at = max(event_at, known.changed_at)
     at = known.changed_at
-    known.said, known.country = said, country
-    known.amount.say(at, said.amount)
-    known.actor.say(at, actor)
+    known.reading, known.country = reading, country
+    known.amount.record(at, reading.amount)
+    known.actor.record(at, actor)
     if party != known.party.last:
-        known.node.say(at, _node_of(program, party))
-    known.party.say(at, party)
-    known.moved.say(at, status[0])
-    known.decline.say(at, status[1])
-    known.returned.say(max(known.own, at), returned)
+        known.node.record(at, _node_of(program, party))
+    known.party.record(at, party)
+    known.moved.record(at, status[0])
+    known.decline.record(at, status[1])
+    known.returned.record(max(known.own, at), returned)
     return changed

@@ -36,7 +36,7 @@ def graph_fields(subject: Known, others: list[Other], at: int) -> Fields:
         edges = [
             edge
             for other in others
-            if None not in (edge := _edge(other.said.direction, other.actor, other.node, other.own, other.amount))
+            if None not in (edge := _edge(other.reading.direction, other.actor, other.node, other.own, other.amount))
         ]
     edge = edge_of(subject, at)
     return (
@@ -48,8 +48,8 @@ def graph_fields(subject: Known, others: list[Other], at: int) -> Fields:
 
 def edge_of(subject: Known, at: int) -> Edge:
     if subject.actor.last is None:
-        return Edge(None, None, at, subject.said.amount)
-    return _edge(subject.said.direction, subject.actor.last, subject.node.last, at, subject.said.amount)
+        return Edge(None, None, at, subject.reading.amount)
+    return _edge(subject.reading.direction, subject.actor.last, subject.node.last, at, subject.reading.amount)
 
 
 def _edge(direction: str, actor: Key | None, party: Key | None, own: int, amount: int) -> Edge:
@@ -181,7 +181,7 @@ class _ChainSearch:
         self.left = SEARCH_EDGES
 
     def chains_before(self, chain: tuple[Edge, ...]) -> Iterator[tuple[Edge, ...]]:
-        """Chains are told from their last transfer to their first."""
+        """Chains are listed from their last transfer to their first."""
         edge, last = chain[-1], chain[0]
         since = edge.own - self.hop_us if self.hop_us is not None else self.since
         assert since is not None

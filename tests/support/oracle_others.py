@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from tests.support.oracle_facts import Decline, Key, Known, Program
-from tests.support.oracle_reading import Said
+from tests.support.oracle_reading import Reading
 
 UNAUTHORIZED: Final = frozenset({"R05", "R07", "R10", "R11", "R29", "R51"})
 NEWEST: Final = 64
@@ -12,7 +12,7 @@ NEWEST: Final = 64
 class Other(NamedTuple):
     """Another transfer, as it was known at an instant; ``node`` is where its counterparty stands in the graph."""
 
-    said: Said
+    reading: Reading
     own: int
     amount: int
     actor: Key | None
@@ -25,7 +25,7 @@ class Other(NamedTuple):
 
     @property
     def is_debit(self) -> bool:
-        return self.said.rail == "ach" and self.said.type == "DEBIT"
+        return self.reading.rail == "ach" and self.reading.type == "DEBIT"
 
     @property
     def unauthorized(self) -> bool:
@@ -41,7 +41,7 @@ def attempts_before(program: Program, subject: Known, at: int) -> list[Other]:
         returned_at, returned = known.returned.at(at)
         found.append(
             Other(
-                known.said,
+                known.reading,
                 known.own,
                 known.amount.at(at)[1],
                 known.actor.at(at)[1],

@@ -18,7 +18,7 @@ def pair_fields(program: Program, subject: Known, others: list[Other], at: int) 
     rare = [meeting for meeting in program.rare_meetings if at - WINDOW_US < meeting.own <= at]
     fields: Fields = {
         "program_transfers_90d": len(recent),
-        "program_rare_pairs_90d": sum(1 for meeting in rare if meeting.transfer_id != subject.said.id),
+        "program_rare_pairs_90d": sum(1 for meeting in rare if meeting.transfer_id != subject.reading.id),
         "pair_first_time": None,
         "payer_new_payees_90d": None,
         "payee_new_payers_90d": None,
@@ -28,7 +28,7 @@ def pair_fields(program: Program, subject: Known, others: list[Other], at: int) 
         return fields
     met = [meeting for meeting in program.meetings if meeting.own <= at]
     own = [meeting for meeting in met if (meeting.source, meeting.target) == (edge.source, edge.target)]
-    fields["pair_first_time"] = all(meeting.transfer_id == subject.said.id for meeting in own)
+    fields["pair_first_time"] = all(meeting.transfer_id == subject.reading.id for meeting in own)
     if min((other.own for other in others), default=at) <= at - WINDOW_US:
         lately = [meeting for meeting in met if meeting.own > at - WINDOW_US]
         fields["payer_new_payees_90d"] = sum(1 for each in lately if each.source == edge.source) + (not own)
@@ -41,7 +41,7 @@ def take_note(program: Program, subject: Known, fields: Fields, at: int) -> None
     if not subject.moved.last:
         return
     edge = edge_of(subject, at)
-    meeting = Meeting(edge.source, edge.target, at, subject.said.id)
+    meeting = Meeting(edge.source, edge.target, at, subject.reading.id)
     counts = (fields["payer_new_payees_90d"], fields["payee_new_payers_90d"])
     if fields["pair_first_time"] and None not in counts and max(counts) <= RARE_AT_MOST:
         program.rare_meetings.append(meeting)

@@ -22,8 +22,8 @@ class Return(NamedTuple):
     undone: bool
 
 
-class Said(NamedTuple):
-    """What one event says of a transfer."""
+class Reading(NamedTuple):
+    """A transfer as one event reports it."""
 
     id: str
     rail: str
@@ -50,12 +50,12 @@ def normal_name(name: str | None) -> str:
     return " ".join((name or "").casefold().split())
 
 
-def read_said(kind: str, data: dict[str, Any]) -> Said:
+def reading_of(kind: str, data: dict[str, Any]) -> Reading:
     family, middle, suffix = kind.split(".", 2)
     rail = "intl_wire" if family == "swift" else family
     direction = _direction(rail, middle, suffix, data)
     side = _other_side(rail, direction, data)
-    return Said(
+    return Reading(
         id=data["id"],
         rail=rail,
         direction=direction,
@@ -78,8 +78,8 @@ def read_said(kind: str, data: dict[str, Any]) -> Said:
 
 
 def _card_reason(data: dict[str, Any]) -> str | None:
-    said = data.get("decision_reason") or data.get("processor_reason")
-    return ISSUERS_WORDS.get(said, said) if said is not None else None
+    reading = data.get("decision_reason") or data.get("processor_reason")
+    return ISSUERS_WORDS.get(reading, reading) if reading is not None else None
 
 
 def _instant(text: str | None) -> int | None:
@@ -130,9 +130,9 @@ def _other_side(rail: str, direction: str, data: dict[str, Any]) -> dict[str, An
 
 def _returned(data: dict[str, Any]) -> Return | None:
     codes = [str(detail["return_code"]) for detail in data["return_details"]]
-    said = [code for code in codes if int(code[1:]) not in INTERBANK]
-    if not said:
+    reading = [code for code in codes if int(code[1:]) not in INTERBANK]
+    if not reading:
         return None
     status = data["status"].upper()
     dishonoured = int(codes[-1][1:]) in DISHONOUR and status != "RETURN_CONTESTED"
-    return Return(said[-1], dishonoured or status in UNDONE)
+    return Return(reading[-1], dishonoured or status in UNDONE)

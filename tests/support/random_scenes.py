@@ -182,7 +182,7 @@ def returned_debits(chosen: bytes) -> list[Planned]:
 
 
 def _paid(gap: int, source: str, target: str, cents: int, how: int) -> Planned:
-    """A payment told by its sender, or by its receiver when the sender is none of the program's or ``how`` says so."""
+    """A payment reported by its sender, or by its receiver if the sender is outside the program or ``how`` says so."""
     rail, ach_type = HOP_RAILS[how % len(HOP_RAILS)]
     told_by_receiver = source.startswith("cpty") or (how & 64 and not target.startswith("cpty"))
     if rail == "book" and not (source.startswith("bacc") and target.startswith("bacc")):

@@ -107,7 +107,7 @@ class Stream:
         self.now = T0
         self.entries: list[LogEntry] = []
         self.delivered: list[tuple[str, Data, int]] = []
-        self.made = 0
+        self.transfers = 0
 
     def happen(self, happening: bytes) -> None:
         kind, rest = happening[0], happening[1:]
@@ -137,9 +137,12 @@ class Stream:
         _, move, actor, party, amount, late, status = chosen
         rail, direction, ach_type = MOVES[move % len(MOVES)]
         created_at = self.now - LONG_LATE[late % len(LONG_LATE)]
-        self.made += 1
+        self.transfers += 1
         data = BUILDERS[rail](
-            id=f"trf_{self.made}", created_at=bank.rfc3339(created_at), updated_at=None, status=GOOD[status % len(GOOD)]
+            id=f"trf_{self.transfers}",
+            created_at=bank.rfc3339(created_at),
+            updated_at=None,
+            status=GOOD[status % len(GOOD)],
         )
         if ach_type is not None:
             data["type"] = ach_type
@@ -175,10 +178,10 @@ class Stream:
             self.now = max(self.now, at)
         for at, plan in timed:
             self.now = max(self.now, at)
-            self.made += 1
+            self.transfers += 1
             created_at = bank.rfc3339(at)
             data = BUILDERS[plan.rail](
-                id=f"trf_{self.made}", created_at=created_at, updated_at=None, status=plan.status
+                id=f"trf_{self.transfers}", created_at=created_at, updated_at=None, status=plan.status
             )
             _set_amount(data, plan.rail, plan.direction, plan.cents)
             _set_plan(data, plan)
@@ -345,7 +348,7 @@ def _set_party(data: Data, rail: str, direction: str, party: int) -> None:
 
 
 def _change(data: Data, rail: str, direction: str, what: int, value: int) -> None:
-    """One thing that a later event may say of a transfer."""
+    """One change of a transfer by a later event."""
     if what < 20:
         data["status"] = GOOD[value % len(GOOD)]
     elif what < 45:

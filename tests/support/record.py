@@ -22,11 +22,11 @@ POLICY: Final = canonical({"version": "policy-v1", "autoCloseBands": ["clear"]})
 
 def an_alert_body(number: int, **over: Any) -> AlertBodyRow:
     """An alert as it was opened."""
-    said: dict[str, Any] = {"tenant_id": TENANT, "program_id": PROGRAM, "shard": 1, "offset": number} | over
+    values: dict[str, Any] = {"tenant_id": TENANT, "program_id": PROGRAM, "shard": 1, "offset": number} | over
     body = canonical({"id": f"alert-{number}", "summary": f"Alert {number} - ü\u2028", "scoreAtAlert": 71})
     created_at = T0 + number * SECOND_US
     return AlertBodyRow(
-        **said, alert_id=f"alert-{number}", body=body.decode(), sha256=digest_of(body), created_at=created_at
+        **values, alert_id=f"alert-{number}", body=body.decode(), sha256=digest_of(body), created_at=created_at
     )
 
 
@@ -35,7 +35,7 @@ def a_fact(number: int, **over: Any) -> ChainFactRow:
     cited: dict[str, str | None] = {"alertSha256": an_alert_body(number).sha256, "policySha256": digest_of(POLICY)}
     if over.get("chain") == Chain.ACTIONS:
         cited = {"alertSha256": None, "policySha256": digest_of(POLICY)}
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "tenant_id": TENANT,
         "program_id": PROGRAM,
         "chain": Chain.DISPOSITIONS.value,
@@ -45,13 +45,13 @@ def a_fact(number: int, **over: Any) -> ChainFactRow:
         "created_at": T0 + number * SECOND_US,
     } | over
     body = {
-        "id": said["id"],
+        "id": values["id"],
         "narrative": f"No concern: “{number}”\n\u2028",
         "confidence": None,
-        "createdAt": format_instant(said["created_at"]),
+        "createdAt": format_instant(values["created_at"]),
         **cited,
     }
-    return ChainFactRow(**said | {"body": over.get("body", canonical(body).decode())})
+    return ChainFactRow(**values | {"body": over.get("body", canonical(body).decode())})
 
 
 def chains_of(database: duckdb.DuckDBPyConnection, folder: Path) -> ChainWriter:

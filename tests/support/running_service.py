@@ -38,7 +38,7 @@ class RunningService:
         self.data, self.port = data, free_port()
         self._options, self._command = options, command
         self._environment = {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN} | dict(environment or {})
-        self.said = ""
+        self.output = ""
         self._log = data.parent / "service.log"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -133,7 +133,7 @@ class RunningService:
     def _close_pipe(self) -> None:
         assert self._process is not None
         assert self._process.stdout is not None
-        self.said += self._process.stdout.read().decode()  # it has ended
+        self.output += self._process.stdout.read().decode()  # it has ended
         self._process.stdout.close()
 
 

@@ -62,7 +62,7 @@ def entries_of(api: RunningApp, kind: EntryKind) -> int:
     return sum(entry.kind == kind for entry in api.entries())
 
 
-def made(answer: httpx.Response) -> dict[str, Any]:
+def content_of_201(answer: httpx.Response) -> dict[str, Any]:
     assert answer.status_code == 201, answer.text
     body: dict[str, Any] = answer.json()
     return body
@@ -70,7 +70,7 @@ def made(answer: httpx.Response) -> dict[str, Any]:
 
 def key_of(api: RunningApp, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
     answer = api.client.post("/api/keys", json={"name": "k", "mode": "live"} | over, headers=api.operator(tenant))
-    return {"Authorization": f"Bearer {made(answer)['secret']}"}
+    return {"Authorization": f"Bearer {content_of_201(answer)['secret']}"}
 
 
 @pytest.mark.parametrize("status", ALLOWED)
@@ -81,14 +81,14 @@ def test_given_an_alert_when_decided_then_its_state_allows_it_or_stands_against_
     alert = an_alert(api, tenant, program)
     before = LEADS_TO[status]
     if before is not None:
-        made(decide(api, api.operator(tenant), alert["id"], before))
+        content_of_201(decide(api, api.operator(tenant), alert["id"], before))
     api.clock.advance(1_000_000)
 
     answer = decide(api, api.operator(tenant, "bob"), alert["id"], decision)
 
     now = read(api, tenant, alert["id"])["alert"]
     if decision in ALLOWED[status]:
-        disposition = made(answer)
+        disposition = content_of_201(answer)
         assert (disposition["decision"], disposition["alertId"]) == (decision, alert["id"])
         assert now["status"] == BECOMES[decision]
         assert now["closedAt"] == (disposition["createdAt"] if now["status"] == "closed" else None)
@@ -103,7 +103,9 @@ def test_given_a_decision_when_made_then_the_disposition_says_who_what_and_why(
     alert = an_alert(api, tenant, program)
     draft = read(api, tenant, alert["id"])["draft"]
 
-    disposition = made(decide(api, api.operator(tenant, "Ann  Lee"), alert["id"], "close", "Seen é \u2028 it."))
+    disposition = content_of_201(
+        decide(api, api.operator(tenant, "Ann  Lee"), alert["id"], "close", "Seen é \u2028 it.")
+    )
 
     assert list(disposition) == FIELDS
     assert disposition["tenantId"] == tenant["id"]
@@ -123,7 +125,7 @@ def test_given_decisions_when_made_then_each_is_a_link_of_the_tenants_chain(
 ) -> None:
     alerts = [an_alert(api, tenant, program, f"acht_{number}") for number in range(3)]
 
-    dispositions = [made(decide(api, api.operator(tenant), alert["id"], "hold")) for alert in alerts]
+    dispositions = [content_of_201(decide(api, api.operator(tenant), alert["id"], "hold")) for alert in alerts]
 
     with api.stores.database.cursor() as cursor:
         links = cursor.execute("SELECT id, body FROM record_chain WHERE chain = 'dispositions' ORDER BY seq").fetchall()
@@ -164,7 +166,7 @@ def test_given_a_narrative_of_the_greatest_length_when_decided_then_it_is_kept_w
     alert = an_alert(api, tenant, program)
     narrative = "é" * 8_000
 
-    assert made(decide(api, api.operator(tenant), alert["id"], "close", narrative))["narrative"] == narrative
+    assert content_of_201(decide(api, api.operator(tenant), alert["id"], "close", narrative))["narrative"] == narrative
 
 
 def test_given_an_alert_for_a_person_when_a_key_decides_then_it_has_to_name_one(
@@ -175,7 +177,7 @@ def test_given_an_alert_for_a_person_when_a_key_decides_then_it_has_to_name_one(
 
     assert_refused(decide(api, key, alert["id"]), 400, "person")
     assert entries_of(api, EntryKind.DECISION) == 0
-    assert made(decide(api, key | {"X-Operator": "carol"}, alert["id"]))["decidedBy"] == "operator:carol"
+    assert content_of_201(decide(api, key | {"X-Operator": "carol"}, alert["id"]))["decidedBy"] == "operator:carol"
 
 
 def an_automated_alert(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +199,7 @@ def test_given_an_alert_that_the_policy_closed_when_decided_then_a_key_may_and_a
     key = key_of(api, tenant)
 
     released = decide(api, api.operator(tenant), alert["id"], "release")
-    held = made(decide(api, key, alert["id"], "hold"))
+    held = content_of_201(decide(api, key, alert["id"], "hold"))
 
     assert (alert["status"], alert["slaTier"]) == ("auto_closed", "auto")
     assert [(each["decidedBy"], each["decision"]) for each in policys] == [("policy:policy-v1", "close")]
@@ -242,7 +244,7 @@ def test_given_an_answer_that_was_lost_when_asked_again_then_what_it_made_is_fou
     alert = an_alert(api, tenant, program)
     headers = api.operator(tenant) | {"Idempotency-Key": "lost"}
     if what == "appeal":
-        made(decide(api, api.operator(tenant), alert["id"]))
+        content_of_201(decide(api, api.operator(tenant), alert["id"]))
     asks: dict[str, Callable[..., httpx.Response]] = {"decision": decide, "appeal": appeal}
     ask = asks[what]
     append = api.appender.append
@@ -255,10 +257,10 @@ def test_given_an_answer_that_was_lost_when_asked_again_then_what_it_made_is_fou
         broken.setattr(api.appender, "append", answer_lost)
         assert_refused(ask(api, headers, alert["id"]), 503)
     api.restart()
-    first = made(ask(api, headers, alert["id"]))
+    first = content_of_201(ask(api, headers, alert["id"]))
     again = ask(api, headers, alert["id"])
 
-    assert made(again) == first
+    assert content_of_201(again) == first
     assert again.headers["idempotent-replayed"] == "true"
     detail = read(api, tenant, alert["id"])
     assert [each["id"] for each in detail["dispositions"]] == [first["id"]] or what == "appeal"
@@ -276,8 +278,8 @@ def test_given_a_flow_that_stands_still_when_decided_then_503_and_the_repeat_fin
     refused = [decide(api, headers, alert["id"], "hold") for _ in range(2)]
     api.appender.stands_still = False
     api.catch_up()
-    made(decide(api, api.operator(tenant, "bob"), alert["id"], "escalate"))
-    answer = made(decide(api, headers, alert["id"], "hold"))
+    content_of_201(decide(api, api.operator(tenant, "bob"), alert["id"], "escalate"))
+    answer = content_of_201(decide(api, headers, alert["id"], "hold"))
 
     assert_refused(refused[0], 503, "Idempotency-Key")
     assert refused[0].headers["retry-after"] == "1"
@@ -293,9 +295,9 @@ def test_given_a_decision_that_was_refused_when_its_cause_is_gone_then_the_same_
     headers = api.operator(tenant) | {"Idempotency-Key": "release"}
 
     assert_refused(decide(api, headers, alert["id"], "release"), 409, "held")
-    made(decide(api, api.operator(tenant), alert["id"], "hold"))
+    content_of_201(decide(api, api.operator(tenant), alert["id"], "hold"))
 
-    assert made(decide(api, headers, alert["id"], "release"))["decision"] == "release"
+    assert content_of_201(decide(api, headers, alert["id"], "release"))["decision"] == "release"
 
 
 def test_given_a_closed_alert_when_appealed_then_a_new_one_waits_for_a_person_and_points_to_it(
@@ -303,9 +305,9 @@ def test_given_a_closed_alert_when_appealed_then_a_new_one_waits_for_a_person_an
 ) -> None:
     alert = an_alert(api, tenant, program)
     assert_refused(appeal(api, api.operator(tenant), alert["id"]), 409, "closed")
-    made(decide(api, api.operator(tenant), alert["id"]))
+    content_of_201(decide(api, api.operator(tenant), alert["id"]))
 
-    opened = made(appeal(api, api.operator(tenant, "bob"), alert["id"], "The recipients are new."))
+    opened = content_of_201(appeal(api, api.operator(tenant, "bob"), alert["id"], "The recipients are new."))
 
     assert opened["id"] != alert["id"]
     assert (opened["status"], opened["route"], opened["slaTier"]) == ("open", "reviewed", "appeal")
@@ -319,7 +321,7 @@ def test_given_a_closed_alert_when_appealed_then_a_new_one_waits_for_a_person_an
     assert (detail["draft"], detail["dispositions"]) == (None, [])
     assert read(api, tenant, alert["id"])["alert"]["status"] == "closed"
     assert_refused(appeal(api, api.operator(tenant), alert["id"]), 409)
-    assert made(decide(api, api.operator(tenant), opened["id"], "hold"))["alertId"] == opened["id"]
+    assert content_of_201(decide(api, api.operator(tenant), opened["id"], "hold"))["alertId"] == opened["id"]
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 8_001, "a\0b", None])
@@ -349,7 +351,7 @@ def test_given_a_filter_when_dispositions_are_listed_and_exported_then_only_thos
     decided = {}
     for number, (name, decision) in enumerate((("ann", "close"), ("bob", "hold"), ("ann", "escalate")), 1):
         alert = an_alert(api, tenant, program, f"acht_{number}")
-        decided[made(decide(api, api.operator(tenant, name), alert["id"], decision))["id"]] = str(number)
+        decided[content_of_201(decide(api, api.operator(tenant, name), alert["id"], decision))["id"]] = str(number)
         api.clock.advance(1_000_000)
 
     listed = api.client.get("/api/dispositions", params=query, headers=api.operator(tenant)).json()
@@ -364,7 +366,7 @@ def test_given_dispositions_when_paged_and_narrowed_then_each_comes_once_and_to_
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
     alerts = [an_alert(api, tenant, program, f"acht_{number}") for number in range(3)]
-    decisions = {made(decide(api, api.operator(tenant), alert["id"]))["id"] for alert in alerts}
+    decisions = {content_of_201(decide(api, api.operator(tenant), alert["id"]))["id"] for alert in alerts}
     other = api.create_tenant("second-bank")
     headers = api.operator(tenant)
 
@@ -390,8 +392,8 @@ def test_given_two_tenants_when_they_decide_then_each_has_a_chain_of_its_own(
     other = api.create_tenant("second-bank")
     theirs = api.create_program(other, slug="theirs")
 
-    ours = made(decide(api, api.operator(tenant), an_alert(api, tenant, program)["id"]))
-    others = made(decide(api, api.operator(other), an_alert(api, other, theirs)["id"]))
+    ours = content_of_201(decide(api, api.operator(tenant), an_alert(api, tenant, program)["id"]))
+    others = content_of_201(decide(api, api.operator(other), an_alert(api, other, theirs)["id"]))
 
     assert ours["prevHash"] is None
     assert others["prevHash"] is None

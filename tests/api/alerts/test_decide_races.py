@@ -101,10 +101,10 @@ def fifty_at_once(service: Service, decisions: tuple[str, ...]) -> tuple[list[ht
 
 @pytest.mark.parametrize("decisions", [("close",), ("hold",), ("escalate",), ("close", "no_action")])
 def test_given_fifty_decisions_at_once_when_sent_then_one_is_made(service: Service, decisions: tuple[str, ...]) -> None:
-    answers, made = fifty_at_once(service, decisions)
+    answers, stored = fifty_at_once(service, decisions)
 
-    assert [answer.json() for answer in answers if answer.status_code == 201] == made
-    assert len(made) == 1
+    assert [answer.json() for answer in answers if answer.status_code == 201] == stored
+    assert len(stored) == 1
     refused = [answer for answer in answers if answer.status_code != 201]
     assert len(refused) == PARALLEL - 1
     for answer in refused:
@@ -114,13 +114,13 @@ def test_given_fifty_decisions_at_once_when_sent_then_one_is_made(service: Servi
 def test_given_fifty_decisions_of_every_kind_at_once_when_sent_then_those_made_are_a_way_through_the_states(
     service: Service,
 ) -> None:
-    answers, made = fifty_at_once(service, ("close", "hold", "escalate", "release", "no_action"))
+    answers, stored = fifty_at_once(service, ("close", "hold", "escalate", "release", "no_action"))
 
     assert {answer.status_code for answer in answers} == {201, 409}
     taken = {answer.json()["id"]: answer.json() for answer in answers if answer.status_code == 201}
-    assert taken == {each["id"]: each for each in made}
-    assert {each["decision"] for each in made[:-1]} <= {"hold", "escalate"}
-    assert made[-1]["decision"] in {"close", "release", "no_action"}
+    assert taken == {each["id"]: each for each in stored}
+    assert {each["decision"] for each in stored[:-1]} <= {"hold", "escalate"}
+    assert stored[-1]["decision"] in {"close", "release", "no_action"}
 
 
 def test_given_kills_between_the_log_and_the_answer_when_asked_again_then_each_decision_is_made_once(

@@ -54,7 +54,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def made_key(api: RunningApp, tenant: dict[str, Any], **body: Any) -> str:
+def new_key(api: RunningApp, tenant: dict[str, Any], **body: Any) -> str:
     made = api.client.post("/api/keys", json={"name": "k"} | body, headers=api.operator(tenant))
     assert made.status_code == 201, made.text
     secret: str = made.json()["secret"]
@@ -80,7 +80,7 @@ def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_one_
     token = tenant["operatorToken"]
     refused = [
         gated.post(f"/owned/{program['id']}", headers=bearer(other["operatorToken"])),
-        gated.post(f"/owned/{program['id']}", headers=bearer(made_key(api, tenant, mode="live"))),
+        gated.post(f"/owned/{program['id']}", headers=bearer(new_key(api, tenant, mode="live"))),
         gated.post(f"/owned/{program['id']}", headers=bearer(ADMIN_TOKEN)),
         gated.post(f"/owned/{program['id']}"),
         gated.post("/owned/7b4b5f0c-0000-4000-8000-000000000000", headers=bearer(token)),
@@ -98,12 +98,12 @@ def test_given_a_sandbox_route_when_called_then_only_a_test_key_on_a_simulated_p
     tenant = api.create_tenant()
     real = api.create_program(tenant)
     simulated = api.create_program(tenant, slug="sim", source="simulated")
-    test_key = made_key(api, tenant, mode="test")
+    test_key = new_key(api, tenant, mode="test")
 
     let_in = gated.post(f"/sandbox/{simulated['id']}", headers=bearer(test_key))
 
     assert (let_in.status_code, let_in.json()) == (200, {"operator": f"key:{test_key[:12]}"})
-    live, scoped = made_key(api, tenant, mode="live"), made_key(api, tenant, mode="test", scopes=["preflight"])
+    live, scoped = new_key(api, tenant, mode="live"), new_key(api, tenant, mode="test", scopes=["preflight"])
     assert_refused(gated.post(f"/sandbox/{real['id']}", headers=bearer(test_key)), 403)
     assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=bearer(live)), 403)
     assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=bearer(scoped)), 403)

@@ -204,7 +204,7 @@ def in_chunks(content: bytes, size: int) -> bytes:
 def test_given_a_chunked_body_over_its_limit_when_sent_then_413_and_at_the_limit_it_is_read(
     wire: Wire, path: str, limit: int, size: int
 ) -> None:
-    content = self_made_body(wire, path)
+    content = generated_body(wire, path)
     head = "".join(f"{name}: {value}\r\n" for name, value in wire.usual)
     start = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n{head}\r\n".encode()
 
@@ -216,7 +216,7 @@ def test_given_a_chunked_body_over_its_limit_when_sent_then_413_and_at_the_limit
     assert b'"requestId"' in refused
 
 
-def self_made_body(wire: Wire, path: str) -> bytes:
+def generated_body(wire: Wire, path: str) -> bytes:
     return wire.body if path == PATH else b'{"name":"k","mode":"live"}'
 
 

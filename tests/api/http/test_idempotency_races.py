@@ -88,7 +88,7 @@ class Service:
             assert time.monotonic() < until, answer.text
             time.sleep(ASK_AGAIN_AFTER_S)
 
-    def made(self, client: httpx.Client) -> Counter[str]:
+    def effects(self, client: httpx.Client) -> Counter[str]:
         """How often each mark is on the lists of keys and programs."""
         keys = client.get("/api/keys", headers=self.operator).json()
         programs = client.get("/api/programs", headers=self.operator).json()
@@ -135,7 +135,7 @@ def test_given_fifty_calls_at_once_under_one_key_when_sent_then_there_is_one_eff
 
         answers = list(pool.map(call, range(PARALLEL)))
         late = service.send(client, what, mark, mark)
-        made = service.made(client)
+        effects = service.effects(client)
 
     fresh = [each for each in answers if each.status_code == 201 and "idempotent-replayed" not in each.headers]
     replays = [each for each in answers if each.headers.get("idempotent-replayed") == "true"]
@@ -148,7 +148,7 @@ def test_given_fifty_calls_at_once_under_one_key_when_sent_then_there_is_one_eff
         assert (each.status_code, each.headers["idempotent-replayed"]) == (201, "true")
         assert without_secrets(each) == without_secrets(fresh[0])
     assert len({each.headers["x-request-id"] for each in answers}) == PARALLEL
-    counts = service.preflights() if what == "preflight" else made
+    counts = service.preflights() if what == "preflight" else effects
     assert counts[mark] == 1
 
 
@@ -156,10 +156,10 @@ def test_given_fifty_bodies_at_once_under_one_key_when_sent_then_one_of_them_has
     marks = [f"rival-{number}" for number in range(PARALLEL)]
     with service.client() as client, ThreadPoolExecutor(PARALLEL) as pool:
         answers = list(pool.map(lambda mark: service.send(client, "key", mark, "rivals"), marks))
-        made = service.made(client)
+        effects = service.effects(client)
 
     assert sorted({answer.status_code for answer in answers}) == [201, 409]
-    assert sum(made[mark] for mark in marks) == 1
+    assert sum(effects[mark] for mark in marks) == 1
     assert [answer.status_code for answer in answers].count(201) == 1
 
 
@@ -172,16 +172,16 @@ def test_given_kills_between_effect_and_answer_when_sent_again_then_there_is_one
         for call, answer in through_a_kill(service, calls, KILL_WITHIN_S * chance.random()):
             answered.setdefault(call, []).append(answer)
         with service.client() as client:
-            made = service.made(client)
-            cut_off += sum(made[call[1]] for call in calls if call not in answered)
+            effects = service.effects(client)
+            cut_off += sum(effects[call[1]] for call in calls if call not in answered)
             for what, mark in calls:
                 again = [service.insist(client, what, mark, mark) for _ in range(2)]
                 answered.setdefault((what, mark), []).extend(again)
                 assert again[-1].headers["idempotent-replayed"] == "true"
 
     with service.client() as client:
-        made = service.made(client)
-    counts = made + service.preflights()
+        effects = service.effects(client)
+    counts = effects + service.preflights()
     assert len(answered) == ROUNDS * AT_ONCE * len(service.writes)
     assert cut_off  # or this test has not seen what it is about
     assert {mark: counts[mark] for _, mark in answered} == dict.fromkeys((mark for _, mark in answered), 1)

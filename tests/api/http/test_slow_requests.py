@@ -47,9 +47,9 @@ def client(port: int) -> Iterator[RawClient]:
 
 
 def create_tenant_head(*headers: str, length: int | None = len(BODY)) -> bytes:
-    said = [f"Content-Length: {length}"] if length is not None else ["Transfer-Encoding: chunked"]
+    framing = [f"Content-Length: {length}"] if length is not None else ["Transfer-Encoding: chunked"]
     sent = ["POST /api/admin/tenants HTTP/1.1", "Host: a", f"Authorization: Bearer {ADMIN_TOKEN}", "X-Operator: root"]
-    return "\r\n".join([*sent, "Content-Type: application/json", *said, *headers, "", ""]).encode()
+    return "\r\n".join([*sent, "Content-Type: application/json", *framing, *headers, "", ""]).encode()
 
 
 def dribble(client: RawClient, text: bytes) -> float:

@@ -47,7 +47,7 @@ class Outcome:
         body = {"tenantId": self.tenant["id"], "slug": "pay", "name": "Pay"}
         self.program = client.post("/api/admin/programs", json=body, headers=admin).json()
         once = self.operator | {"Idempotency-Key": "made once"}
-        self.made = client.post("/api/keys", json=KEY_BODY, headers=once)
+        self.created = client.post("/api/keys", json=KEY_BODY, headers=once)
         self.replayed = client.post("/api/keys", json=KEY_BODY, headers=once)
         self.revoked = service.ask("POST", "/api/keys", self._json(), b'{"name":"x","mode":"live"}', expect=201)
         self.was_revoked = client.delete(f"/api/keys/{self.revoked['id']}", headers=self.operator).json()
@@ -56,14 +56,14 @@ class Outcome:
         return self.operator | {"Content-Type": "application/json"}
 
     def _use(self, client: httpx.Client) -> None:
-        key = dict(bearer(self.made.json()["secret"])) | {"Idempotency-Key": "asked once"}
+        key = dict(bearer(self.created.json()["secret"])) | {"Idempotency-Key": "asked once"}
         body = {"programId": self.program["id"], "transfer": TRANSFER}
         assert client.post("/api/preflight", json=body, headers=key).status_code == http.client.CREATED
         self.listed = client.get("/api/keys", headers=self.operator).json()
 
     def _look_again(self, client: httpx.Client) -> None:
         self.listed_again = client.get("/api/keys", headers=self.operator).json()
-        secrets = [self.made.json()["secret"], self.revoked["secret"]]
+        secrets = [self.created.json()["secret"], self.revoked["secret"]]
         reads = [client.get("/api/programs", headers=dict(bearer(secret))) for secret in secrets]
         self.status_again = [read.status_code for read in reads]
         once = self.operator | {"Idempotency-Key": "made once"}
@@ -72,7 +72,7 @@ class Outcome:
     @property
     def secrets(self) -> dict[str, str]:
         return {
-            "key": self.made.json()["secret"],
+            "key": self.created.json()["secret"],
             "revoked key": self.revoked["secret"],
             "operator token": self.tenant["operatorToken"],
             "ingest secret": self.program["ingestSecret"],
@@ -82,8 +82,8 @@ class Outcome:
 def dumped(redis: Redis) -> Iterator[tuple[str, bytes]]:
     """Every key of the server with all that is in it."""
     for key in redis.scan_iter(count=1_000):
-        said = redis.type(key)
-        kind = said.decode() if isinstance(said, bytes) else said
+        kind_reply = redis.type(key)
+        kind = kind_reply.decode() if isinstance(kind_reply, bytes) else kind_reply
         assert kind in TYPES
         read: dict[str, Any] = {
             "string": lambda key=key: redis.get(key),
@@ -160,20 +160,20 @@ def test_given_a_token_when_the_data_is_searched_then_its_hash_is_there(outcome:
 
 
 def test_given_what_is_stored_when_searched_then_the_search_finds_what_may_be_there(outcome: Outcome) -> None:
-    assert places_of(outcome, [outcome.made.json()["prefix"].encode()])
-    assert places_of(outcome, [outcome.made.json()["id"].encode()])
+    assert places_of(outcome, [outcome.created.json()["prefix"].encode()])
+    assert places_of(outcome, [outcome.created.json()["id"].encode()])
 
 
 def test_given_a_replay_when_the_secret_is_asked_for_again_then_it_is_null(outcome: Outcome) -> None:
     for replay in (outcome.replayed, outcome.replayed_again):
         assert replay.status_code == 201
         assert replay.headers["idempotent-replayed"] == "true"
-        assert replay.json() == outcome.made.json() | {"secret": None}
+        assert replay.json() == outcome.created.json() | {"secret": None}
     assert outcome.replayed.content == outcome.replayed_again.content
 
 
 def test_given_a_kill_when_keys_are_read_again_then_all_that_was_answered_is_still_so(outcome: Outcome) -> None:
-    assert [key["id"] for key in outcome.listed] == [outcome.revoked["id"], outcome.made.json()["id"]]
+    assert [key["id"] for key in outcome.listed] == [outcome.revoked["id"], outcome.created.json()["id"]]
     assert [{**key, "lastUsedAt": None} for key in outcome.listed_again] == [
         {**key, "lastUsedAt": None} for key in outcome.listed
     ]

@@ -23,7 +23,7 @@ def label(
     return api.client.post("/api/labels", json=body, headers=headers)
 
 
-def made(answer: httpx.Response) -> dict[str, Any]:
+def content_of_201(answer: httpx.Response) -> dict[str, Any]:
     assert answer.status_code == 201, answer.text
     body: dict[str, Any] = answer.json()
     return body
@@ -45,7 +45,7 @@ def two(api: RunningApp, program: dict[str, Any]) -> None:
 def test_given_a_transfer_when_labelled_then_the_label_says_what_by_whom_and_when(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    answer = made(label(api, api.operator(tenant), "acht_1", "bad", "The payer disputes it."))
+    answer = content_of_201(label(api, api.operator(tenant), "acht_1", "bad", "The payer disputes it."))
 
     assert answer == {
         "id": answer["id"],
@@ -64,11 +64,11 @@ def test_given_a_transfer_when_labelled_then_the_label_says_what_by_whom_and_whe
 def test_given_labels_of_one_transfer_when_listed_then_all_are_there_and_the_last_comes_first(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    first = made(label(api, api.operator(tenant), "acht_1", "bad"))
+    first = content_of_201(label(api, api.operator(tenant), "acht_1", "bad"))
     api.clock.advance(SECOND_US)
-    other = made(label(api, api.operator(tenant), "acht_2", "bad"))
+    other = content_of_201(label(api, api.operator(tenant), "acht_2", "bad"))
     api.clock.advance(SECOND_US)
-    last = made(label(api, api.operator(tenant, "bob"), "acht_1", "ok", "It did not."))
+    last = content_of_201(label(api, api.operator(tenant, "bob"), "acht_1", "ok", "It did not."))
 
     assert listed(api, tenant) == [last, other, first]
     assert listed(api, tenant, transferId="acht_1") == [last, first]
@@ -103,11 +103,11 @@ def test_given_a_key_when_it_labels_then_within_its_reach_and_under_its_own_name
     keys = []
     for program_id in (None, lending["id"]):
         body = {"name": "k", "mode": "live", "programId": program_id, "scopes": ["labels"]}
-        secret = made(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
+        secret = content_of_201(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
         keys.append({"Authorization": f"Bearer {secret}"})
     reaching, elsewhere = keys
 
-    assert made(label(api, reaching, "acht_1"))["recordedBy"] == f"key:{reaching['Authorization'][7:19]}"
+    assert content_of_201(label(api, reaching, "acht_1"))["recordedBy"] == f"key:{reaching['Authorization'][7:19]}"
     assert_refused(label(api, elsewhere, "acht_1"), 403, "program")
     assert api.client.get("/api/labels", headers=elsewhere).json()["data"] == []
 
@@ -131,7 +131,7 @@ def test_given_a_transfer_id_of_several_programs_when_labelled_then_the_program_
         answer = api.client.post(
             "/api/labels", json=body | {"programId": each["id"].upper()}, headers=api.operator(tenant)
         )
-        assert made(answer)["programId"] == each["id"]
+        assert content_of_201(answer)["programId"] == each["id"]
 
 
 def test_given_a_key_of_one_of_several_programs_when_it_labels_then_there_is_only_its_own(
@@ -141,10 +141,10 @@ def test_given_a_key_of_one_of_several_programs_when_it_labels_then_there_is_onl
     for each in (program, lending):
         deliver(api, each, outgoing("acht_1"))
     body = {"name": "k", "mode": "live", "programId": lending["id"], "scopes": ["labels"]}
-    secret = made(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
+    secret = content_of_201(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
     key = {"Authorization": f"Bearer {secret}"}
 
-    assert made(label(api, key, "acht_1"))["programId"] == lending["id"]
+    assert content_of_201(label(api, key, "acht_1"))["programId"] == lending["id"]
     elsewhere = {"transferId": "acht_1", "label": "bad", "reason": "It came back.", "programId": program["id"]}
     assert_refused(api.client.post("/api/labels", json=elsewhere, headers=key), 403, "program")
 
@@ -170,7 +170,7 @@ def test_given_a_label_whose_answer_was_lost_when_its_transfer_became_ambiguous_
     api.appender.stands_still = False
     deliver(api, api.create_program(tenant, slug="lending"), outgoing("acht_1"))
 
-    assert made(label(api, headers, "acht_1"))["programId"] == program["id"]
+    assert content_of_201(label(api, headers, "acht_1"))["programId"] == program["id"]
 
 
 @pytest.mark.usefixtures("two")
@@ -205,11 +205,11 @@ def test_given_a_flow_that_stands_still_when_labelled_then_503_and_the_repeat_fi
     assert_refused(label(api, headers, "acht_1"), 503, "Idempotency-Key")
     api.appender.stands_still = False
     api.catch_up()
-    answer = made(label(api, headers, "acht_1"))
+    answer = content_of_201(label(api, headers, "acht_1"))
     again = label(api, headers, "acht_1")
 
     assert listed(api, tenant) == [answer]
-    assert (made(again), again.headers["idempotent-replayed"]) == (answer, "true")
+    assert (content_of_201(again), again.headers["idempotent-replayed"]) == (answer, "true")
     assert sum(entry.kind == EntryKind.LABEL for entry in api.entries()) == 2
 
 
@@ -229,8 +229,8 @@ def test_given_a_preflight_that_landed_when_its_transfer_is_labelled_then_it_is_
     answer = api.client.post("/api/preflight", json=asked, headers=api.operator(tenant))
     deliver(api, program, outgoing("acht_1", at="2026-03-02T15:30:00Z"))
 
-    made(label(api, api.operator(tenant), "acht_1", "bad"))
-    made(label(api, api.operator(tenant), "acht_1", "ok"))
+    content_of_201(label(api, api.operator(tenant), "acht_1", "bad"))
+    content_of_201(label(api, api.operator(tenant), "acht_1", "ok"))
 
     principal = Principal(kind=PrincipalKind.OPERATOR, id="operator", tenant_id=tenant["id"], tenant="first-bank")
     graded = Labels(api.stores.database).graded(principal, asked_from=0)

@@ -137,8 +137,8 @@ def test_given_keys_when_they_export_then_each_finds_its_own_programs_only(
     api.catch_up()
 
     for mode, number in (("live", 1), ("test", 2)):
-        made = api.client.post("/api/keys", json={"name": mode, "mode": mode}, headers=api.operator(tenant)).json()
-        answer = api.client.get(PATH, headers={"Authorization": f"Bearer {made['secret']}"})
+        created = api.client.post("/api/keys", json={"name": mode, "mode": mode}, headers=api.operator(tenant)).json()
+        answer = api.client.get(PATH, headers={"Authorization": f"Bearer {created['secret']}"})
         assert [line["id"] for line in lines_of(answer)] == [f"acht_{number}"]
 
 
@@ -183,13 +183,13 @@ class Endless:
 
     def __init__(self, until: int) -> None:
         self._until = until
-        self.made = 0
+        self.created = 0
         self.closed = 0
 
     def batches(self, *_: object) -> Iterator[Sequence[Cell]]:
         try:
-            while self.made < self._until:
-                self.made += 1
+            while self.created < self._until:
+                self.created += 1
                 yield [Cell(plain_text="x" * 1_000)] * 50
             raise ConnectionError
         finally:
@@ -248,7 +248,7 @@ def test_given_a_client_that_reads_nothing_when_the_buffers_are_full_then_no_mor
         client.send(asked(api, tenant))
         eventually(lambda: endless.closed == 1, within_s=WITHIN_S)
 
-        assert endless.made < 1_000  # 50 KB each: what the sockets' buffers hold, and no more
+        assert endless.created < 1_000  # 50 KB each: what the sockets' buffers hold, and no more
 
 
 def test_given_a_failure_midway_when_downloading_then_the_end_is_no_clean_one(

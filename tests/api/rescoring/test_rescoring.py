@@ -162,18 +162,18 @@ def test_given_a_body_or_a_query_when_asked_then_it_is_refused(
 def test_given_wrong_scores_in_the_record_when_given_again_then_the_transfers_show_the_right_ones(
     api: RunningApp, tenant: dict[str, Any], filled: dict[str, Any]
 ) -> None:
-    def shown() -> list[dict[str, Any]]:
+    def backfills_listed() -> list[dict[str, Any]]:
         page = api.client.get("/api/transfers", headers=api.operator(tenant)).json()
         return [
             {name: value for name, value in each.items() if name not in {"scoredAt", "updatedAt"}}
             for each in page["data"]
         ]
 
-    right = shown()
+    right = backfills_listed()
     api.stores.database.execute(WRONG)
-    assert shown() != right
+    assert backfills_listed() != right
 
     api.client.post(path_of(filled), headers=bearer(tenant["operatorToken"]))
 
-    assert shown() == right
+    assert backfills_listed() == right
     assert sum(len(step.rescored) for step in steps(api)) == TRANSFERS

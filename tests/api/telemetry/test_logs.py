@@ -230,5 +230,5 @@ def test_given_secrets_planted_everywhere_when_the_service_logs_then_none_is_in_
         "first-bank"
     }
     assert "request_failed" in {line["event"] for line in lines}
-    everything = "\n".join([service.said, *service.log_lines])
+    everything = "\n".join([service.output, *service.log_lines])
     assert [secret for secret in planting.planted if secret in everything] == []

@@ -219,10 +219,10 @@ def test_given_the_usual_port_that_is_taken_and_none_named_when_started_then_two
         taken.listen()
         with RunningService(first / "data") as one, RunningService(second / "data") as other:
             assert one.ask("GET", "/healthz", {}) == other.ask("GET", "/healthz", {}) == {"status": "ok"}
-            said = [*logged(one, "metrics_off"), *logged(other, "metrics_off")]
+            lines = [*logged(one, "metrics_off"), *logged(other, "metrics_off")]
 
-    assert [line["level"] for line in said] == ["warning", "warning"]
-    assert all("Port 9464 is taken" in line["reason"] for line in said)
+    assert [line["level"] for line in lines] == ["warning", "warning"]
+    assert all("Port 9464 is taken" in line["reason"] for line in lines)
 
 
 @pytest.mark.parametrize("text", ["65536", "-1", "http", "1e3", "9" * 5_000])

@@ -20,7 +20,7 @@ from tests.support.stories import ShardStory, detector_story
 CODES = ("R01", "R10", "R03", "R29")
 
 
-def first_heard_of_as_returned(story: ShardStory, name: str, party: str, made: int, returned: int) -> None:
+def deliver_returned_debit(story: ShardStory, name: str, party: str, created: int, returned: int) -> None:
     data = bank.an_ach_transfer(
         id=name,
         entity_id="enti_1",
@@ -29,7 +29,7 @@ def first_heard_of_as_returned(story: ShardStory, name: str, party: str, made: i
         amount=100_00,
         type="DEBIT",
         receiver_name=None,
-        created_at=bank.rfc3339(T0 + made),
+        created_at=bank.rfc3339(T0 + created),
         updated_at=bank.rfc3339(T0 + returned),
         status="RETURNED",
         return_details=[bank.a_return("R10", T0 + returned)],
@@ -44,10 +44,10 @@ def written_twice(story: ShardStory) -> list[Any]:
 
 def test_given_transfers_first_heard_of_as_returned_then_an_alert_has_one_version_an_entry() -> None:
     story = detector_story().introduce("enti_1")
-    first_heard_of_as_returned(story, "acht_a", "cpty_5", DAY, 3 * DAY)
-    first_heard_of_as_returned(story, "acht_b", "cpty_6", 2 * DAY, 4 * DAY)
+    deliver_returned_debit(story, "acht_a", "cpty_5", DAY, 3 * DAY)
+    deliver_returned_debit(story, "acht_b", "cpty_6", 2 * DAY, 4 * DAY)
 
-    first_heard_of_as_returned(story, "acht_c", "cpty_7", 45 * DAY, 46 * DAY)
+    deliver_returned_debit(story, "acht_c", "cpty_7", 45 * DAY, 46 * DAY)
 
     assert story.alerts("unauthorized_return")
     assert story.alerts("unauthorized_return_rate")
@@ -63,8 +63,8 @@ def test_given_debits_and_returns_in_any_order_then_no_transfer_is_in_an_alert_t
     for _ in range(30):
         at += chance.randrange(3 * DAY)
         if sent and chance.random() < 0.5:
-            data, made = sent.pop(chance.randrange(len(sent)))
-            story.return_debit(data, chance.choice(CODES), max(at - chance.randrange(2 * DAY), made))
+            data, created = sent.pop(chance.randrange(len(sent)))
+            story.return_debit(data, chance.choice(CODES), max(at - chance.randrange(2 * DAY), created))
         else:
             actor, party = chance.choice(("enti_1", "enti_2")), f"cpty_{chance.randrange(3)}"
             sent.append((story.debit(actor, party, chance.randrange(1, 900_000), at), at))
@@ -144,10 +144,10 @@ def test_given_an_alert_that_the_policy_holds_when_a_person_holds_it_then_it_is_
     alert = story.alert("kyc_denied_moving")
     assert (alert.status, evidence_of(alert)["autoHold"]) == ("held", True)
 
-    made = story.submit(a_decision(alert, "hold", 80 * DAY + HOUR))
+    first = story.submit(a_decision(alert, "hold", 80 * DAY + HOUR))
     again = story.submit(a_decision(alert, "hold", 80 * DAY + 2 * HOUR))
 
-    assert results_of(made) == ["made"]
-    assert [row.overturns_draft for row in made if isinstance(row, DispositionRow)] == [False]
+    assert results_of(first) == ["made"]
+    assert [row.overturns_draft for row in first if isinstance(row, DispositionRow)] == [False]
     assert results_of(again) == ["already"]
     assert story.alert("kyc_denied_moving").status == "held"

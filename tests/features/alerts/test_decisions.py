@@ -74,11 +74,11 @@ def test_given_a_decision_then_the_record_holds_the_disposition_bound_to_what_wa
 
     rows = story.submit(a_decision(alert, "hold", 2 * HOUR, id="dsp_1", narrative="Held until they answer."))
 
-    (made,) = (row for row in rows if isinstance(row, DispositionRow))
+    (disposition,) = (row for row in rows if isinstance(row, DispositionRow))
     (fact,) = (row for row in rows if isinstance(row, ChainFactRow))
     body: dict[str, Any] = msgspec.json.decode(fact.body)
     assert fact.body.encode() == rfc8785.dumps(body)
-    assert (fact.chain, fact.id, fact.created_at) == ("dispositions", "dsp_1", made.created_at)
+    assert (fact.chain, fact.id, fact.created_at) == ("dispositions", "dsp_1", disposition.created_at)
     assert body == {
         "id": "dsp_1",
         "tenantId": "ten_1",
@@ -114,11 +114,15 @@ def test_given_an_alert_that_opens_then_its_body_is_what_its_digest_says() -> No
 def test_given_a_close_by_the_policy_then_it_has_a_disposition_and_a_fact_for_the_record() -> None:
     story, alert = auto_closed_alert()
 
-    (made,) = (row for row in story.all(DispositionRow) if row.alert_id == alert.id)
+    (disposition,) = (row for row in story.all(DispositionRow) if row.alert_id == alert.id)
     facts = [row.id for row in story.all(ChainFactRow)]
-    assert (made.decided_by, made.decision, made.overturns_draft) == ("policy:policy-v1", "close", None)
-    assert alert.closed_at == alert.opened_at == made.created_at
-    assert made.id in facts
+    assert (disposition.decided_by, disposition.decision, disposition.overturns_draft) == (
+        "policy:policy-v1",
+        "close",
+        None,
+    )
+    assert alert.closed_at == alert.opened_at == disposition.created_at
+    assert disposition.id in facts
 
 
 @pytest.mark.parametrize(
@@ -131,8 +135,8 @@ def test_given_an_automatic_close_when_a_person_decides_then_hold_and_escalate_o
 
     story.submit(a_decision(alert, decision, NOON + DAY, id="dsp_1"))
 
-    (made,) = (row for row in story.all(DispositionRow) if row.id == "dsp_1")
-    assert (made.recommendation, made.overturns_draft) == ("close", overturns)
+    (disposition,) = (row for row in story.all(DispositionRow) if row.id == "dsp_1")
+    assert (disposition.recommendation, disposition.overturns_draft) == ("close", overturns)
 
 
 def test_given_an_automatic_close_that_is_overturned_then_it_waits_on_the_clock_of_a_person() -> None:
@@ -155,10 +159,10 @@ def test_given_a_key_without_a_person_then_it_decides_only_what_waits_for_nobody
     waiting = denied_entity()
 
     refused = waiting.submit(a_decision(waiting.alert("kyc_denied_moving"), "close", 2 * HOUR, **key))
-    made = story.submit(a_decision(closed, "hold", NOON + DAY, **key))
+    first = story.submit(a_decision(closed, "hold", NOON + DAY, **key))
     again = story.submit(a_decision(closed, "close", NOON + 2 * DAY, **key))
 
-    assert [results_of(rows) for rows in (refused, made, again)] == [["needs_person"], ["made"], ["needs_person"]]
+    assert [results_of(rows) for rows in (refused, first, again)] == [["needs_person"], ["made"], ["needs_person"]]
     assert story.all(DispositionRow)[-1].decided_by == "key:live_abcdefg"
 
 
@@ -206,9 +210,9 @@ def test_given_any_decisions_in_a_row_then_each_that_is_made_is_one_that_the_tab
     for place, word in enumerate(words):
         rows = story.submit(a_decision(alert, word, 2 * HOUR + place, id=f"dsp_{place}"))
         outcome = OUTCOMES[status][word]
-        made = outcome in set(AlertStatus)
-        status = outcome if made else status
-        assert results_of(rows) == ["made" if made else outcome]
+        is_decided = outcome in set(AlertStatus)
+        status = outcome if is_decided else status
+        assert results_of(rows) == ["made" if is_decided else outcome]
         assert story.alert("kyc_denied_moving").status == status
 
 

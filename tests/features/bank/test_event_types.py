@@ -7,6 +7,9 @@ import pytest
 from features.core.rows.events import EventRow
 from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import BUILDERS, built, landed
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
+from tests.features.bank.transfer_objects import BUILDERS, object_of, transfer_row
 from tests.support import bank_events as bank
 from tests.support.stories import ShardStory
 
@@ -86,7 +89,7 @@ def test_given_the_tables_of_events_then_they_name_every_rail() -> None:
 def test_given_a_type_when_the_object_is_silent_then_direction_and_status_follow(
     kind: str, direction: str, status: str
 ) -> None:
-    row = landed(kind, built(kind, status=None))
+    row = transfer_row(kind, object_of(kind, status=None))
 
     family = kind.split(".", maxsplit=1)[0]
     assert (row.rail, row.direction, row.status) == (RAILS.get(family, family), direction, status)
@@ -95,9 +98,9 @@ def test_given_a_type_when_the_object_is_silent_then_direction_and_status_follow
 @pytest.mark.parametrize("kind", SILENT_EVENTS)
 def test_given_an_event_that_changes_no_status_when_it_names_none_then_the_status_stays(kind: str) -> None:
     first = f"{kind.rsplit('.', 1 + kind.count('delivery'))[0]}.completed"
-    story = ShardStory().deliver(first, built(first, status="settled"))
+    story = ShardStory().deliver(first, object_of(first, status="settled"))
 
-    story.deliver(kind, built(kind, status=None))
+    story.deliver(kind, object_of(kind, status=None))
 
     assert story.one(TransferRow).status == "SETTLED"
 
@@ -106,11 +109,11 @@ def test_given_an_event_that_changes_no_status_when_it_names_none_then_the_statu
 def test_given_a_status_in_any_case_when_it_is_delivered_then_it_is_shown_in_upper_case(family: str) -> None:
     kind = next(kind for kind, *_ in EVENTS if kind.startswith(family))
 
-    assert landed(kind, built(kind, status="manual_Review_approved")).status == "MANUAL_REVIEW_APPROVED"
+    assert transfer_row(kind, object_of(kind, status="manual_Review_approved")).status == "MANUAL_REVIEW_APPROVED"
 
 
 def test_given_an_unlisted_status_when_it_is_delivered_then_it_is_kept() -> None:
-    assert landed("wire.outgoing_transfer.completed", bank.a_wire(status="Parked")).status == "PARKED"
+    assert transfer_row("wire.outgoing_transfer.completed", bank.a_wire(status="Parked")).status == "PARKED"
 
 
 @pytest.mark.parametrize(("kind", "data"), NOT_TRANSFERS, ids=[kind for kind, _ in NOT_TRANSFERS])
@@ -124,7 +127,7 @@ def test_given_an_object_that_is_no_transfer_when_it_is_delivered_then_the_event
 
 
 def test_given_an_unknown_resource_of_a_rail_when_its_id_and_amount_say_transfer_then_it_is_one() -> None:
-    row = landed("ach.settlement_notice.posted", bank.an_ach_transfer(id="acht_77", status=None))
+    row = transfer_row("ach.settlement_notice.posted", bank.an_ach_transfer(id="acht_77", status=None))
 
     assert (row.id, row.rail) == ("acht_77", "ach")
 

@@ -8,6 +8,11 @@ from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.parties import CounterpartyRow
 from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import built, landed
+from features.core.rows.parties import CounterpartyRow
+from features.core.rows.events import EventRow
+from features.core.rows.events import QuarantineRow
+from features.core.rows.transfers import TransferRow
+from tests.features.bank.transfer_objects import object_of, transfer_row
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
@@ -90,7 +95,7 @@ FIELDS: Final[dict[str, tuple[str, bank.Data, dict[str, Any]]]] = {
 def test_given_an_object_when_it_is_read_then_its_fields_are_where_the_bank_puts_them(case: str) -> None:
     kind, data, expected = FIELDS[case]
 
-    row = landed(kind, data)
+    row = transfer_row(kind, data)
 
     assert {name: getattr(row, name) for name in expected} == expected
 
@@ -110,14 +115,14 @@ def test_given_an_object_when_it_is_read_then_its_fields_are_where_the_bank_puts
 def test_given_the_bank_says_who_sent_when_a_transfer_lands_then_it_outweighs_the_type_except_on_checks(
     kind: str, is_incoming: object, direction: str
 ) -> None:
-    assert landed(kind, built(kind, is_incoming=is_incoming)).direction == direction
+    assert transfer_row(kind, object_of(kind, is_incoming=is_incoming)).direction == direction
 
 
 @pytest.mark.parametrize("ach_type", ["CREDIT", "DEBIT"])
 def test_given_an_outgoing_ach_transfer_when_it_pulls_or_pushes_then_its_direction_is_who_originated(
     ach_type: str,
 ) -> None:
-    row = landed("ach.outgoing_transfer.initiated", bank.an_ach_transfer(type=ach_type))
+    row = transfer_row("ach.outgoing_transfer.initiated", bank.an_ach_transfer(type=ach_type))
 
     assert (row.direction, row.type) == (OUT, ach_type)
 
@@ -176,7 +181,7 @@ COUNTRIES: Final[dict[str, tuple[str, bank.Data, str | None]]] = {
 def test_given_a_transfer_when_a_country_is_delivered_then_it_is_the_counterpartys(case: str) -> None:
     kind, data, country = COUNTRIES[case]
 
-    assert landed(kind, data).counterparty_country == country
+    assert transfer_row(kind, data).counterparty_country == country
 
 
 def test_given_a_counterparty_object_when_a_transfer_names_no_country_then_the_stored_one_holds() -> None:

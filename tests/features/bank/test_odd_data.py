@@ -226,7 +226,7 @@ def test_given_numbers_that_identify_when_an_object_is_kept_then_their_last_four
     raw = ShardStory().deliver(kind, data).one(row).raw
 
     assert not any(secret in raw for secret in ("000123456789", "GB12000123456789", "000555666", "000-00-0000"))
-    assert any(shown in raw for shown in ('"6789"', '"5666"', '"0000"'))
+    assert any(masked in raw for masked in ('"6789"', '"5666"', '"0000"'))
 
 
 def test_given_a_transfer_when_its_raw_object_is_shown_then_images_are_gone_and_numbers_are_cut() -> None:
@@ -240,13 +240,13 @@ def test_given_a_transfer_when_its_raw_object_is_shown_then_images_are_gone_and_
         account_number_id="acno_1",
     )
 
-    shown = masked_raw(json.dumps(data).encode())
+    masked = masked_raw(json.dumps(data).encode())
 
-    assert not {"image_front", "back_image"} & set(shown)
-    assert (shown["micr_line"], shown["beneficiary_account_number"]) == ("1222", "3444")
-    assert shown["counterparty"] == {"account_number": "1234", "wire": {"local_account_number": "8877"}}
-    assert shown["charges"] == [{"agent": {"account_number": "1212"}}]
-    assert (shown["account_number_id"], shown["payee_name"]) == ("acno_1", data["payee_name"])
+    assert not {"image_front", "back_image"} & set(masked)
+    assert (masked["micr_line"], masked["beneficiary_account_number"]) == ("1222", "3444")
+    assert masked["counterparty"] == {"account_number": "1234", "wire": {"local_account_number": "8877"}}
+    assert masked["charges"] == [{"agent": {"account_number": "1212"}}]
+    assert (masked["account_number_id"], masked["payee_name"]) == ("acno_1", data["payee_name"])
 
 
 def test_given_a_key_written_in_escapes_when_an_object_is_kept_then_its_number_is_cut_all_the_same() -> None:

@@ -8,6 +8,9 @@ from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows.events import EventRow
 from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import landed
+from features.core.rows.events import EventRow
+from features.core.rows.transfers import TransferRow
+from tests.features.bank.transfer_objects import transfer_row
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
@@ -33,7 +36,7 @@ def test_given_return_details_when_a_transfer_comes_back_then_its_code_is_the_la
     details, code = RETURNS[case]
     data = bank.an_ach_transfer(status="RETURNED", return_details=details)
 
-    assert landed("ach.outgoing_transfer.returned", data).return_code == code
+    assert transfer_row("ach.outgoing_transfer.returned", data).return_code == code
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_given_a_return_when_it_is_read_then_it_came_when_the_bank_says_else_wit
 ) -> None:
     data = bank.an_ach_transfer(status="RETURNED", **{"return_details": [{"return_code": "R01"}], **over})
 
-    assert landed("ach.outgoing_transfer.returned", data).returned_at == at
+    assert transfer_row("ach.outgoing_transfer.returned", data).returned_at == at
 
 
 STATUS_AFTER: Final = (

@@ -17,11 +17,11 @@ BUILDERS: Final = {
 }
 
 
-def built(kind: str, **over: Any) -> bank.Data:
+def object_of(kind: str, **over: Any) -> bank.Data:
     """The object of an event's family, which says nothing of its direction or status by itself."""
     data = BUILDERS[kind.split(".", maxsplit=1)[0]](**over)
     return {name: value for name, value in data.items() if name != "is_incoming" or name in over}
 
 
-def landed(kind: str, data: object) -> TransferRow:
+def transfer_row(kind: str, data: object) -> TransferRow:
     return ShardStory().deliver(kind, data).one(TransferRow)

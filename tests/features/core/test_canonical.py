@@ -97,7 +97,7 @@ def test_given_a_line_when_composed_then_it_is_canonical_itself(
     link = record_line(LineKind.ACTION, text, ("actions", seq, prev_hash, "b" * 64))
     cited = record_line(LineKind.POLICY, text)
 
-    said = {"kind": "action", "chain": "actions", "seq": seq, "body": body, "prevHash": prev_hash, "hash": "b" * 64}
-    assert link == rfc8785.dumps(rounded(said))
+    record = {"kind": "action", "chain": "actions", "seq": seq, "body": body, "prevHash": prev_hash, "hash": "b" * 64}
+    assert link == rfc8785.dumps(rounded(record))
     nothing = dict.fromkeys(("chain", "seq", "prevHash", "hash"))
     assert cited == rfc8785.dumps(rounded({"kind": "policy", "body": body} | nothing))

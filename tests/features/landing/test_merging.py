@@ -22,12 +22,12 @@ def test_given_a_newer_snapshot_that_leaves_out_date_and_currency_then_both_stay
     later = {name: value for name, value in first.items() if name not in ("currency_code", "settlement_date")}
 
     story = ShardStory().deliver("swift.outgoing_transfer.submitted", first)
-    said = story.one(TransferRow)
+    reported = story.one(TransferRow)
     story.deliver("swift.outgoing_transfer.completed", later | {"status": "COMPLETED"}, at=T0 + 9)
 
     kept = story.one(TransferRow)
-    assert said.effective_at is not None
-    assert (kept.currency, kept.effective_at) == ("EUR", said.effective_at)
+    assert reported.effective_at is not None
+    assert (kept.currency, kept.effective_at) == ("EUR", reported.effective_at)
 
 
 @pytest.mark.parametrize("currency", ["5\n", "EURO", "€€€", "", "😀" * 3])

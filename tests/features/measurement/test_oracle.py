@@ -49,12 +49,12 @@ def test_given_random_streams_when_they_are_counted_then_no_feature_is_always_em
         answers = [oracle.apply(entry) for entry in stream_of([chance.randbytes(WIDTH) for _ in range(60)])]
         vectors += [answer.vector for answer in answers if answer is not None]
 
-    told = {name: _told({getattr(vector, name) for vector in vectors}) for name in (*GRAPH, *COLUMNS)}
+    values_of = {name: _significant({getattr(vector, name) for vector in vectors}) for name in (*GRAPH, *COLUMNS)}
 
-    assert not {name for name, values in told.items() if len(values) < ENOUGH_VALUES}
+    assert not {name for name, values in values_of.items() if len(values) < ENOUGH_VALUES}
 
 
-def _told(values: set[Any]) -> set[Any]:
+def _significant(values: set[Any]) -> set[Any]:
     """The values that say something; of what is true or false both do."""
     return values - {None} if any(isinstance(value, bool) for value in values) else values - {None, 0, ""}
 

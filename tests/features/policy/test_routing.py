@@ -130,10 +130,10 @@ def test_given_a_new_tenant_then_its_policies_are_active_and_named_after_it() ->
 
 
 def test_given_the_policy_in_force_then_its_digest_is_of_its_canonical_body() -> None:
-    law = policy_in_force("prg_1", 0)
+    policies = policy_in_force("prg_1", 0)
 
-    assert (law.policy, law.clock) == (POLICY_V1, CLOCK_V1)
-    assert law.sha256 == digest_of(canonical(POLICY_V1))
+    assert (policies.policy, policies.clock) == (POLICY_V1, CLOCK_V1)
+    assert policies.sha256 == digest_of(canonical(POLICY_V1))
     assert len({policy_sha256(body) for _, body in SEEDS}) == len(SEEDS)
 
 

@@ -22,12 +22,12 @@ def test_given_any_age_then_what_is_left_is_the_floor_of_the_exponential(points:
     assert left - 1.01 < decayed(points, age) <= left * 1.001
 
 
-@given(held=st.lists(st.tuples(scores, days), min_size=1), later=days)
+@given(scored=st.lists(st.tuples(scores, days), min_size=1), later=days)
 def test_given_several_scores_then_the_one_that_fades_last_is_the_most_today_and_ever_after(
-    held: list[tuple[int, int]], later: int
+    scored: list[tuple[int, int]], later: int
 ) -> None:
-    today = max(day for _, day in held) + later
-    strongest, day = max(held, key=lambda each: fades_at(*each))
+    today = max(day for _, day in scored) + later
+    strongest, day = max(scored, key=lambda each: fades_at(*each))
 
-    assert decayed(strongest, today - day) == max(decayed(points, today - its_day) for points, its_day in held)
+    assert decayed(strongest, today - day) == max(decayed(points, today - its_day) for points, its_day in scored)
     assert day_of(fades_at(strongest, day), strongest) == day

@@ -48,22 +48,22 @@ def a_result(transfer_id: str = TRANSFER, **over: Any) -> Rescored:
     return Rescored(transfer_id, **usual | over)
 
 
-def stepped(story: ShardStory, step: BackfillStep) -> ShardStory:
+def apply_step(story: ShardStory, step: BackfillStep) -> ShardStory:
     return story.append(EntryKind.BACKFILL, msgspec.json.encode(step), at=T0 + 5)
 
 
 @pytest.fixture
-def landed() -> ShardStory:
+def story() -> ShardStory:
     return ShardStory().deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER))
 
 
-def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and_inputs(landed: ShardStory) -> None:
-    before = landed.one(TransferRow)
+def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and_inputs(story: ShardStory) -> None:
+    before = story.one(TransferRow)
 
-    stepped(landed, a_step(a_result(paths='{"x":1}'), started_offset=landed.entries[-1].offset))
+    apply_step(story, a_step(a_result(paths='{"x":1}'), started_offset=story.entries[-1].offset))
 
-    row, made_from = landed.one(TransferRow), landed.one(TransferFeaturesRow)
-    offset = landed.entries[-1].offset
+    row, made_from = story.one(TransferRow), story.one(TransferFeaturesRow)
+    offset = story.entries[-1].offset
     assert (row.score, row.score_band, row.score_version, row.score_n, row.score_confidence) == (
         77,
         "hold",
@@ -84,72 +84,72 @@ def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and
     assert msgspec.json.decode(made_from.reasons, type=tuple[Reason, ...]) == (REASON,)
 
 
-def test_given_a_step_that_comes_twice_then_the_second_changes_no_transfer(landed: ShardStory) -> None:
-    step = a_step(a_result(), started_offset=landed.entries[-1].offset)
+def test_given_a_step_that_comes_twice_then_the_second_changes_no_transfer(story: ShardStory) -> None:
+    step = a_step(a_result(), started_offset=story.entries[-1].offset)
 
-    stepped(landed, step)
-    stepped(landed, step)
+    apply_step(story, step)
+    apply_step(story, step)
 
-    assert [type(row) for row in landed.last_rows] == [BackfillRow]
+    assert [type(row) for row in story.last_rows] == [BackfillRow]
 
 
-def test_given_a_transfer_scored_by_the_stream_behind_the_start_then_it_keeps_that_score(landed: ShardStory) -> None:
-    stepped(landed, a_step(stage=Stage.STARTED, done=0))
-    started_offset = landed.one(BackfillRow).started_offset
+def test_given_a_transfer_scored_by_the_stream_behind_the_start_then_it_keeps_that_score(story: ShardStory) -> None:
+    apply_step(story, a_step(stage=Stage.STARTED, done=0))
+    started_offset = story.one(BackfillRow).started_offset
     later = changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", amount=777_00)
-    landed.deliver("ach.outgoing_transfer.updated", later)
-    assert landed.scoring.offset > started_offset
+    story.deliver("ach.outgoing_transfer.updated", later)
+    assert story.scoring.offset > started_offset
 
-    stepped(landed, a_step(a_result(), started_offset=started_offset))
+    apply_step(story, a_step(a_result(), started_offset=started_offset))
 
-    assert landed.last(TransferRow) == []
-    assert landed.one(BackfillRow).started_offset == started_offset
+    assert story.last(TransferRow) == []
+    assert story.one(BackfillRow).started_offset == started_offset
 
 
 def test_given_a_status_behind_the_start_that_scores_nothing_then_the_result_is_taken_and_the_status_kept(
-    landed: ShardStory,
+    story: ShardStory,
 ) -> None:
-    stepped(landed, a_step(stage=Stage.STARTED, done=0))
-    started_offset = landed.one(BackfillRow).started_offset
-    landed.deliver(
+    apply_step(story, a_step(stage=Stage.STARTED, done=0))
+    started_offset = story.one(BackfillRow).started_offset
+    story.deliver(
         "ach.outgoing_transfer.settled",
         changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", status="SETTLED"),
     )
-    assert landed.last(TransferFeaturesRow) == []
+    assert story.last(TransferFeaturesRow) == []
 
-    stepped(landed, a_step(a_result(), started_offset=started_offset))
+    apply_step(story, a_step(a_result(), started_offset=started_offset))
 
-    row = landed.one(TransferRow)
+    row = story.one(TransferRow)
     assert (row.score, row.status) == (77, "SETTLED")
 
 
-def test_given_a_start_then_its_row_holds_its_own_offset(landed: ShardStory) -> None:
-    stepped(landed, a_step(stage=Stage.STARTED, total=5, done=0))
+def test_given_a_start_then_its_row_holds_its_own_offset(story: ShardStory) -> None:
+    apply_step(story, a_step(stage=Stage.STARTED, total=5, done=0))
 
-    row = landed.one(BackfillRow)
-    assert (row.stage, row.started_offset, row.total) == ("started", landed.entries[-1].offset, 5)
-
-
-def test_given_a_result_for_a_transfer_nobody_knows_then_nothing_comes_of_it(landed: ShardStory) -> None:
-    stepped(landed, a_step(a_result("acht_unknown"), started_offset=1))
-
-    assert [type(row) for row in landed.last_rows] == [BackfillRow]
+    row = story.one(BackfillRow)
+    assert (row.stage, row.started_offset, row.total) == ("started", story.entries[-1].offset, 5)
 
 
-def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_has_it(landed: ShardStory) -> None:
-    stepped(landed, a_step(a_result(), started_offset=landed.entries[-1].offset))
+def test_given_a_result_for_a_transfer_nobody_knows_then_nothing_comes_of_it(story: ShardStory) -> None:
+    apply_step(story, a_step(a_result("acht_unknown"), started_offset=1))
 
-    landed.state = ShardState.loaded(iter(list(landed.state.dump())))
-    landed.deliver(
+    assert [type(row) for row in story.last_rows] == [BackfillRow]
+
+
+def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_has_it(story: ShardStory) -> None:
+    apply_step(story, a_step(a_result(), started_offset=story.entries[-1].offset))
+
+    story.state = ShardState.loaded(iter(list(story.state.dump())))
+    story.deliver(
         "ach.outgoing_transfer.settled",
         changed(an_ach_transfer(id=TRANSFER), "2026-03-05T00:00:00Z", status="SETTLED"),
     )
 
-    assert (landed.one(TransferRow).score, landed.one(TransferRow).score_n) == (77, 12)
+    assert (story.one(TransferRow).score, story.one(TransferRow).score_n) == (77, 12)
 
 
-def test_given_what_the_stream_has_stored_when_scored_again_then_it_is_the_same(landed: ShardStory) -> None:
-    stored = landed.scoring
+def test_given_what_the_stream_has_stored_when_scored_again_then_it_is_the_same(story: ShardStory) -> None:
+    stored = story.scoring
 
     assert rescored(stored) is None
     for over in ({"score": 99}, {"n": 99}, {"confidence": 0.99}, {"score_version": "trs-v0"}, {"reasons": "[1]"}):
@@ -191,49 +191,53 @@ def stored_as(transfer_id: str, points: int) -> Rescored:
 def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_evaluated_then_a_fifth_is_found() -> (
     None
 ):
-    shard = ShardStory()
+    story = ShardStory()
     for number in range(6):
-        shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
-    strongest, (actor,) = shard.program.scores.transfers, [each for each in shard.program.actors if not each.is_account]
-    first = shard.entries[-1].offset
-    stepped(shard, a_step(*(stored_as(f"acht_{n}", 90 - 10 * n) for n in range(6)), started_offset=first))
-    second = shard.entries[-1].offset
-    stepped(shard, a_step(*(stored_as(f"acht_{n}", 1 + n) for n in range(4)), started_offset=second))
-    third = shard.entries[-1].offset
+        story.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
+    strongest, (actor,) = story.program.scores.transfers, [each for each in story.program.actors if not each.is_account]
+    first = story.entries[-1].offset
+    apply_step(story, a_step(*(stored_as(f"acht_{n}", 90 - 10 * n) for n in range(6)), started_offset=first))
+    second = story.entries[-1].offset
+    apply_step(story, a_step(*(stored_as(f"acht_{n}", 1 + n) for n in range(4)), started_offset=second))
+    third = story.entries[-1].offset
     assert strongest.best(actor.index)[0] == 4
-    held = (Strongest("acht_4", 50, 20, 10), Strongest("acht_5", 40, 0, 0), Strongest("acht_unknown", 99, 0, 0))
-    evaluate = ActorRange(actors=(0, len(shard.program.actors)), counterparties=(0, 1), strongest=held)
+    strongest_rows = (
+        Strongest("acht_4", 50, 20, 10),
+        Strongest("acht_5", 40, 0, 0),
+        Strongest("acht_unknown", 99, 0, 0),
+    )
+    evaluate = ActorRange(actors=(0, len(story.program.actors)), counterparties=(0, 1), strongest=strongest_rows)
 
     for _ in range(2):  # a step that comes twice says the same
-        stepped(shard, BackfillStep(progress=a_step(started_offset=third).progress, evaluate=evaluate))
+        apply_step(story, BackfillStep(progress=a_step(started_offset=third).progress, evaluate=evaluate))
 
         assert strongest.best(actor.index)[0::2] == (50, 20)
         assert strongest.best(actor.index)[3] == 10
-        assert [(row.subject_type, row.subject_id) for row in shard.last(ScoreRow)] == [
+        assert [(row.subject_type, row.subject_id) for row in story.last(ScoreRow)] == [
             ("entity", "enti_1"),
-            ("counterparty", shard.program.counterparties.all[0].id),
+            ("counterparty", story.program.counterparties.all[0].id),
         ]
 
 
 def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_then_memory_keeps_it() -> None:
-    shard = ShardStory()
-    shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
-    stepped(shard, a_step(stored_as(TRANSFER, 60), started_offset=shard.entries[-1].offset))
-    (actor,) = [each for each in shard.program.actors if not each.is_account]
-    evaluate = ActorRange(actors=(0, len(shard.program.actors)), strongest=(Strongest(TRANSFER, 10, 0, 0),))
-    earlier = shard.entries[-1].offset - 1
+    story = ShardStory()
+    story.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
+    apply_step(story, a_step(stored_as(TRANSFER, 60), started_offset=story.entries[-1].offset))
+    (actor,) = [each for each in story.program.actors if not each.is_account]
+    evaluate = ActorRange(actors=(0, len(story.program.actors)), strongest=(Strongest(TRANSFER, 10, 0, 0),))
+    earlier = story.entries[-1].offset - 1
 
-    stepped(shard, BackfillStep(progress=a_step(started_offset=earlier).progress, evaluate=evaluate))
+    apply_step(story, BackfillStep(progress=a_step(started_offset=earlier).progress, evaluate=evaluate))
 
-    assert shard.program.scores.transfers.best(actor.index)[0] == 60
+    assert story.program.scores.transfers.best(actor.index)[0] == 60
 
 
 def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -> None:
-    shard = ShardStory()
-    shard.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
-    newest_at = shard.scoring.taken_at
-    evaluate = ActorRange(actors=(0, len(shard.program.actors)))
+    story = ShardStory()
+    story.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
+    newest_at = story.scoring.taken_at
+    evaluate = ActorRange(actors=(0, len(story.program.actors)))
 
-    stepped(shard, BackfillStep(progress=a_step(started_offset=1).progress, evaluate=evaluate))
+    apply_step(story, BackfillStep(progress=a_step(started_offset=1).progress, evaluate=evaluate))
 
-    assert shard.one(ScoreRow).scored_at == newest_at < shard.entries[-1].appended_at
+    assert story.one(ScoreRow).scored_at == newest_at < story.entries[-1].appended_at

@@ -193,8 +193,8 @@ def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_a
     assert book_of(story).whole < kept
     assert book_of(story).is_packed(alert.id)
     story.submit(a_decision(alert, "hold", NOON + 4 * DAY))
-    (held,) = story.alerts("repeated_amount")
-    assert (held.status, held.summary, held.draft) == ("held", alert.summary, alert.draft)
+    (after_hold,) = story.alerts("repeated_amount")
+    assert (after_hold.status, after_hold.summary, after_hold.draft) == ("held", alert.summary, alert.draft)
     assert not book_of(story).is_packed(alert.id)
 
 

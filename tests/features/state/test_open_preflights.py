@@ -20,8 +20,8 @@ WIRE: Final = "wire.outgoing_transfer.initiated"
 COUNTERPARTY: Final = "counterparty.created"
 
 
-def asked(
-    shard: ShardStory, preflight_id: str, *, at: int = T0, counterparty_id: str | None = None, **other: Any
+def record_preflight(
+    story: ShardStory, preflight_id: str, *, at: int = T0, counterparty_id: str | None = None, **other: Any
 ) -> None:
     """Ask about a wire of 100.00 and let the log record the answer."""
     proposed = ProposedCounterparty(**other) if other else None
@@ -32,7 +32,7 @@ def asked(
         counterparty_id=counterparty_id,
         counterparty=proposed,
     )
-    found = ask(shard.program, transfer, at=at)
+    found = ask(story.program, transfer, at=at)
     score = found.score
     answer = Preflight(
         preflight_id=preflight_id,
@@ -59,15 +59,15 @@ def asked(
         resolved=found.resolved,
         asked_at=at,
     )
-    shard.append(EntryKind.PREFLIGHT, msgspec.json.encode(record), at=at)
+    story.append(EntryKind.PREFLIGHT, msgspec.json.encode(record), at=at)
 
 
-def landed(
-    shard: ShardStory, transfer_id: str, *, at: int = T0 + SECOND_US, amount: int = 10_000, **said: Any
+def land_wire(
+    story: ShardStory, transfer_id: str, *, at: int = T0 + SECOND_US, amount: int = 10_000, **over: Any
 ) -> str | None:
     """Land a wire that says only this of its counterparty; the pre-flight it matched."""
-    wire = {"id": transfer_id, "amount": amount, "created_at": bank.rfc3339(at)} | said
-    matches = shard.deliver(WIRE, wire, at=at).last(PreflightMatchRow)
+    wire = {"id": transfer_id, "amount": amount, "created_at": bank.rfc3339(at)} | over
+    matches = story.deliver(WIRE, wire, at=at).last(PreflightMatchRow)
     return matches[0].preflight_id if matches else None
 
 
@@ -95,39 +95,39 @@ INLINE: Final[dict[str, Any]] = {
 def test_given_a_question_when_a_transfer_lands_then_it_matches_by_what_both_say_of_the_counterparty(
     question: dict[str, Any], landing: dict[str, Any], *, matches: bool
 ) -> None:
-    shard = ShardStory()
-    asked(shard, "pf_1", **question)
+    story = ShardStory()
+    record_preflight(story, "pf_1", **question)
 
-    assert landed(shard, "wire_1", **landing) == ("pf_1" if matches else None)
+    assert land_wire(story, "wire_1", **landing) == ("pf_1" if matches else None)
 
 
 @pytest.mark.parametrize("question", [{"name": "Sam Cole"}, {"name": "Sam Cole", **ACCOUNT}])
 def test_given_a_question_about_a_stranger_when_the_bank_adds_him_before_it_lands_then_it_matches(
     question: dict[str, Any],
 ) -> None:
-    shard = ShardStory()
-    asked(shard, "pf_1", **question)
-    shard.deliver(COUNTERPARTY, bank.a_counterparty(id="cpty_9"))
+    story = ShardStory()
+    record_preflight(story, "pf_1", **question)
+    story.deliver(COUNTERPARTY, bank.a_counterparty(id="cpty_9"))
 
-    assert landed(shard, "wire_1", counterparty_id="cpty_9") == "pf_1"
+    assert land_wire(story, "wire_1", counterparty_id="cpty_9") == "pf_1"
 
 
 def test_given_a_question_that_named_one_on_file_when_it_lands_without_his_id_then_it_matches() -> None:
-    shard = ShardStory()
-    shard.deliver(COUNTERPARTY, bank.a_counterparty())
-    asked(shard, "pf_1", name="Sam Cole")
+    story = ShardStory()
+    story.deliver(COUNTERPARTY, bank.a_counterparty())
+    record_preflight(story, "pf_1", name="Sam Cole")
 
-    assert landed(shard, "wire_1", beneficiary_name="Sam Cole", beneficiary_account_number="0009999") is None
-    assert landed(shard, "wire_2", beneficiary_name="Sam Cole", **INLINE) == "pf_1"
+    assert land_wire(story, "wire_1", beneficiary_name="Sam Cole", beneficiary_account_number="0009999") is None
+    assert land_wire(story, "wire_2", beneficiary_name="Sam Cole", **INLINE) == "pf_1"
 
 
 def test_given_three_questions_when_four_transfers_land_then_the_oldest_goes_first_and_each_only_once() -> None:
-    shard = ShardStory()
+    story = ShardStory()
     for number in range(3):
-        asked(shard, f"pf_{number}", at=T0 + number, name="Sam Cole", **ACCOUNT)
-    shard.state = ShardState.loaded(iter(list(shard.state.dump())))
+        record_preflight(story, f"pf_{number}", at=T0 + number, name="Sam Cole", **ACCOUNT)
+    story.state = ShardState.loaded(iter(list(story.state.dump())))
 
-    matches = [landed(shard, f"wire_{number}", beneficiary_name="Sam Cole", **INLINE) for number in range(4)]
+    matches = [land_wire(story, f"wire_{number}", beneficiary_name="Sam Cole", **INLINE) for number in range(4)]
 
     assert matches == ["pf_0", "pf_1", "pf_2", None]
 
@@ -142,22 +142,22 @@ def test_given_three_questions_when_four_transfers_land_then_the_oldest_goes_fir
     ],
 )
 def test_given_a_question_when_the_transfer_is_created_then_only_the_window_matches(at: int, *, matches: bool) -> None:
-    shard = ShardStory()
-    asked(shard, "pf_1", counterparty_id="cpty_9")
+    story = ShardStory()
+    record_preflight(story, "pf_1", counterparty_id="cpty_9")
 
-    assert (landed(shard, "wire_1", at=at, counterparty_id="cpty_9") == "pf_1") is matches
+    assert (land_wire(story, "wire_1", at=at, counterparty_id="cpty_9") == "pf_1") is matches
 
 
 def test_given_another_amount_when_it_lands_then_it_does_not_match() -> None:
-    shard = ShardStory()
-    asked(shard, "pf_1", counterparty_id="cpty_9")
+    story = ShardStory()
+    record_preflight(story, "pf_1", counterparty_id="cpty_9")
 
-    assert landed(shard, "wire_1", amount=10_001, counterparty_id="cpty_9") is None
+    assert land_wire(story, "wire_1", amount=10_001, counterparty_id="cpty_9") is None
 
 
 def test_given_questions_that_nothing_can_match_any_more_when_time_passes_then_they_are_forgotten() -> None:
-    shard = ShardStory()
-    asked(shard, "pf_1", name="Sam Cole", **ACCOUNT)
-    asked(shard, "pf_2", at=T0 + 49 * HOUR_US, name="Other")
+    story = ShardStory()
+    record_preflight(story, "pf_1", name="Sam Cole", **ACCOUNT)
+    record_preflight(story, "pf_2", at=T0 + 49 * HOUR_US, name="Other")
 
-    assert [held[1] for held in shard.program.preflights.dump()[0]] == ["pf_2"]
+    assert [row[1] for row in story.program.preflights.dump()[0]] == ["pf_2"]

@@ -17,13 +17,13 @@ transfers = st.lists(
 )
 
 
-def kept(of: list[tuple[int, int, int]], *, index: int = 0) -> StrongestTransfers:
-    held = StrongestTransfers()
+def strongest_of(of: list[tuple[int, int, int]], *, index: int = 0) -> StrongestTransfers:
+    strongest = StrongestTransfers()
     for row, score, day in of:
-        place, _ = held.keep(index, row, day * DAY_US + 1, score)
+        place, _ = strongest.keep(index, row, day * DAY_US + 1, score)
         if place >= 0:
-            held.share(place, identity=score // 2, returns=score // 3)
-    return held
+            strongest.share(place, identity=score // 2, returns=score // 3)
+    return strongest
 
 
 @given(of=transfers, mixed=st.randoms(use_true_random=False))
@@ -33,9 +33,9 @@ def test_given_transfers_in_any_order_then_the_same_strongest_is_known_with_its_
     shuffled = list(of)
     mixed.shuffle(shuffled)  # type: ignore[attr-defined]
 
-    best = kept(of).best(0)
+    best = strongest_of(of).best(0)
 
-    assert kept(shuffled).best(0) == best
+    assert strongest_of(shuffled).best(0) == best
     score, day, *shares = best
     assert decayed(score, TODAY - day) == max((decayed(score, TODAY - day) for _, score, day in of), default=0)
     assert shares == [score // 2, score // 3]
@@ -45,57 +45,57 @@ def test_given_transfers_in_any_order_then_the_same_strongest_is_known_with_its_
 def test_given_up_to_three_transfers_scored_again_then_the_strongest_is_the_one_of_what_stands(
     of: list[tuple[int, int, int]], again: list[int]
 ) -> None:
-    held, standing = kept(of), {row: (score, day) for row, score, day in of}
+    strongest, standing = strongest_of(of), {row: (score, day) for row, score, day in of}
     by_strength = sorted(of, key=lambda each: decayed(each[1], TODAY - each[2]), reverse=True)
 
     for (row, _, day), score in zip(by_strength, again, strict=False):
-        held.drop(0, row)
-        held.keep(0, row, day * DAY_US, score)
+        strongest.drop(0, row)
+        strongest.keep(0, row, day * DAY_US, score)
         standing[row] = (score, day)
 
-    best, its_day, *_ = held.best(0)
+    best, its_day, *_ = strongest.best(0)
     assert decayed(best, TODAY - its_day) == max(decayed(s, TODAY - day) for s, day in standing.values())
 
 
 def test_given_a_new_score_then_it_is_said_whether_it_is_the_strongest() -> None:
-    held = StrongestTransfers()
+    strongest = StrongestTransfers()
     day = TODAY * DAY_US
 
-    assert [held.keep(0, row, day, score)[1] for row, score in enumerate((30, 20, 40, 40))] == [
+    assert [strongest.keep(0, row, day, score)[1] for row, score in enumerate((30, 20, 40, 40))] == [
         True,
         False,
         True,
         False,
     ]
-    assert held.keep(0, 9, day, 10) == NOT_KEPT
+    assert strongest.keep(0, 9, day, 10) == NOT_KEPT
 
 
 def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
-    held = kept([(1, 50, TODAY)], index=3)
+    strongest = strongest_of([(1, 50, TODAY)], index=3)
 
-    assert held.best(3) == (50, TODAY, 25, 16)
-    assert [held.best(index) for index in (0, 2, 4, 400)] == [NO_TRANSFER] * 4
+    assert strongest.best(3) == (50, TODAY, 25, 16)
+    assert [strongest.best(index) for index in (0, 2, 4, 400)] == [NO_TRANSFER] * 4
 
 
 @pytest.mark.parametrize("at", [-(10**17), 10**18])
 def test_given_an_instant_far_off_then_its_score_is_kept_all_the_same(at: int) -> None:
-    held = StrongestTransfers()
+    strongest = StrongestTransfers()
 
-    held.keep(0, 1, at, 100)
+    strongest.keep(0, 1, at, 100)
 
-    assert held.best(0)[0] == 100
+    assert strongest.best(0)[0] == 100
 
 
 def test_given_last_scores_when_another_comes_then_it_is_told_apart_by_points_null_and_hard() -> None:
     last = LastScores()
     last.instant(7, 5)
 
-    told = [
+    changes = [
         last.exchange(7, value, hard=hard)
         for value, hard in ((None, False), (None, True), (0, True), (0, True), (0, False), (100, False), (None, False))
     ]
 
-    assert told == [False, True, True, False, True, True, True]
+    assert changes == [False, True, True, False, True, True, True]
 
 
 def test_given_a_mark_then_it_is_remembered_beside_the_score_and_makes_no_other_score() -> None:

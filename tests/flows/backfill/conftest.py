@@ -20,7 +20,7 @@ EVENTS: Final = 1_500
 
 
 @pytest.fixture(scope="module")
-def told() -> list[bytes]:
+def log_bodies() -> list[bytes]:
     """The program's declaration, then its events."""
     declared = Program(id=PROGRAM, tenant_id=TENANT, slug="p", name="P", declared_rails=("ach",))
     history = [each.body for each in SimulatedBank(3).history(UNTIL) if each.program == "remittance"]
@@ -28,11 +28,11 @@ def told() -> list[bytes]:
 
 
 @pytest.fixture
-def room(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, told: list[bytes]) -> BackfillRoom:
+def room(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, log_bodies: list[bytes]) -> BackfillRoom:
     """A program with its history, scored and recorded."""
     room = EngineRoom(tmp_path, lambda: connect_sync(redis_server.socket_path))
-    append(log_redis, PROGRAM, told[:1], EntryKind.PROGRAM)
-    append(log_redis, PROGRAM, told[1:])
+    append(log_redis, PROGRAM, log_bodies[:1], EntryKind.PROGRAM)
+    append(log_redis, PROGRAM, log_bodies[1:])
     with room.running():
         pass
     return BackfillRoom(room, redis_server.socket_path)

@@ -109,7 +109,7 @@ def test_given_transfers_that_another_scorer_scored_higher_when_all_is_rescored_
     tmp_path: Path,
     redis_server: EmbeddedRedis,
     log_redis: redis.Redis,
-    told: list[bytes],
+    log_bodies: list[bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with room.room.running() as engine:
@@ -120,8 +120,8 @@ def test_given_transfers_that_another_scorer_scored_higher_when_all_is_rescored_
     loud = BackfillRoom(
         EngineRoom(tmp_path / "loud", lambda: connect_sync(redis_server.socket_path)), redis_server.socket_path
     )
-    append(log_redis, PROGRAM, told[:1], EntryKind.PROGRAM)
-    append(log_redis, PROGRAM, told[1:])
+    append(log_redis, PROGRAM, log_bodies[:1], EntryKind.PROGRAM)
+    append(log_redis, PROGRAM, log_bodies[1:])
     monkeypatch.setattr(trs_v1, "score", louder)
     with loud.room.running() as engine:
         rescored_actors(loud, engine)

@@ -122,7 +122,7 @@ def test_given_vectors_of_an_older_version_when_scored_again_then_the_log_is_rep
 
 
 def test_given_a_log_of_which_redis_has_only_the_tail_when_replayed_then_segments_and_tail_are_read(
-    room: BackfillRoom, log_redis: redis.Redis, told: list[bytes]
+    room: BackfillRoom, log_redis: redis.Redis, log_bodies: list[bytes]
 ) -> None:
     right = room.room.rows(NEWEST)
     room.room.change(OLD)
@@ -131,7 +131,7 @@ def test_given_a_log_of_which_redis_has_only_the_tail_when_replayed_then_segment
     middle = reader.range(shard, 0, reader.tail(shard), count=600)[-1].offset
     segmenter = Segmenter(reader, LogSegments(room.room.folder / "lake"), page_entries=250, linger_ms=0)
     segmenter.run_once(shard, middle, middle)
-    assert log_redis.xlen(f"log:{shard}") == len(told) - 600
+    assert log_redis.xlen(f"log:{shard}") == len(log_bodies) - 600
 
     with room.room.running() as engine:
         assert room.transfers(engine, PROGRAM) == len(right)

@@ -50,10 +50,10 @@ def paged(database: duckdb.DuckDBPyConnection, wanted: AlertFilter, *, limit: in
 def test_given_versions_when_read_then_the_newest_is_shown_and_found_by_what_it_is_now(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
-    held = an_alert(offset=9, status="held")
-    commit(database, held, an_alert(offset=2), an_alert(offset=5, status="escalated"))
+    alert = an_alert(offset=9, status="held")
+    commit(database, alert, an_alert(offset=2), an_alert(offset=5, status="escalated"))
 
-    assert Alerts(database).find(OPERATOR, "alr_1") == held
+    assert Alerts(database).find(OPERATOR, "alr_1") == alert
     assert paged(database, AlertFilter(statuses=("held",))) == ["alr_1"]
     assert paged(database, AlertFilter(statuses=("open", "escalated"))) == []
 

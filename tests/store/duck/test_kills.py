@@ -59,8 +59,8 @@ def killed_after(commits: int, path: Path) -> int:
     command = [sys.executable, "-c", WRITES_UNTIL_KILLED, str(path), str(ROWS_A_COMMIT)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(commits)]
+        lines = [process.stdout.readline() for _ in range(commits)]
         process.kill()
-        said += process.stdout.read().splitlines(keepends=True)
-    whole = [line for line in said if line.endswith("\n")]
+        lines += process.stdout.read().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
     return int(whole[-1])

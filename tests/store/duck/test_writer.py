@@ -175,6 +175,6 @@ def test_given_versions_then_the_latest_view_shows_the_newest_of_each(database: 
     other_program = a_transfer(program_id="prg_2", offset=1, status="failed")
     BatchWriter(database).commit({TransferRow: [*versions, other_program]}, {}, AT)
 
-    shown = database.execute("SELECT program_id, status FROM transfers_latest ORDER BY program_id").fetchall()
+    latest = database.execute("SELECT program_id, status FROM transfers_latest ORDER BY program_id").fetchall()
 
-    assert shown == [("prg_1", "posted"), ("prg_2", "failed")]
+    assert latest == [("prg_1", "posted"), ("prg_2", "failed")]

@@ -21,11 +21,11 @@ def opened(path: Path, *purposes: KeyPurpose, box: SecretBox = BOX, clock: Froze
 def test_given_no_file_when_opened_then_a_key_is_made_once_for_each_purpose(tmp_path: Path, clock: FrozenClock) -> None:
     path = tmp_path / "signing-keys.json"
 
-    made = opened(path, KeyPurpose.CHECKPOINT, clock=clock)
+    created = opened(path, KeyPurpose.CHECKPOINT, clock=clock)
     clock.advance(1_000_000)
     again = opened(path, KeyPurpose.CHECKPOINT, KeyPurpose.PROOF, clock=clock)
 
-    key = made.signing(KeyPurpose.CHECKPOINT)
+    key = created.signing(KeyPurpose.CHECKPOINT)
     assert again.signing(KeyPurpose.CHECKPOINT).kid == key.kid
     assert again.public_keys(KeyPurpose.CHECKPOINT) == [key.public]
     assert [each.purpose for each in again.published()] == [KeyPurpose.PROOF, KeyPurpose.CHECKPOINT]
