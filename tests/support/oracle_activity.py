@@ -73,7 +73,8 @@ def ach_fields(subject: Known, own: list[Other], others: list[Other], at: int) -
     return {
         "entity_ach_debits_all": len(debits),
         "entity_pulled_cents_2bd": sum(other.amount for other in pulled),
-        "entity_fast_out_cents_2bd": sum(o.amount for o in fast) + reading.amount * (has_actor and _is_fast_out(reading)),
+        "entity_fast_out_cents_2bd": sum(o.amount for o in fast)
+        + reading.amount * (has_actor and _is_fast_out(reading)),
         "entity_micro_entries_24h": len(micro[0]) + (has_actor and is_micro),
         "program_micro_entries_24h": len(micro[1]) + is_micro,
         "entity_forward_debits_24h": sum(1 for o in debits if o.own > at - DAY_US and o.amount >= MICRO_BELOW_CENTS),

@@ -7,11 +7,6 @@ import pytest
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.parties import CounterpartyRow
 from features.core.rows.transfers import TransferRow
-from tests.features.bank.transfer_objects import built, landed
-from features.core.rows.parties import CounterpartyRow
-from features.core.rows.events import EventRow
-from features.core.rows.events import QuarantineRow
-from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import object_of, transfer_row
 from tests.support import bank_events as bank
 from tests.support.clock import T0

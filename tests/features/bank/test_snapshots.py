@@ -7,9 +7,6 @@ import pytest
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows.events import EventRow
 from features.core.rows.transfers import TransferRow
-from tests.features.bank.transfer_objects import landed
-from features.core.rows.events import EventRow
-from features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import transfer_row
 from tests.support import bank_events as bank
 from tests.support.clock import T0
