@@ -1,16 +1,19 @@
-"""What no linter holds: sizes, docstrings, empty package files, tests that can fail, and a lock without addresses."""
+"""What no linter holds: sizes, docstrings, names, empty package files, tests that can fail, a lock of no addresses."""
 
 import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
 ROOT: Final = Path(__file__).parent.parent
-ROOMS: Final = ("features", "store", "flows", "api", "tests", "demo", "bench")
+SHIPPED: Final = ("features", "store", "flows", "api")
+ROOMS: Final = (*SHIPPED, "tests", "demo", "bench")
+STYLE: Final = ROOT / "docs" / "style.md"
 MAX_MODULE_LINES: Final = 400
 MAX_FUNCTION_LINES: Final = 50
 BANNED: Final = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error")))
@@ -18,6 +21,44 @@ BANNED: Final = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "NotImplemented"
 SOURCES: Final = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 MODULES: Final = [path for path in SOURCES if path.name != "__init__.py"]
 TEST_MODULES: Final = [path for path in MODULES if path.name.startswith("test_")]
+
+
+class PrivateWord(NamedTuple):
+    """A row of the table in ``docs/style.md``: a word that is not defined outside of the exempt files."""
+
+    word: str
+    exempt: frozenset[str]
+
+
+def private_words(page: str) -> list[PrivateWord]:
+    """The rows marked held; a row marked open still occurs somewhere."""
+    rows = re.findall(
+        r"^\| `([\w*]+)` \|.*\| (held|open)(.*)\|$", page.split("## Words that are not used")[1], re.MULTILINE
+    )
+    return [
+        PrivateWord(word, frozenset(re.findall(r"`([\w/]+\.py)`", rest)))
+        for word, state, rest in rows
+        if state == "held"
+    ]
+
+
+def defined_names(tree: ast.Module) -> set[str]:
+    """Names of classes, functions, arguments, variables and attributes, without leading underscores."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                names.add(name)
+            case _:
+                pass
+    return {name.lstrip("_") for name in names}
+
+
+def private_names(tree: ast.Module, path: str, words: list[PrivateWord]) -> list[str]:
+    names = sorted(defined_names(tree))
+    return [name for name in names for each in words if fnmatchcase(name, each.word) and path not in each.exempt]
 
 
 def named(path: Path) -> str:
@@ -107,3 +148,22 @@ def test_given_the_lock_then_everything_is_pinned_by_hash_and_no_address_is_in_i
     assert len(pins) > 30
     assert all(pin.endswith("\\") for pin in pins), "a pin without a hash"
     assert not re.search(r"://|^-", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.relative_to(ROOT).parts[0] in SHIPPED], ids=named)
+def test_given_a_shipped_module_then_it_defines_no_private_word(path: Path) -> None:
+    words = private_words(STYLE.read_text(encoding="utf-8"))
+
+    assert not private_names(tree_of(path), named(path), words)
+
+
+def test_given_private_words_then_definitions_of_every_kind_are_refused_and_exempt_files_are_not() -> None:
+    rows = ("| `law` | x | held |", "| `the_*` | x | held, but for `a/b.py` |", "| `told` | x | open |")
+    words = private_words("\n".join(("## Words that are not used", *rows, "")))
+    source = "class law:\n  def _law(self, the_actor):\n    self.law = told = 1\n    other.law()\n"
+    tree = ast.parse(source)
+
+    assert [each.word for each in words] == ["law", "the_*"]
+    assert private_names(tree, "a/c.py", words) == ["law", "the_actor"]
+    assert private_names(tree, "a/b.py", words) == ["law"]
+    assert len(private_words(STYLE.read_text(encoding="utf-8"))) > 20
