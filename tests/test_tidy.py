@@ -3,8 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 

@@ -24,7 +24,7 @@ from features.core.log_entry import EntryKind, shard_of
 from features.core.preflight import LimitHit, Preflight, PreflightRecord, ProposedTransfer, decide
 from features.core.principal import Principal
 from features.core.program import Program
-from features.landing.preflight import Asked, ask
+from features.landing.preflight import PreflightAssessment, assess_proposed
 from features.shard.shards import Shards
 from features.windows.id_index import IdIndex
 from store.clock import Clock
@@ -158,7 +158,7 @@ class PreflightService:
         transfer = proposed(request.transfer)
         stale = self._log.behind(program.id, now=asked_at)
         with self._shards.reading(program.id) as state:  # The lock is held for this one read.
-            asked = ask(state, transfer, at=asked_at, stale=stale)
+            asked = assess_proposed(state, transfer, at=asked_at, stale=stale)
         record = PreflightRecord(
             tenant_id=principal.tenant_id,
             answer=_answer(preflight_id, program, asked, latency_us=self._clock.now() - asked_at),
@@ -199,7 +199,7 @@ def replayed(earlier: PreflightRecord, program: Program, transfer: ProposedTrans
     return Answer(preflight=preflight, mismatch=mismatch)
 
 
-def _answer(preflight_id: str, program: Program, asked: Asked, *, latency_us: int) -> Preflight:
+def _answer(preflight_id: str, program: Program, asked: PreflightAssessment, *, latency_us: int) -> Preflight:
     score = asked.score
     limits_hit = limits_hit_by(asked)
     return Preflight(
@@ -220,6 +220,6 @@ def _answer(preflight_id: str, program: Program, asked: Asked, *, latency_us: in
     )
 
 
-def limits_hit_by(_: Asked) -> tuple[LimitHit, ...]:
+def limits_hit_by(_: PreflightAssessment) -> tuple[LimitHit, ...]:
     """The ladder's caps that the transfer would cross. Ladders and caps are evaluated here once policies exist."""
     return ()

@@ -5,8 +5,8 @@ from typing import Final
 from features.alerts.evidence import Escalation, brought_up_to_date
 from features.alerts.rows import alert_row
 from features.core.instants import format_instant
+from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
-from features.landing.stored_transfer import EntryPosition
 from features.state.program import ProgramState
 
 BY_CLOCK: Final = "clock"

@@ -16,12 +16,12 @@ from features.alerts.evidence import Appealed, Escalation, appeal_evidence, brou
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
 from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, ResultKind, needs_person
 from features.core.instants import format_instant
+from features.core.log_entry import EntryPosition
 from features.core.principal import is_key_operator
 from features.core.rows.alerts import LabelRow
 from features.core.rows.emit import Emit
 from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
 from features.detectors.conditions import STRUCTURING
-from features.landing.stored_transfer import EntryPosition
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import hours_us, tier_of
 from features.state.alert_book import Alert

@@ -13,6 +13,7 @@ from features.core.instants import format_instant
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import DetectionContext, Finding
+from features.landing.stored_transfer import StoredTransfer
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
 from features.state.alert_book import Alert, key_of_subject
@@ -228,8 +229,7 @@ def _names_cents(name: str) -> bool:
 
 
 def _account_id(context: DetectionContext) -> str | None:
-    number = context.program.transfers.read(context.landed.place).account
-    return context.program.account_ids[number] if number >= 0 else None
+    return StoredTransfer.read(context.program, context.landed.row_index).account_id()
 
 
 def _path(context: DetectionContext) -> Path | None:

@@ -17,6 +17,7 @@ from features.alerts.narrative import Draft, draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
 from features.bank.event_families import UNAUTHORIZED_RETURN_CODES
 from features.core.instants import format_instant
+from features.core.log_entry import EntryPosition
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow, LabelRow
 from features.core.rows.emit import Emit
@@ -35,7 +36,6 @@ from features.detectors.finding import FED_BY_RETURNS, measured_finding, reason_
 from features.detectors.on_programs import ProgramMeasurement, measured_at
 from features.detectors.table import TRIGGERS
 from features.landing.landing import LandingResult
-from features.landing.stored_transfer import EntryPosition
 from features.measurement.assess import Assessment
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import Routing, RoutingInput, route
@@ -61,7 +61,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, when: EntryPosit
         return
     context = DetectionContext(program, row.id, landed, assessment, fired)
     rows: list[msgspec.Struct] = []
-    for finding in _findings(context, measured, program.returned[landed.place].at if returned else None):
+    for finding in _findings(context, measured, program.returned[landed.row_index].at if returned else None):
         _take(context, finding, when, rows.append)
     _emit_newest(rows, emit)
     if returned:
@@ -76,7 +76,7 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, when: Entr
     if assessment is None or row is None:
         return
     context = DetectionContext(program, row.id, landed, assessment, _fired(assessment))
-    returned = program.returned.get(landed.place)
+    returned = program.returned.get(landed.row_index)
     returned_at = None if returned is None or not _stands_unauthorized(returned) else returned.at
     for finding in _findings(context, (), returned_at):
         if finding.subject.type in _ACTORS and _covering(context, finding) is None:
@@ -260,7 +260,8 @@ def _join(
 
 def _take_hit(context: DetectionContext, finding: Finding, alert: Alert) -> bool:
     """True unless the transfer is a hit of the alert already: one that landed in it may come back, and hit it anew."""
-    return finding.detector.id not in FED_BY_RETURNS or context.program.alerts.take_hit(alert.id, context.landed.place)
+    book, row_index = context.program.alerts, context.landed.row_index
+    return finding.detector.id not in FED_BY_RETURNS or book.take_hit(alert.id, row_index)
 
 
 def _upgrade(held: Alert, context: DetectionContext, finding: Finding) -> None:
@@ -296,20 +297,20 @@ def _stands_unauthorized(returned: ReturnState) -> bool:
 
 def _is_newly_returned(program: ProgramState, landed: LandingResult) -> bool:
     """True when an unauthorized return is delivered that stands, and again when one that was dishonoured does."""
-    state, labelled_by_return = program.returned.get(landed.place), program.alerts.labelled_by_return
-    if state is None or not _stands_unauthorized(state) or landed.place in labelled_by_return:
+    state, labelled_by_return = program.returned.get(landed.row_index), program.alerts.labelled_by_return
+    if state is None or not _stands_unauthorized(state) or landed.row_index in labelled_by_return:
         return False
-    labelled_by_return.add(landed.place)
+    labelled_by_return.add(landed.row_index)
     return True
 
 
 def _is_lifted(program: ProgramState, landed: LandingResult) -> bool:
     """True when the return that labelled a transfer stands no more, and no person has said what the transfer is."""
     book = program.alerts
-    if landed.place not in book.labelled_by_return or program.returned[landed.place].counts:
+    if landed.row_index not in book.labelled_by_return or program.returned[landed.row_index].counts:
         return False
-    book.labelled_by_return.remove(landed.place)
-    return landed.place not in book.labelled_by_person
+    book.labelled_by_return.remove(landed.row_index)
+    return landed.row_index not in book.labelled_by_person
 
 
 def _label(

@@ -9,9 +9,9 @@ from features.core.canonical import Chain, canonical, digest_of
 from features.core.commands import DecisionResult, ResultKind
 from features.core.ids import ALERT_IDS
 from features.core.instants import format_instant
+from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow
 from features.core.rows.record import ChainFactRow
-from features.landing.stored_transfer import EntryPosition
 from features.state.alert_book import Alert
 from features.state.program import ProgramState
 

@@ -10,14 +10,16 @@ import msgspec
 
 
 class EntryKind(StrEnum):
+    """What an entry is. ``features/shard/appliers.py`` has the decoder and the applier of each kind."""
+
     BANK = "bank"  # body: the webhook's raw bytes, as signed
-    PREFLIGHT = "preflight"  # body: JSON of a features.preflight.PreflightRecord
-    PROGRAM = "program"  # body: JSON of a features.program.Program, whole, at creation and at each change
+    PREFLIGHT = "preflight"  # body: JSON of a features.core.preflight.PreflightRecord
+    PROGRAM = "program"  # body: JSON of a features.core.program.Program, whole, at creation and at each change
     TICK = "tick"  # body: empty; a minute has passed
-    DECISION = "decision"  # body: JSON of a features.decisions.DecisionEntry
-    APPEAL = "appeal"  # body: JSON of a features.decisions.AppealEntry
-    LABEL = "label"  # body: JSON of a features.decisions.LabelEntry
-    BACKFILL = "backfill"  # body: JSON of a features.backfill.BackfillStep
+    DECISION = "decision"  # body: JSON of a features.core.commands.DecisionEntry
+    APPEAL = "appeal"  # body: JSON of a features.core.commands.AppealEntry
+    LABEL = "label"  # body: JSON of a features.core.commands.LabelEntry
+    BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):
@@ -29,6 +31,28 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False):
     program_id: str
     appended_at: int
     body: bytes
+
+
+class EntryPosition(msgspec.Struct, frozen=True, gc=False):
+    """An entry's place in the log and the instants that belong to it."""
+
+    shard: int
+    offset: int
+    event_at: int  # see ``event_time``
+    appended_at: int
+
+
+def position_of(entry: LogEntry) -> EntryPosition:
+    """The position of an entry whose own time is the time at which it was appended."""
+    return EntryPosition(entry.shard, entry.offset, entry.appended_at, entry.appended_at)
+
+
+def event_time(created_at: int, *, appended_at: int) -> int:
+    """The time that a bank event counts from: the bank's ``created_at``, clamped to append time (ruling 1).
+
+    A time in the future would expire windows too early, so an event is never later than its own log entry.
+    """
+    return min(created_at, appended_at)
 
 
 def shard_of(program_id: str, shards: int) -> int:

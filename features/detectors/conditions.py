@@ -50,7 +50,7 @@ def structurer_subject(context: DetectionContext, reason: Reason) -> Subject | N
 
 def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
     missing = (
-        0 if context.program.transfers.read(context.landed.place).moved else 1
+        0 if context.program.transfers.read(context.landed.row_index).moved else 1
     )  # in the windows it is, if it moved
     for threshold in structuring_zones(context.vector.amount_cents):
         times = (party.zones or {}).get(threshold)
@@ -173,7 +173,7 @@ def grade_dormant(context: DetectionContext, _subject: Subject) -> Grade:
 def grade_round_trip(context: DetectionContext, subject: Subject) -> Grade:
     """Hard at the third that comes back to the same side in 30 days."""
     trips = context.program.alerts.tally(
-        ROUND_TRIP, subject.type, subject.id, at=context.at, row=context.landed.place, within_us=DAYS_30
+        ROUND_TRIP, subject.type, subject.id, at=context.at, row=context.landed.row_index, within_us=DAYS_30
     )
     return HARD if trips >= ROUND_TRIPS_HARD else HIGH
 

@@ -3,11 +3,10 @@
 A party that is not known, or that the bank never gave an id, cannot be named: then the actor is, else the transfer.
 """
 
-from features.core.rail_classes import RAIL_CLASSES
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import DetectionContext, Subject
-from features.landing.stored_transfer import nodes_of
+from features.landing.stored_transfer import StoredTransfer
 from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
 
@@ -31,10 +30,10 @@ def counterparty_subject(context: DetectionContext, reason: Reason) -> Subject:
 
 def account_subject(context: DetectionContext, reason: Reason) -> Subject:
     """The transfer's own account, as a card's attempts are counted by it."""
-    account = context.program.transfers.read(context.landed.place).account
-    if account < 0:
+    account_id = StoredTransfer.read(context.program, context.landed.row_index).account_id()
+    if account_id is None:
         return actor_subject(context, reason)
-    return Subject(SubjectType.ACCOUNT, context.program.account_ids[account])
+    return Subject(SubjectType.ACCOUNT, account_id)
 
 
 def payer_subject(context: DetectionContext, reason: Reason) -> Subject:
@@ -66,8 +65,7 @@ def named_counterparty(party: Counterparty) -> Subject:
 def _side(context: DetectionContext, reason: Reason, side: int) -> Subject:
     """The node that paid (0) or was paid (1)."""
     program = context.program
-    _, direction = RAIL_CLASSES[program.transfers.read(context.landed.place).class_id]
-    node = nodes_of(program, direction, context.actor, context.counterparty)[side]
+    node = StoredTransfer.read(program, context.landed.row_index).nodes()[side]
     if node == NOBODY:
         return actor_subject(context, reason)
     if node % 2 == 0:

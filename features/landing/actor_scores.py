@@ -1,13 +1,14 @@
-"""The scores of a program's actors: what they are made from, and the records that are written when they change.
+"""The scores of a program's actors: the inputs of each scorer, and the score rows, written when a score changes.
 
-An actor is evaluated when its strongest transfer changes, when one is scored again or returned, when something is said
-of it, and at its first transfer of a day, for what time alone changes; as long as it is unscored, at every transfer. A
-record is written when points, band or a hard signal differ from the last record of that actor; without a record it is
-unscored. An agent is an entity on the program ``agents``, and has an agent's score instead.
+An actor is evaluated when its strongest transfer changes, when one of its transfers is scored again or returned, when
+an event states something new about it, and at its first transfer of a day, because baselines and ages change with time
+alone; while it is unscored, at every transfer. A row is written when points, band or a hard signal differ from the last
+row of that actor; an actor without a row is unscored. On the program ``agents`` entities are agents, and have an
+agent's score instead.
 
-Window  windows end at the time of the entry, or at the latest one that the actor was evaluated at: a late entry brings
-        its facts, and does not turn back the time
-Errors  none; what is not known is None
+Window  windows end at the time of the entry, or at the actor's last evaluation if that is later: a late entry adds its
+        facts without moving the windows back
+Errors  none; an unknown input is None
 """
 
 from collections import Counter
@@ -19,11 +20,11 @@ import msgspec
 from features.core.bands import band_word
 from features.core.ids import SCORE_IDS
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
+from features.core.log_entry import EntryPosition
 from features.core.reason import Reason, Score
 from features.core.rows.emit import Emit
 from features.core.rows.scores import ScoreRow
 from features.landing.landing import LandingResult
-from features.landing.stored_transfer import EntryPosition
 from features.measurement.flow import dealing_with
 from features.measurement.measure import identity_at, is_sanctions_hit
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
@@ -39,63 +40,65 @@ _SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.fami
 _ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "program"
 
 
-def emit_after_transfer(program: ProgramState, landed: LandingResult, when: EntryPosition, emit: Emit) -> None:
-    """The records that a transfer's score, or what it said of its counterparty, leads to."""
+def score_parties(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
+    """Evaluate the parties of a landed transfer, after its own score or after new details of its counterparty."""
+    if landed.assessment is None and landed.updated_counterparty is None:
+        return
     actor, party = landed.parties
     assessment, scores = landed.assessment, program.scores
-    for former in landed.left:
+    for former in landed.former_parties:
         if isinstance(former, Actor):
-            scores.transfers.drop(former.index, landed.place)
-            _emit(entity_score_row(program, former, when), emit)
+            scores.transfers.drop(former.index, landed.row_index)
+            _emit(entity_score_row(program, former, position), emit)
         else:
-            _emit(counterparty_score_row(program, former, when), emit)
+            _emit(counterparty_score_row(program, former, position), emit)
     shared = False
     if assessment is not None:
         if actor is not None and not actor.is_account:
-            place, again = (landed.place, landed.taken_at), not landed.is_new
-            is_strongest = keep_transfer_score(program, actor, place, assessment.score, again=again)
+            transfer, again = (landed.row_index, landed.taken_at), not landed.is_new
+            is_strongest = add_transfer_score(program, actor, transfer, assessment.score, again=again)
             if (
                 is_strongest
                 or not landed.is_new
                 or actor.returns is not None
                 or program.holds_agents
-                or scores.actors.is_due(actor.index, when.event_at)
+                or scores.actors.is_due(actor.index, position.event_at)
             ):
-                _emit(entity_score_row(program, actor, when), emit)
+                _emit(entity_score_row(program, actor, position), emit)
         shared = assessment.vector.counterparty_shared_entities_30d >= crs_v1.SHARED_FLOOR
         if party is not None and assessment.vector.counterparty_account_changed:
-            scores.account_changed(party.index, landed.taken_at)
+            scores.set_account_changed(party.index, landed.taken_at)
     if party is not None and (
-        landed.learnt is not None
+        landed.updated_counterparty is not None
         or not landed.is_new
         or party.returns is not None
         or shared != scores.counterparties.is_marked(party.index)
-        or scores.counterparties.is_due(party.index, when.event_at)
+        or scores.counterparties.is_due(party.index, position.event_at)
     ):
-        _emit(counterparty_score_row(program, party, when), emit)
+        _emit(counterparty_score_row(program, party, position), emit)
 
 
-def keep_transfer_score(
+def add_transfer_score(
     program: ProgramState, actor: Actor, transfer: tuple[int, int], score: Score, *, again: bool
 ) -> bool:
-    """Let a transfer's score, or its new one, count for its entity; True when it is the strongest.
+    """Add a transfer's score to its entity's strongest; True when it is the strongest of all.
 
-    ``transfer`` is its row in the table and its own time.
+    ``transfer`` is its row in the table and its own time; ``again`` when an earlier score of it may be stored.
     """
     transfers, (row, at) = program.scores.transfers, transfer
     if again:
         transfers.drop(actor.index, row)
-    place, is_strongest = transfers.keep(actor.index, row, at, score.value or 0)
-    if place < 0:
+    slot, is_strongest = transfers.add(actor.index, row, at, score.value or 0)
+    if slot < 0:
         return False
     identity, returns = shares_of(score.reasons)
     if identity or returns:
-        transfers.share(place, identity=identity, returns=returns)
+        transfers.set_shares(slot, identity=identity, returns=returns)
     return is_strongest
 
 
 def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
-    """How many of a transfer's points come from its entity's identity, and how many from returns."""
+    """The points of a transfer's score that come from its entity's identity, and those from returns."""
     identity = returns = 0
     for reason in reasons:
         family = _SHARED.get(reason.id)
@@ -107,16 +110,16 @@ def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
 
 
 def entity_score_row(
-    program: ProgramState, actor: Actor, when: EntryPosition, *, force: bool = False
+    program: ProgramState, actor: Actor, position: EntryPosition, *, force: bool = False
 ) -> ScoreRow | None:
-    """Evaluate an entity, or an agent; its record when the score changed or ``force`` asks for one.
+    """Evaluate an entity or an agent; the row when its score changed or ``force`` is set.
 
-    An account whose owner is not known is no entity, and has none.
+    None for an account whose owner is not known: it is not an entity.
     """
     if actor.is_account:
         return None
     last = program.scores.actors
-    at = last.instant(actor.index, when.event_at)
+    at = last.instant(actor.index, position.event_at)
     if program.holds_agents:
         agent = agent_inputs(program, actor, at)
         weighed_agent = ars_v1.CARD.weigh(agent)
@@ -124,26 +127,26 @@ def entity_score_row(
             return None
         degraded = ars_v1.is_degraded(agent)
         score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
-        return _record(program, when, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
+        return _score_row(program, position, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
     inputs = entity_inputs(program, actor, at)
     weighed = ers_v1.CARD.weigh(inputs)
     if not last.exchange(actor.index, weighed[0], hard=weighed[1]) and not force:
         return None
-    return _record(program, when, (_ENTITY, actor.id), ers_v1.CARD.explain(inputs, weighed), inputs, at=at)
+    return _score_row(program, position, (_ENTITY, actor.id), ers_v1.CARD.explain(inputs, weighed), inputs, at=at)
 
 
 def counterparty_score_row(
-    program: ProgramState, party: Counterparty, when: EntryPosition, *, force: bool = False
+    program: ProgramState, party: Counterparty, position: EntryPosition, *, force: bool = False
 ) -> ScoreRow | None:
-    """Evaluate a counterparty; its record when the score changed or ``force`` asks for one.
+    """Evaluate a counterparty; the row when its score changed or ``force`` is set.
 
-    One that the bank named without giving it an id has none.
+    None for a counterparty that the bank named without an id.
     """
     last = program.scores.counterparties
-    at = last.instant(party.index, when.event_at)
-    if party.account_changed:
-        party.account_changed = False
-        program.scores.account_changed(party.index, at)
+    at = last.instant(party.index, position.event_at)
+    if party.has_new_account:
+        party.has_new_account = False
+        program.scores.set_account_changed(party.index, at)
     if party.unlisted:
         return None
     inputs = counterparty_inputs(program, party, at)
@@ -151,23 +154,23 @@ def counterparty_score_row(
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
     if not last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) and not force:
         return None
-    return _record(program, when, (_COUNTERPARTY, party.id), crs_v1.CARD.explain(inputs, weighed), inputs, at=at)
+    return _score_row(program, position, (_COUNTERPARTY, party.id), crs_v1.CARD.explain(inputs, weighed), inputs, at=at)
 
 
 def program_score_row(
-    program: ProgramState, readings: Mapping[str, prs_v1.KriReading], when: EntryPosition, *, force: bool = False
+    program: ProgramState, readings: Mapping[str, prs_v1.KriReading], position: EntryPosition, *, force: bool = False
 ) -> ScoreRow | None:
-    """Evaluate the program by its indicators; its record when the score changed or ``force`` asks for one."""
+    """Evaluate the program by its indicators; the row when its score changed or ``force`` is set."""
     last = program.scores.program
-    at = last.instant(0, when.event_at)
+    at = last.instant(0, position.event_at)
     score = prs_v1.score(readings)
     if not last.exchange(0, score.value, hard=score.hard) and not force:
         return None
-    return _record(program, when, (_PROGRAM, program.id), score, readings, at=at)
+    return _score_row(program, position, (_PROGRAM, program.id), score, readings, at=at)
 
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.EntityInputs:
-    """What an entity's score is made from; four transfers are looked at, whatever the history."""
+    """The inputs of an entity's score; it reads four transfers, however long the history."""
     score, day, identity, returns = program.scores.transfers.best(actor.index)
     probes = actor.probes
     return ers_v1.EntityInputs(
@@ -186,7 +189,7 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.Entity
 
 
 def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> crs_v1.CounterpartyInputs:
-    """What a counterparty's score is made from."""
+    """The inputs of a counterparty's score."""
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
     return crs_v1.CounterpartyInputs(
@@ -203,7 +206,7 @@ def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> 
 
 
 def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentInputs:
-    """What an agent's score is made from. Registration, reputation and screening are None until they are imported."""
+    """The inputs of an agent's score. Registration, reputation and screening are None until they are imported."""
     settlements, volume_cents = actor.amounts.measure(ALWAYS, at)
     node = node_of_actor(actor.index)
     paid = _near(program.graph.into.get(node), at - DAYS_90, at)
@@ -226,9 +229,9 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentIn
     )
 
 
-def _record(
+def _score_row(
     program: ProgramState,
-    when: EntryPosition,
+    position: EntryPosition,
     subject: tuple[str, str],
     score: Score,
     inputs: object,
@@ -238,29 +241,29 @@ def _record(
 ) -> ScoreRow:
     kind, subject_id = subject
     return ScoreRow(
-        program.tenant_id,
-        program.id,
-        score_id(when, score.version, kind, subject_id),
-        kind,
-        subject_id,
-        when.shard,
-        when.offset,
-        score.version,
-        score.value,
-        band_word(score.value),
-        score.n,
-        score.confidence,
-        score.hard,
-        degraded,
-        _ENCODE(score.reasons).decode(),
-        _ENCODE(inputs).decode(),
-        at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=score_id(position, score.version, kind, subject_id),
+        subject_type=kind,
+        subject_id=subject_id,
+        shard=position.shard,
+        offset=position.offset,
+        version=score.version,
+        score=score.value,
+        band=band_word(score.value),
+        n=score.n,
+        confidence=score.confidence,
+        hard=score.hard,
+        degraded=degraded,
+        reasons=_ENCODE(score.reasons).decode(),
+        inputs=_ENCODE(inputs).decode(),
+        scored_at=at,
     )
 
 
-def score_id(when: EntryPosition, version: str, kind: str, subject_id: str) -> str:
+def score_id(position: EntryPosition, version: str, kind: str, subject_id: str) -> str:
     """The id of the score that a log entry gave a subject."""
-    return SCORE_IDS.id_of(f"{when.shard}/{when.offset}/{version}/{kind}/{subject_id}")
+    return SCORE_IDS.id_of(f"{position.shard}/{position.offset}/{version}/{kind}/{subject_id}")
 
 
 def _emit(row: ScoreRow | None, emit: Emit) -> None:

@@ -1,4 +1,10 @@
-"""What a transfer puts into the windows of its program, its actor, its counterparty and the graph."""
+"""A transfer's contribution to the windows of its program, its actor, its counterparty and the graph.
+
+A contribution enters the windows when the transfer lands, and is replaced when a newer snapshot changes it. Entering
+and leaving are one function with a sign, so that exactly what was entered leaves.
+"""
+
+from typing import Final
 
 import msgspec
 
@@ -6,13 +12,17 @@ from features.catalogue.thresholds import structuring_zones
 from features.state.parties import Actor, Counterparty, series_of_party, times_of, zone_of
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY
+from features.windows.series import EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
+
+ENTER: Final = 1
+LEAVE: Final = -1
 
 
 class Movement(msgspec.Struct, frozen=True, gc=False):
-    """A transfer's contribution; two equal ones leave the windows as they are."""
+    """What a transfer that moved money adds to the windows; equal movements leave the windows as they are."""
 
-    row: int
+    row_index: int
     actor: Actor | None
     counterparty: Counterparty | None
     source: int
@@ -27,94 +37,118 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
 
 
 class Attempt(msgspec.Struct, frozen=True, gc=False):
-    """A card transfer, whether it moved money or not; ``card`` is whose attempts it is one of."""
+    """A card transfer, whether it moved money or not; ``card`` is the card that it is counted for."""
 
     card: int
     at: int
     kinds: tuple[SeriesKind, ...]
 
 
-def move(program: ProgramState, before: Movement | None, after: Movement | None, *, known_at: int | None) -> None:
+def replace_movement(
+    program: ProgramState, before: Movement | None, after: Movement | None, *, known_at: int | None
+) -> None:
     """Replace one contribution by another; ``known_at`` is None when the transfer is seen for the first time."""
-    if before is not None and known_at is not None:
-        _take_out(program, before, after, known_at=known_at)
+    if before is not None:
+        _change_windows(program, before, after, LEAVE, known_at)
     if after is not None:
-        _put_in(program, before, after, known_at=known_at)
+        _change_windows(program, after, before, ENTER, known_at)
 
 
-def attempt(program: ProgramState, before: Attempt | None, after: Attempt | None, *, known_at: int | None) -> None:
+def replace_attempt(
+    program: ProgramState, before: Attempt | None, after: Attempt | None, *, known_at: int | None
+) -> None:
     """The same for what a card transfer adds to its card and its program."""
-    if before is not None and known_at is not None:
-        for series_by_kind in _attempted(program, before):
-            for kind in before.kinds:
-                leave(series_by_kind, kind, before.at, 0, known_at=known_at)
+    if before is not None:
+        _change_attempts(program, before, LEAVE, known_at)
     if after is not None:
-        for series_by_kind in _attempted(program, after):
-            for kind in after.kinds:
-                enter(series_by_kind, kind, after.at, 0, known_at=known_at)
+        _change_attempts(program, after, ENTER, known_at)
 
 
-def _attempted(program: ProgramState, attempted: Attempt) -> tuple[SeriesByKind, ...]:
-    if attempted.card == NOBODY:
-        return (program.series_by_kind,)
-    return program.series_by_kind, program.cards.setdefault(attempted.card, {})
+def change_times(series: EventTimes, at: int, sign: int, known_at: int | None) -> None:
+    """Enter an instant into a series, or take it out from ``known_at`` on."""
+    if sign == ENTER:
+        series.add(at, known_at=known_at)
+        return
+    assert known_at is not None
+    series.remove(at, known_at=known_at)
 
 
-def _put_in(program: ProgramState, before: Movement | None, after: Movement, *, known_at: int | None) -> None:
-    at, cents = after.at, after.cents
-    if before is None or before.cents != cents:
-        program.baseline.add(at, cents, after.class_id, known_at=known_at)
-    if after.originated and (before is None or not before.originated):
-        program.originated.add(at, known_at=known_at)
-    if before is None or _edge(before) != _edge(after):
-        program.graph.add(after.source, after.target, at, after.row, known_at=known_at)
-    if SeriesKind.MICRO in after.kinds and (before is None or SeriesKind.MICRO not in before.kinds):
-        enter(program.series_by_kind, SeriesKind.MICRO, at, cents, known_at=known_at)
-    actor, counterparty = after.actor, after.counterparty
-    if actor is not None and _differs(before, after, before.actor if before else None, actor):
-        actor.amounts.add_amount(at, cents, known_at=known_at)
-        if after.ach_debit:
-            times_of(actor, "ach_debits").add(at, known_at=known_at)
-        for kind in after.kinds:
-            enter(series_of_party(actor), kind, at, cents, known_at=known_at)
-        _below(actor, after, known_at=known_at)
-    if counterparty is not None and _differs(before, after, before.counterparty if before else None, counterparty):
-        counterparty.times.add(at, known_at=known_at)
-        _below(counterparty, after, known_at=known_at)
+def change_kind(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, sign: int, known_at: int | None) -> None:
+    """Enter an amount into the series of one kind, or take it out from ``known_at`` on."""
+    if sign == ENTER:
+        enter(by_kind, kind, at, cents, known_at=known_at)
+        return
+    assert known_at is not None
+    leave(by_kind, kind, at, cents, known_at=known_at)
 
 
-def _below(party: Actor | Counterparty, movement: Movement, *, known_at: int | None) -> None:
-    """Enter the amount under the thresholds that it stays just below."""
-    for threshold in () if movement.card else structuring_zones(movement.cents):
-        zone_of(party, threshold).add(movement.at, known_at=known_at)
+def _change_attempts(program: ProgramState, attempt: Attempt, sign: int, known_at: int | None) -> None:
+    for kind in attempt.kinds:
+        change_kind(program.series_by_kind, kind, attempt.at, 0, sign, known_at)
+    if attempt.card == NOBODY:
+        return
+    of_card = program.cards.setdefault(attempt.card, {})
+    for kind in attempt.kinds:
+        change_kind(of_card, kind, attempt.at, 0, sign, known_at)
 
 
-def _take_out(program: ProgramState, before: Movement, after: Movement | None, *, known_at: int) -> None:
-    at, cents = before.at, before.cents
-    if after is None or after.cents != cents:
-        program.baseline.remove(at, cents, before.class_id, known_at=known_at)
-    if before.originated and (after is None or not after.originated):
-        program.originated.remove(at, known_at=known_at)
-    if after is None or _edge(before) != _edge(after):
-        program.graph.remove(before.source, before.target, at, before.row, known_at=known_at)
-    if SeriesKind.MICRO in before.kinds and (after is None or SeriesKind.MICRO not in after.kinds):
-        leave(program.series_by_kind, SeriesKind.MICRO, at, cents, known_at=known_at)
-    actor, counterparty = before.actor, before.counterparty
-    if actor is not None and _differs(after, before, after.actor if after else None, actor):
-        actor.amounts.remove_amount(at, cents, known_at=known_at)
-        if before.ach_debit:
-            times_of(actor, "ach_debits").remove(at, known_at=known_at)
-        for kind in before.kinds:
-            leave(series_of_party(actor), kind, at, cents, known_at=known_at)
-        _no_longer_below(actor, before, known_at=known_at)
-    if counterparty is not None and _differs(after, before, after.counterparty if after else None, counterparty):
-        counterparty.times.remove(at, known_at=known_at)
-        _no_longer_below(counterparty, before, known_at=known_at)
+def _change_windows(
+    program: ProgramState, this: Movement, other: Movement | None, sign: int, known_at: int | None
+) -> None:
+    """Enter or take out what ``this`` contributes beyond ``other``, its successor or predecessor."""
+    at, cents = this.at, this.cents
+    if other is None or other.cents != cents:
+        _change_baseline(program, this, sign, known_at)
+    if this.originated and (other is None or not other.originated):
+        change_times(program.originated, at, sign, known_at)
+    if other is None or _edge(other) != _edge(this):
+        _change_graph(program, this, sign, known_at)
+    if SeriesKind.MICRO in this.kinds and (other is None or SeriesKind.MICRO not in other.kinds):
+        change_kind(program.series_by_kind, SeriesKind.MICRO, at, cents, sign, known_at)
+    actor, counterparty = this.actor, this.counterparty
+    if actor is not None and _party_differs(this, other, actor, other.actor if other else None):
+        _change_amounts(actor, this, sign, known_at)
+        if this.ach_debit:
+            change_times(times_of(actor, "ach_debits"), at, sign, known_at)
+        for kind in this.kinds:
+            change_kind(series_of_party(actor), kind, at, cents, sign, known_at)
+        _change_zones(actor, this, sign, known_at)
+    if counterparty is not None and _party_differs(this, other, counterparty, other.counterparty if other else None):
+        change_times(counterparty.times, at, sign, known_at)
+        _change_zones(counterparty, this, sign, known_at)
 
 
-def _no_longer_below(party: Actor | Counterparty, movement: Movement, *, known_at: int) -> None:
-    for threshold in () if movement.card else structuring_zones(movement.cents):
-        zone_of(party, threshold).remove(movement.at, known_at=known_at)
+def _change_baseline(program: ProgramState, movement: Movement, sign: int, known_at: int | None) -> None:
+    if sign == ENTER:
+        program.baseline.add(movement.at, movement.cents, movement.class_id, known_at=known_at)
+        return
+    assert known_at is not None
+    program.baseline.remove(movement.at, movement.cents, movement.class_id, known_at=known_at)
+
+
+def _change_graph(program: ProgramState, movement: Movement, sign: int, known_at: int | None) -> None:
+    source, target, at, row_index = movement.source, movement.target, movement.at, movement.row_index
+    if sign == ENTER:
+        program.graph.add(source, target, at, row_index, known_at=known_at)
+        return
+    assert known_at is not None
+    program.graph.remove(source, target, at, row_index, known_at=known_at)
+
+
+def _change_amounts(actor: Actor, movement: Movement, sign: int, known_at: int | None) -> None:
+    if sign == ENTER:
+        actor.amounts.add_amount(movement.at, movement.cents, known_at=known_at)
+        return
+    assert known_at is not None
+    actor.amounts.remove_amount(movement.at, movement.cents, known_at=known_at)
+
+
+def _change_zones(party: Actor | Counterparty, movement: Movement, sign: int, known_at: int | None) -> None:
+    """Count the amount under the reporting thresholds that it stays just below; card transfers are not structured."""
+    if movement.card:
+        return
+    for threshold in structuring_zones(movement.cents):
+        change_times(zone_of(party, threshold), movement.at, sign, known_at)
 
 
 def _edge(movement: Movement) -> tuple[int, int, int]:
@@ -122,6 +156,6 @@ def _edge(movement: Movement) -> tuple[int, int, int]:
     return (movement.source, movement.target, movement.cents)
 
 
-def _differs(other: Movement | None, this: Movement, others_party: object, party: object) -> bool:
-    """The party's windows need a change: another party, or the same one with another amount or type."""
-    return other is None or others_party is not party or (other.cents, other.ach_debit) != (this.cents, this.ach_debit)
+def _party_differs(this: Movement, other: Movement | None, party: object, other_party: object) -> bool:
+    """True when the party's windows change: another party, or the same one with another amount or type."""
+    return other is None or other_party is not party or (other.cents, other.ach_debit) != (this.cents, this.ach_debit)

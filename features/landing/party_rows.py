@@ -1,4 +1,9 @@
-"""Parties learnt and transfers scored, as the rows that the store keeps of them."""
+"""Party events applied to the program, and the rows of parties and of transfers' features.
+
+Ruling 8, the stored half: an entity that is known only from a transfer is stored as PERSON and ``UNVERIFIED``. It earns
+no verification points: its profile stays empty, and an empty profile is not measured
+(``features/measurement/measure.py``, ``identity_at``).
+"""
 
 from typing import Any, Final
 
@@ -8,11 +13,11 @@ from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.core.bands import band_word
+from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
 from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import counterparty_score_row, entity_score_row
-from features.landing.stored_transfer import EntryPosition
 from features.measurement.assess import Assessment
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
@@ -22,138 +27,142 @@ Data = dict[str, Any]
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
-def learn_entity(
-    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: EntryPosition, emit: Emit
+def apply_entity_event(
+    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> str:
-    said = read_entity(suffix, data)
-    if said is None:
+    """Apply an ``identity.*`` event; returns the word for ``EventRow.result``, as the next two do."""
+    snapshot = read_entity(suffix, data)
+    if snapshot is None:
         return "unusable"
-    actor = program.entity_or_new(said.id)
-    if suffix == "created" and said.verification_status is None and not actor.profiles:
-        said = msgspec.structs.replace(said, verification_status=VerificationStatus.PENDING.value)
+    actor = program.entity_or_new(snapshot.id)
+    if suffix == "created" and snapshot.verification_status is None and not actor.profiles:
+        snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
-    if actor.learn(said, known_at=when.event_at) is None:
+    if actor.merge(snapshot, known_at=position.event_at) is None:
         return "stale"
-    emit(entity_row(program, actor, masked_text(bytes(raw)), when))
-    score = entity_score_row(program, actor, when)
+    emit(entity_row(program, actor, masked_text(bytes(raw)), position))
+    score = entity_score_row(program, actor, position)
     if score is not None:
         emit(score)
     return "applied"
 
 
-def learn_counterparty(
-    program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, when: EntryPosition, emit: Emit
+def apply_counterparty_event(
+    program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> str:
-    said = read_counterparty(data)
-    if said is None:
+    snapshot = read_counterparty(data)
+    if snapshot is None:
         return "unusable"
-    party = program.counterparties.get_or_add(said.id)
-    order = said.updated_at if said.updated_at is not None else when.event_at
+    party = program.counterparties.get_or_add(snapshot.id)
+    order = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     if party.updated_at is not None and order < party.updated_at:
         return "stale"
     party.updated_at = order
-    program.counterparties.learn(party, name=said.name, routing=said.routing, last4=said.last4, country=said.country)
-    emit(counterparty_row(program, party, masked_text(bytes(raw)), when))
-    score = counterparty_score_row(program, party, when)
+    program.counterparties.merge(
+        party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
+    )
+    emit(counterparty_row(program, party, masked_text(bytes(raw)), position))
+    score = counterparty_score_row(program, party, position)
     if score is not None:
         emit(score)
     return "applied"
 
 
-def learn_account(
-    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, when: EntryPosition, emit: Emit
+def apply_account_event(
+    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> str:
-    said = read_account(suffix, data)
-    if said is None:
+    snapshot = read_account(suffix, data)
+    if snapshot is None:
         return "unusable"
-    updated_at = said.updated_at if said.updated_at is not None else when.event_at
-    is_newest = program.own(said.id, said.owner_id, (updated_at, when.event_at))
+    updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
+    is_newest = program.set_owner(snapshot.id, snapshot.owner_id, (updated_at, position.event_at))
     if program.introduced:
-        emit_introduced(program, when, emit)
+        emit_introduced(program, position, emit)
     if not is_newest:
         return "stale"
-    if said.owner_id is None and said.type is None and said.status is None:
-        return "stored"  # an overdraft alert names an account and says nothing of it
+    if snapshot.owner_id is None and snapshot.type is None and snapshot.status is None:
+        return "stored"  # an overdraft alert names an account and states nothing about it
     emit(
         AccountRow(
-            program.tenant_id,
-            program.id,
-            said.id,
-            when.shard,
-            when.offset,
-            program.owner_of(said.id),
-            said.type,
-            said.status,
-            masked_text(bytes(raw)),
-            when.appended_at,
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            id=snapshot.id,
+            shard=position.shard,
+            offset=position.offset,
+            entity_id=program.owner_of(snapshot.id),
+            type=snapshot.type,
+            status=snapshot.status,
+            raw=masked_text(bytes(raw)),
+            updated_at=position.appended_at,
         )
     )
     return "applied"
 
 
-def emit_introduced(program: ProgramState, when: EntryPosition, emit: Emit) -> None:
-    """Rows of the entities that a transfer named and the bank has said nothing of."""
+def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Rows of the entities that a transfer or an account named before the bank sent an event on them (ruling 8)."""
     for actor in program.introduced:
-        emit(entity_row(program, actor, "{}", when))
+        emit(entity_row(program, actor, "{}", position))
     program.introduced.clear()
 
 
-def entity_row(program: ProgramState, actor: Actor, raw: str, when: EntryPosition) -> EntityRow:
+def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPosition) -> EntityRow:
     profile = actor.profiles[-1][2] if actor.profiles else UNKNOWN_PROFILE
     return EntityRow(
-        program.tenant_id,
-        program.id,
-        actor.id,
-        when.shard,
-        when.offset,
-        profile.type or EntityType.PERSON.value,
-        profile.name or "",
-        profile.verification_status or VerificationStatus.UNVERIFIED.value,
-        profile.is_high_risk or False,
-        profile.pep_status or PepStatus.NOT_CHECKED.value,
-        profile.requires_screening or False,
-        _json(profile.review_reasons),
-        profile.last_screened_at,
-        profile.country,
-        profile.legal_type,
-        _json(profile.expected_rails),
-        raw,
-        profile.created_at if profile.created_at is not None else when.event_at,
-        when.appended_at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=actor.id,
+        shard=position.shard,
+        offset=position.offset,
+        type=profile.type or EntityType.PERSON.value,  # ruling 8: what is stored without a statement of the bank
+        name=profile.name or "",
+        verification_status=profile.verification_status or VerificationStatus.UNVERIFIED.value,
+        is_high_risk=profile.is_high_risk or False,
+        pep_status=profile.pep_status or PepStatus.NOT_CHECKED.value,
+        requires_screening=profile.requires_screening or False,
+        review_reasons=_json(profile.review_reasons),
+        last_screened_at=profile.last_screened_at,
+        country_code=profile.country,
+        legal_type=profile.legal_type,
+        expected_payment_rails=_json(profile.expected_rails),
+        raw=raw,
+        created_at=profile.created_at if profile.created_at is not None else position.event_at,
+        updated_at=position.appended_at,
     )
 
 
 def counterparty_row(
-    program: ProgramState, party: Counterparty, raw: str | None, when: EntryPosition
+    program: ProgramState, party: Counterparty, raw: str | None, position: EntryPosition
 ) -> CounterpartyRow:
     return CounterpartyRow(
-        program.tenant_id,
-        program.id,
-        party.id,
-        when.shard,
-        when.offset,
-        party.name,
-        party.routing,
-        party.last4,
-        party.country,
-        raw,
-        party.first_seen_at,
-        when.appended_at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=party.id,
+        shard=position.shard,
+        offset=position.offset,
+        name=party.name,
+        routing_number=party.routing,
+        account_last4=party.last4,
+        country_code=party.country,
+        raw=raw,
+        first_seen_at=party.first_seen_at,
+        updated_at=position.appended_at,
     )
 
 
 def features_row(
-    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, when: EntryPosition
+    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, position: EntryPosition
 ) -> TransferFeaturesRow:
+    """One scoring, in the order of the row's fields: one is built for each scored event."""
     score = assessment.score
     return TransferFeaturesRow(
         program.tenant_id,
         program.id,
         transfer_id,
-        when.shard,
-        when.offset,
+        position.shard,
+        position.offset,
         taken_at,
-        when.appended_at,
+        position.appended_at,
         FEATURE_VERSION,
         score.version,
         score.value,

@@ -1,4 +1,4 @@
-"""Returned transfers: what is remembered, and how a return enters and leaves the windows.
+"""Returned transfers: the return that is known of a transfer, and how it enters and leaves the windows.
 
 A return counts from the moment it was delivered; a dishonoured one stops counting from the dishonour on.
 Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
@@ -13,88 +13,98 @@ from features.bank.event_families import (
     UNAUTHORIZED_RETURN_CODES,
 )
 from features.bank.events import TransferSnapshot
+from features.landing.movement import ENTER, change_kind, change_times
 from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 from features.windows.series import EventTimes
-from features.windows.series_kinds import SeriesKind, enter, leave
+from features.windows.series_kinds import SeriesKind
 
 
 class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
-    """The transfer whose return it is, as far as the windows care."""
+    """The transfer that a return belongs to, with the fields that the windows of returns need."""
 
     actor: Actor | None
     counterparty: Counterparty | None
     moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
     ach_debit: bool
     originated: bool
-    row: int
+    row_index: int
 
 
-def first_return(said: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:
-    """The return that a first or an older snapshot tells of, if any."""
-    if said.return_code is None and said.returned_at is None:
+def first_return(snapshot: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:
+    """The return that a first or an older snapshot states, if any; ``own_at`` is the transfer's own time."""
+    if snapshot.return_code is None and snapshot.returned_at is None:
         return None
-    return ReturnState(said.return_code, said.returned_at, max(own_at, event_at), said.return_undone)
+    return ReturnState(
+        code=snapshot.return_code,
+        returned_at=snapshot.returned_at,
+        at=max(own_at, event_at),
+        undone=snapshot.return_undone,
+    )
 
 
 def merged_return(
-    held: ReturnState | None, said: TransferSnapshot, *, own_at: int, event_at: int
+    stored: ReturnState | None, snapshot: TransferSnapshot, *, own_at: int, event_at: int
 ) -> ReturnState | None:
-    """What is known after a newer snapshot; a return it does not mention stays."""
-    if held is None:
-        return first_return(said, own_at=own_at, event_at=event_at)
-    code = said.return_code or held.code
-    argued = said.return_code is not None or said.status in RETURN_UNDONE_STATUSES or said.status == "RETURN_CONTESTED"
-    undone = said.return_undone if argued else held.undone
-    same = code == held.code and undone == held.undone
-    delivered_at = held.at if same else max(own_at, event_at)
-    return ReturnState(code, said.returned_at or held.returned_at, delivered_at, undone)
+    """The return after a newer snapshot; a stored return that the snapshot does not mention stays."""
+    if stored is None:
+        return first_return(snapshot, own_at=own_at, event_at=event_at)
+    code = snapshot.return_code or stored.code
+    restated = (
+        snapshot.return_code is not None
+        or snapshot.status in RETURN_UNDONE_STATUSES
+        or snapshot.status == "RETURN_CONTESTED"
+    )
+    undone = snapshot.return_undone if restated else stored.undone
+    same = code == stored.code and undone == stored.undone
+    return ReturnState(
+        code=code,
+        returned_at=snapshot.returned_at or stored.returned_at,
+        at=stored.at if same else max(own_at, event_at),
+        undone=undone,
+    )
 
 
-def settle_return(
-    program: ProgramState, returner: ReturnedTransfer, state: ReturnState, *, known_at: int | None
+def change_return(
+    program: ProgramState, transfer: ReturnedTransfer, state: ReturnState, sign: int, *, known_at: int | None
 ) -> None:
-    """Put a return into the windows."""
-    for series in _series_of(program, returner, state):
-        series.add(state.at, known_at=known_at)
-    actor, counterparty = returner.actor, returner.counterparty
-    if _counts(returner, state) and counterparty is not None:
-        if state.code in STOP_RETURN_CODES:
-            enter(series_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
-        if state.code in PROBING_RETURN_CODES and actor is not None:
-            probes_of(actor).add_edge(state.at, returner.row, counterparty.index, known_at=known_at)
+    """Enter a return into the windows, or take it out of them from ``known_at`` on."""
+    if not (transfer.moved and state.counts):
+        return
+    for series in _series_of(program, transfer, state):
+        change_times(series, state.at, sign, known_at)
+    actor, counterparty = transfer.actor, transfer.counterparty
+    if counterparty is None:
+        return
+    if state.code in STOP_RETURN_CODES:
+        change_kind(series_of_party(counterparty), SeriesKind.STOP, state.at, 0, sign, known_at)
+    if state.code in PROBING_RETURN_CODES and actor is not None:
+        _change_probe(actor, counterparty, transfer.row_index, state.at, sign, known_at)
 
 
-def lift_return(program: ProgramState, returner: ReturnedTransfer, state: ReturnState, *, known_at: int) -> None:
-    """Take a return out of the windows, from ``known_at`` on."""
-    for series in _series_of(program, returner, state):
-        series.remove(state.at, known_at=known_at)
-    actor, counterparty = returner.actor, returner.counterparty
-    if _counts(returner, state) and counterparty is not None:
-        if state.code in STOP_RETURN_CODES:
-            leave(series_of_party(counterparty), SeriesKind.STOP, state.at, 0, known_at=known_at)
-        if state.code in PROBING_RETURN_CODES and actor is not None:
-            probes_of(actor).remove_edge(state.at, returner.row, known_at=known_at)
+def _change_probe(
+    actor: Actor, counterparty: Counterparty, row_index: int, at: int, sign: int, known_at: int | None
+) -> None:
+    if sign == ENTER:
+        probes_of(actor).add_edge(at, row_index, counterparty.index, known_at=known_at)
+        return
+    assert known_at is not None
+    probes_of(actor).remove_edge(at, row_index, known_at=known_at)
 
 
-def _counts(returner: ReturnedTransfer, state: ReturnState) -> bool:
-    return returner.moved and state.counts
-
-
-def _series_of(program: ProgramState, returner: ReturnedTransfer, state: ReturnState) -> list[EventTimes]:
-    if not _counts(returner, state):
-        return []
+def _series_of(program: ProgramState, transfer: ReturnedTransfer, state: ReturnState) -> list[EventTimes]:
+    """The series that a return is counted in."""
     unauthorized = state.code in UNAUTHORIZED_RETURN_CODES
-    found: list[EventTimes] = []
-    if returner.actor is not None:
-        found.append(times_of(returner.actor, "returns"))
-        if unauthorized and returner.ach_debit:
-            found.append(times_of(returner.actor, "unauthorized"))
-    if returner.counterparty is not None:
-        found.append(times_of(returner.counterparty, "returns"))
+    series: list[EventTimes] = []
+    if transfer.actor is not None:
+        series.append(times_of(transfer.actor, "returns"))
+        if unauthorized and transfer.ach_debit:
+            series.append(times_of(transfer.actor, "unauthorized"))
+    if transfer.counterparty is not None:
+        series.append(times_of(transfer.counterparty, "returns"))
         if unauthorized:
-            found.append(times_of(returner.counterparty, "unauthorized"))
-    if unauthorized and returner.originated:
-        found.append(program.unauthorized)
-    return found
+            series.append(times_of(transfer.counterparty, "unauthorized"))
+    if unauthorized and transfer.originated:
+        series.append(program.unauthorized)
+    return series

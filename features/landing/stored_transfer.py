@@ -1,10 +1,13 @@
-"""A transfer's packed record against the rest of the program: its parties, its contribution, its row."""
+"""A stored transfer: its packed record read against its program.
+
+``StoredTransfer`` is the one object that landing, rescoring, returns, backfills and detectors share. It knows the
+transfer's parties, what the transfer contributes to the windows, and the row that the store keeps of it.
+"""
 
 from typing import Final
 
-import msgspec
-
 from features.core.bands import band_word
+from features.core.log_entry import EntryPosition
 from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Direction
@@ -14,159 +17,180 @@ from features.measurement.assess import Assessment
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.state.transfer_table import NO_INSTANT, TransferRecord
-from features.windows.baseline import BaselineValues
+from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord
 from features.windows.edges import NOBODY, node_of_actor
-from features.windows.histogram import bucket_of, middle_of
-from features.windows.series_kinds import attempt_kinds, kinds_of
+from features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
 
-UNMEASURED: Final = -1
 _OUTGOING: Final = Direction.OUTGOING.value
 
 
-class EntryPosition(msgspec.Struct, frozen=True, gc=False):
-    """An entry's place in the log and the instants that belong to it."""
+class StoredTransfer:
+    """One row of the program's transfer table with the parties that its record names."""
 
-    shard: int
-    offset: int
-    event_at: int  # the event's own time, clamped to appended_at
-    appended_at: int
+    __slots__ = ("actor", "counterparty", "program", "record", "row_index")
+
+    def __init__(self, program: ProgramState, row_index: int, record: TransferRecord) -> None:
+        self.program = program
+        self.row_index = row_index
+        self.record = record
+        actor, counterparty = record.actor, record.counterparty
+        self.actor: Actor | None = program.actors[actor] if actor >= 0 else None
+        self.counterparty: Counterparty | None = program.counterparties.all[counterparty] if counterparty >= 0 else None
+
+    @classmethod
+    def read(cls, program: ProgramState, row_index: int) -> "StoredTransfer":
+        """The transfer in that row of the table."""
+        return cls(program, row_index, program.transfers.read(row_index))
+
+    @classmethod
+    def find(cls, program: ProgramState, transfer_id: str) -> "StoredTransfer | None":
+        row_index = program.transfers.row_of(transfer_id)
+        return None if row_index is None else cls.read(program, row_index)
+
+    def write(self) -> None:
+        """Store the record as it is now."""
+        self.program.transfers.write(self.row_index, self.record)
+
+    def set_score(self, assessment: Assessment, position: EntryPosition) -> None:
+        """Replace the score in the record; ``write`` stores it."""
+        score = assessment.score
+        self.record = self.record._replace(
+            scored_at=position.appended_at,
+            scored_offset=position.offset,
+            score_n=score.n,
+            score=UNSCORED if score.value is None else score.value,
+            confidence_permille=0 if score.confidence is None else round(score.confidence * 1_000),
+        )
+
+    def parties(self) -> tuple[Actor | None, Counterparty | None]:
+        return self.actor, self.counterparty
+
+    def rail_and_direction(self) -> tuple[str, str]:
+        return RAIL_CLASSES[self.record.class_id]
+
+    def account_id(self) -> str | None:
+        """The program's own account in the transfer."""
+        number = self.record.account
+        return self.program.account_ids[number] if number >= 0 else None
+
+    def is_ach_debit(self) -> bool:
+        return self.record.ach_type == ACH_DEBIT and self.record.class_id in ACH_CLASSES
+
+    def is_originated(self) -> bool:
+        """True for an ACH debit that the program sent."""
+        return self.record.ach_type == ACH_DEBIT and self.record.class_id == ORIGINATED_CLASS
+
+    def nodes(self) -> tuple[int, int]:
+        """The payer and the payee, as nodes of the graph."""
+        _, direction = RAIL_CLASSES[self.record.class_id]
+        counterparty = self.counterparty
+        other = NOBODY if counterparty is None else self.program.node_of(counterparty)
+        return payer_and_payee(direction, self.actor, other)
+
+    def card(self) -> int:
+        """The card, or what stands for it, that the transfer's attempts are counted for."""
+        return card_of(self.record.account, self.record.actor)
+
+    def kinds(self) -> tuple[SeriesKind, ...]:
+        """The kinds of series that the transfer is counted in."""
+        record = self.record
+        return kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], record.cents)
+
+    def returned(self) -> ReturnState | None:
+        """The return that is known of the transfer."""
+        return self.program.returned.get(self.row_index)
+
+    def movement(self) -> Movement | None:
+        """What the transfer contributes to the windows; None when it moved no money."""
+        record = self.record
+        if not record.moved:
+            return None
+        source, target = self.nodes()
+        return Movement(
+            self.row_index,
+            self.actor,
+            self.counterparty,
+            source,
+            target,
+            record.cents,
+            record.at,
+            record.class_id,
+            self.is_ach_debit(),
+            self.is_originated(),
+            record.class_id in CARD_CLASSES,
+            self.kinds(),
+        )
+
+    def attempt(self) -> Attempt | None:
+        """What a card transfer contributes, whether it moved money or not; None on other rails."""
+        record = self.record
+        if record.class_id not in CARD_CLASSES:
+            return None
+        text = self.program.strings.text
+        return Attempt(
+            self.card(), record.at, attempt_kinds(record.cents, text(record.status), text(record.card_reason))
+        )
+
+    def returned_transfer(self) -> ReturnedTransfer:
+        """What the windows of returns need of the transfer."""
+        return ReturnedTransfer(
+            actor=self.actor,
+            counterparty=self.counterparty,
+            moved=self.record.moved,
+            ach_debit=self.is_ach_debit(),
+            originated=self.is_originated(),
+            row_index=self.row_index,
+        )
+
+    def row(self, transfer_id: str, position: EntryPosition) -> TransferRow:
+        """The transfer as it stands after this entry, in the order of the row's fields: one is built an event."""
+        program, record, actor, counterparty = self.program, self.record, self.actor, self.counterparty
+        rail, direction = RAIL_CLASSES[record.class_id]
+        text = program.strings.text
+        returned = self.returned()
+        score = None if record.score == UNSCORED else record.score
+        return TransferRow(
+            program.tenant_id,
+            program.id,
+            transfer_id,
+            position.shard,
+            position.offset,
+            rail,
+            direction,
+            ACH_TYPES[record.ach_type],
+            record.cents,
+            text(record.currency) or "USD",
+            text(record.status) or "UNKNOWN",
+            None if actor is None or actor.is_account else actor.id,
+            self.account_id(),
+            None if counterparty is None or counterparty.unlisted else counterparty.id,
+            text(record.country),
+            text(record.sec_code),
+            returned.code if returned is not None else None,
+            returned.returned_at if returned is not None else None,
+            None if record.effective_at == NO_INSTANT else record.effective_at,
+            record.at,
+            text(record.card_reason),
+            score,
+            band_word(score),
+            trs_v1.VERSION,
+            record.score_n,
+            None if score is None else record.confidence_permille / 1_000,
+            record.scored_at,
+            record.scored_offset,
+            record.raw_offset,
+            position.appended_at,
+        )
 
 
-def parties_of(program: ProgramState, record: TransferRecord) -> tuple[Actor | None, Counterparty | None]:
-    actor = program.actors[record.actor] if record.actor >= 0 else None
-    return actor, program.counterparties.all[record.counterparty] if record.counterparty >= 0 else None
-
-
-def movement_of(
-    program: ProgramState, row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None
-) -> Movement | None:
-    """What the transfer adds to the windows; None when it moved nothing."""
-    if not record.moved:
-        return None
-    rail, direction = RAIL_CLASSES[record.class_id]
-    source, target = nodes_of(program, direction, actor, counterparty)
-    debit = is_ach_debit(record)
-    return Movement(
-        row,
-        actor,
-        counterparty,
-        source,
-        target,
-        record.cents,
-        record.at,
-        record.class_id,
-        debit,
-        debit and record.class_id == ORIGINATED_CLASS,
-        record.class_id in CARD_CLASSES,
-        kinds_of(rail, direction, ACH_TYPES[record.ach_type], record.cents),
-    )
-
-
-def nodes_of(
-    program: ProgramState, direction: str, actor: Actor | None, counterparty: Counterparty | None
-) -> tuple[int, int]:
-    """Who pays and who is paid, as nodes of the graph."""
+def payer_and_payee(direction: str, actor: Actor | None, counterparty_node: int) -> tuple[int, int]:
+    """The nodes of both sides in the order in which the money goes."""
     own = NOBODY if actor is None else node_of_actor(actor.index)
-    other = NOBODY if counterparty is None else program.node_of(counterparty)
-    return (own, other) if direction == _OUTGOING else (other, own)
-
-
-def attempt_of(program: ProgramState, record: TransferRecord) -> Attempt | None:
-    """What a card transfer adds to its card and its program, whether it moved money or not."""
-    if record.class_id not in CARD_CLASSES:
-        return None
-    word = program.words.word
-    card = card_of(record.account, record.actor)
-    return Attempt(card, record.at, attempt_kinds(record.cents, word(record.status), word(record.card_reason)))
+    return (own, counterparty_node) if direction == _OUTGOING else (counterparty_node, own)
 
 
 def card_of(account: int, actor: int) -> int:
-    """Whose attempts they are: the account's, else the actor's; -1 when neither is known."""
+    """The number that card attempts are counted under: the account's, else the actor's; -1 when neither is known."""
     if account >= 0:
         return account
     return -2 - actor if actor >= 0 else -1
-
-
-def returner_of(
-    row: int, record: TransferRecord, actor: Actor | None, counterparty: Counterparty | None
-) -> ReturnedTransfer:
-    debit = is_ach_debit(record)
-    originated = debit and record.class_id == ORIGINATED_CLASS
-    return ReturnedTransfer(actor, counterparty, record.moved, debit, originated, row)
-
-
-def is_ach_debit(record: TransferRecord) -> bool:
-    return record.ach_type == ACH_DEBIT and record.class_id in ACH_CLASSES
-
-
-def is_originated(record: TransferRecord) -> bool:
-    return record.ach_type == ACH_DEBIT and record.class_id == ORIGINATED_CLASS
-
-
-def pinned(baseline: BaselineValues) -> tuple[int, int, int]:
-    """The baseline as the record keeps it: n and the buckets of median and 95th percentile."""
-    if baseline.n is None or baseline.median_cents is None or baseline.p95_cents is None:
-        return UNMEASURED, 0, 0
-    return baseline.n, bucket_of(baseline.median_cents), bucket_of(baseline.p95_cents)
-
-
-def baseline_of(record: TransferRecord) -> BaselineValues:
-    if record.baseline_n == UNMEASURED:
-        return BaselineValues(None, None, None)
-    return BaselineValues(record.baseline_n, middle_of(record.baseline_median), middle_of(record.baseline_p95))
-
-
-def scored(record: TransferRecord, assessment: Assessment, when: EntryPosition) -> TransferRecord:
-    """The record with a new score."""
-    score = assessment.score
-    return record._replace(
-        scored_at=when.appended_at,
-        scored_offset=when.offset,
-        score_n=score.n,
-        score=UNMEASURED if score.value is None else score.value,
-        confidence_permille=0 if score.confidence is None else round(score.confidence * 1_000),
-    )
-
-
-def version_row(
-    program: ProgramState, row: int, record: TransferRecord, transfer_id: str, when: EntryPosition
-) -> TransferRow:
-    """The transfer as it stands after this entry."""
-    rail, direction = RAIL_CLASSES[record.class_id]
-    word = program.words.word
-    actor, counterparty = parties_of(program, record)
-    returned = program.returned.get(row)
-    score = None if record.score == UNMEASURED else record.score
-    return TransferRow(
-        program.tenant_id,
-        program.id,
-        transfer_id,
-        when.shard,
-        when.offset,
-        rail,
-        direction,
-        ACH_TYPES[record.ach_type],
-        record.cents,
-        word(record.currency) or "USD",
-        word(record.status) or "UNKNOWN",
-        None if actor is None or actor.is_account else actor.id,
-        program.account_ids[record.account] if record.account >= 0 else None,
-        None if counterparty is None or counterparty.unlisted else counterparty.id,
-        word(record.country),
-        word(record.sec_code),
-        returned.code if returned is not None else None,
-        returned.returned_at if returned is not None else None,
-        None if record.effective_at == NO_INSTANT else record.effective_at,
-        record.at,
-        word(record.card_reason),
-        score,
-        band_word(score),
-        trs_v1.VERSION,
-        record.score_n,
-        None if score is None else record.confidence_permille / 1_000,
-        record.scored_at,
-        record.scored_offset,
-        record.raw_offset,
-        when.appended_at,
-    )

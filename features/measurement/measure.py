@@ -151,7 +151,11 @@ def _flow(subject: Subject, program: ProgramSeries, at: int, least_cents: int | 
 
 
 def identity_at(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:
-    """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``."""
+    """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``.
+
+    Ruling 8, the scored half: an entity that the bank has sent no event on is stored as ``UNVERIFIED``
+    (``features/landing/party_rows.py``), but all five are None here, so it earns no verification points.
+    """
     if actor is None or not actor.profiles:
         return None, None, None, None, None
     profile = actor.profile_at(at)

@@ -1,138 +1,135 @@
-"""A backfill's step applied: the scores it found take the place of those the program's transfers had.
+"""One step of a backfill applied to its program: the new scores replace the stored scores of its transfers.
 
-A transfer that was scored behind the start of the backfill keeps that score, whether the stream gave it or an earlier
-step. So a step that comes twice changes nothing, and neither does one that is overtaken by an event.
+A transfer that was scored after the start of the backfill keeps that score, whether the stream or an earlier step gave
+it. So a step that is applied twice changes nothing, and neither does one that an event has overtaken.
 """
 
 import msgspec
 
 from features.alerts.opening import run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
+from features.core.log_entry import EntryPosition
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.emit import Emit
-from features.landing.actor_scores import counterparty_score_row, entity_score_row, keep_transfer_score
+from features.landing.actor_scores import add_transfer_score, counterparty_score_row, entity_score_row
 from features.landing.landing import LandingResult
 from features.landing.party_rows import features_row
 from features.landing.rescoring import score_again
-from features.landing.stored_transfer import EntryPosition, parties_of, scored, version_row
+from features.landing.stored_transfer import StoredTransfer
 from features.measurement.assess import Assessment
 from features.measurement.rescored import vector_of
 from features.state.program import ProgramState
 
 
-def take_step(program: ProgramState, step: BackfillStep, when: EntryPosition, emit: Emit) -> None:
+def apply_step(program: ProgramState, step: BackfillStep, position: EntryPosition, emit: Emit) -> None:
     """Apply one entry of a backfill."""
-    started_offset = step.progress.started_offset or when.offset
-    for result in step.rescored:
-        _take_over(program, result, step.progress.feature_version, when, emit, started_offset=started_offset)
+    started_offset = step.progress.started_offset or position.offset
+    for rescored in step.rescored:
+        _replace_score(program, rescored, step.progress.feature_version, position, emit, started_offset=started_offset)
     if step.evaluate is not None:
-        _evaluate(program, step.evaluate, when, emit, started_offset=started_offset)
-    emit(_progress_row(program, step.progress, when, started_offset=started_offset))
+        _evaluate(program, step.evaluate, position, emit, started_offset=started_offset)
+    emit(_progress_row(program, step.progress, position, started_offset=started_offset))
 
 
-def _take_over(
+def _replace_score(
     program: ProgramState,
-    result: Rescored,
+    rescored: Rescored,
     feature_version: str,
-    when: EntryPosition,
+    position: EntryPosition,
     emit: Emit,
     *,
     started_offset: int,
 ) -> None:
-    row = program.transfers.row_of(result.transfer_id)
-    if row is None:
+    transfer = StoredTransfer.find(program, rescored.transfer_id)
+    if transfer is None or transfer.record.scored_offset > started_offset:
         return
-    held = program.transfers.read(row)
-    if held.scored_offset > started_offset:
-        return
-    assessment = Assessment(vector_of(result.vector), result.score, result.degraded)
-    record = scored(held, assessment, when)
-    program.transfers.write(row, record)
-    if held.actor >= 0 and not (actor := program.actors[held.actor]).is_account:
-        keep_transfer_score(program, actor, (row, held.at), result.score, again=True)
-    version = version_row(program, row, record, result.transfer_id, when)
-    made_from = features_row(program, result.transfer_id, assessment, result.taken_at, when)
-    # A log is also read back by later versions, which have other numbers of their own.
-    emit(msgspec.structs.replace(version, score_version=result.score.version))
-    emit(msgspec.structs.replace(made_from, feature_version=feature_version, paths=result.paths))
+    assessment = Assessment(vector_of(rescored.vector), rescored.score, rescored.degraded)
+    transfer.set_score(assessment, position)
+    transfer.write()
+    actor = transfer.actor
+    if actor is not None and not actor.is_account:
+        add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)
+    row = transfer.row(rescored.transfer_id, position)
+    features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position)
+    # Later versions of the scorer and of the features read this log back too, so the versions are the step's own.
+    emit(msgspec.structs.replace(row, score_version=rescored.score.version))
+    emit(msgspec.structs.replace(features, feature_version=feature_version, paths=rescored.paths))
 
 
 def _evaluate(
-    program: ProgramState, asked: ActorRange, when: EntryPosition, emit: Emit, *, started_offset: int
+    program: ProgramState, actor_range: ActorRange, position: EntryPosition, emit: Emit, *, started_offset: int
 ) -> None:
-    """Evaluate actors and counterparties as of the program's newest transfer, so that a repeat says the same."""
+    """Evaluate actors and counterparties as of the program's newest transfer, so that a repeat gives the same."""
     times = program.baseline.amounts.times
-    as_of = msgspec.structs.replace(when, event_at=times[-1] if times else when.event_at)
-    _remember(program, asked, started_offset=started_offset)
-    for actor in program.actors[slice(*asked.actors)]:
+    as_of = msgspec.structs.replace(position, event_at=times[-1] if times else position.event_at)
+    _restore_strongest(program, actor_range, started_offset=started_offset)
+    for actor in program.actors[slice(*actor_range.actors)]:
         score = entity_score_row(program, actor, as_of, force=True)
         if score is not None:
             emit(score)
-    for party in program.counterparties.all[slice(*asked.counterparties)]:
+    for party in program.counterparties.all[slice(*actor_range.counterparties)]:
         row = counterparty_score_row(program, party, as_of, force=True)
         if row is not None:
             emit(row)
-    if program.is_watched:
-        for transfer_id in dict.fromkeys((*asked.newest, *(stored.transfer_id for stored in asked.strongest))):
-            _watch_again(program, transfer_id, when, emit)
+    if program.runs_detectors:
+        strongest = (stored.transfer_id for stored in actor_range.strongest)
+        for transfer_id in dict.fromkeys((*actor_range.newest, *strongest)):
+            _detect_again(program, transfer_id, position, emit)
 
 
-def _remember(program: ProgramState, asked: ActorRange, *, started_offset: int) -> None:
-    """Which transfers count most, as stored; memory alone cannot tell once several were scored lower."""
+def _restore_strongest(program: ProgramState, actor_range: ActorRange, *, started_offset: int) -> None:
+    """Replace the strongest transfers by the stored ones: memory misses some when several were scored lower."""
     transfers, strongest = program.transfers, program.scores.transfers
-
-    def is_stored(row: int) -> bool:
-        return transfers.read(row).scored_offset <= started_offset
-
-    for index in range(*asked.actors):
-        for row in filter(is_stored, strongest.rows(index)):
-            strongest.drop(index, row)
-    for stored in asked.strongest:
-        known = transfers.row_of(stored.transfer_id)
-        if known is None or not is_stored(known):
+    for index in range(*actor_range.actors):
+        for row_index in strongest.rows(index):
+            if transfers.read(row_index).scored_offset <= started_offset:
+                strongest.drop(index, row_index)
+    for stored in actor_range.strongest:
+        transfer = StoredTransfer.find(program, stored.transfer_id)
+        if transfer is None or transfer.record.scored_offset > started_offset:
             continue
-        held = transfers.read(known)
-        place, _ = strongest.keep(held.actor, known, held.at, stored.score)
-        if place >= 0:
-            strongest.share(place, identity=stored.identity, returns=stored.returns)
+        record = transfer.record
+        slot, _ = strongest.add(record.actor, transfer.row_index, record.at, stored.score)
+        if slot >= 0:
+            strongest.set_shares(slot, identity=stored.identity, returns=stored.returns)
 
 
-def _watch_again(program: ProgramState, transfer_id: str, when: EntryPosition, emit: Emit) -> None:
-    place = program.transfers.row_of(transfer_id)
-    if place is None:
+def _detect_again(program: ProgramState, transfer_id: str, position: EntryPosition, emit: Emit) -> None:
+    """Run the detectors of actors over a stored transfer, measured again at its own time."""
+    transfer = StoredTransfer.find(program, transfer_id)
+    if transfer is None:
         return
-    record = program.transfers.read(place)
-    landed = LandingResult(
+    result = LandingResult(
         "applied",
-        version_row(program, place, record, transfer_id, when),
-        score_again(program, place, record),
-        record.at,
-        place=place,
-        parties=parties_of(program, record),
+        transfer.row(transfer_id, position),
+        score_again(transfer),
+        transfer.record.at,
+        row_index=transfer.row_index,
+        parties=transfer.parties(),
     )
-    run_actor_detectors(program, landed, when, emit)
+    run_actor_detectors(program, result, position, emit)
 
 
 def _progress_row(
-    program: ProgramState, progress: Progress, when: EntryPosition, *, started_offset: int
+    program: ProgramState, progress: Progress, position: EntryPosition, *, started_offset: int
 ) -> BackfillRow:
     return BackfillRow(
-        program.tenant_id,
-        program.id,
-        progress.id,
-        when.shard,
-        when.offset,
-        progress.subjects,
-        progress.stage,
-        progress.feature_version,
-        progress.score_version,
-        started_offset,
-        progress.replaying,
-        progress.position,
-        progress.total,
-        progress.done,
-        progress.changed,
-        progress.actors,
-        progress.counterparties,
-        when.appended_at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=progress.id,
+        shard=position.shard,
+        offset=position.offset,
+        subjects=progress.subjects,
+        stage=progress.stage,
+        feature_version=progress.feature_version,
+        score_version=progress.score_version,
+        started_offset=started_offset,
+        replaying=progress.replaying,
+        position=progress.position,
+        total=progress.total,
+        done=progress.done,
+        changed=progress.changed,
+        actors=progress.actors,
+        counterparties=progress.counterparties,
+        updated_at=position.appended_at,
     )

@@ -1,6 +1,6 @@
-"""The shards of this process, and the lock under which others may read one.
+"""The shards of this process, and the lock under which another thread may read one.
 
-The flow changes a shard one entry at a time and takes the lock for each; a reader therefore waits for one entry at
+The flow changes a shard one entry at a time and acquires the lock for each entry, so a reader waits for one entry at
 most. Locks are not fair by themselves, so the flow lets a waiting reader go first.
 """
 
@@ -16,7 +16,7 @@ from features.windows.id_index import key_of
 
 
 class _Guarded:
-    """A shard's state with its lock; ``waiting`` readers go before the next entry."""
+    """A shard's state with its lock; ``waiting`` counts the readers that go before the next entry."""
 
     __slots__ = ("lock", "readers_done", "state", "waiting")
 
@@ -28,7 +28,7 @@ class _Guarded:
 
 
 class Shards:
-    """All shards that this process owns."""
+    """The shards that this process owns."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -36,7 +36,7 @@ class Shards:
         self._committed = [0] * count
 
     def restore(self, state: ShardState) -> None:
-        """Put a loaded state in place, before anything reads or applies."""
+        """Replace a shard's state by a loaded one, before the first read or entry."""
         self._guarded[state.shard].state = state
 
     def state(self, shard: int) -> ShardState:
@@ -53,7 +53,7 @@ class Shards:
 
     @contextmanager
     def reading(self, program_id: str) -> Iterator[ProgramState]:
-        """A program's state, held still; an empty one when the shard has not heard of the program yet.
+        """A program's state under the lock; an empty one for a program that the shard has no entry of.
 
         For one reading thread, the API's: ``waiting`` is counted outside the lock.
         """
@@ -68,7 +68,7 @@ class Shards:
                     guarded.readers_done.notify_all()
 
     def seen_event(self, program_id: str, event_id: str) -> bool:
-        """True when the event was applied before."""
+        """True when an event of that id was applied; ingest answers ``duplicate`` by it."""
         with self.reading(program_id) as program:
             return program.events.get(key_of(event_id)) is not None
 
@@ -76,7 +76,7 @@ class Shards:
         return self._guarded[shard].state.applied_offset
 
     def committed_offset(self, shard: int) -> int:
-        """How far the shard is recorded in the store."""
+        """The offset up to which the store has committed the shard."""
         return self._committed[shard]
 
     def mark_committed(self, shard: int, offset: int) -> None:

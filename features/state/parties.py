@@ -1,4 +1,4 @@
-"""The parties of a program's transfers: who moves (entity or account) and who is on the other side."""
+"""The parties of a program's transfers: its own actors (entities or accounts), and the counterparties."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from features.windows.slices import Slice, in_slices
 
 
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):
-    """What the bank has said of an entity; a field it never spoke of is None."""
+    """The bank's newest statement of each field of an entity; a field that it never stated is None."""
 
     type: str | None = None
     name: str | None = None
@@ -31,14 +31,15 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
 
 
 UNKNOWN_PROFILE: Final = EntityProfile()
-_SAID: Final = EntityProfile.__struct_fields__
+_PROFILE_FIELDS: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
 class Actor:
-    """An entity, or an account whose owner is not known, with its history.
+    """An entity, or an account whose owner is not known (ruling 37), with its history.
 
-    ``profiles`` holds (known at, profile) in time order: a transfer is scored with the one known at its own time.
+    ``profiles`` holds (known at, order, profile) in time order: a transfer is scored with the profile known at its own
+    time.
     """
 
     __slots__ = (
@@ -65,7 +66,7 @@ class Actor:
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
         self.series_by_kind: SeriesByKind | None = None
-        self.probes: Edges | None = None  # returns that tell whether an account exists, by counterparty
+        self.probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
         self.profiles: list[tuple[int, int, EntityProfile]] = []
 
     def profile_at(self, at: int) -> EntityProfile:
@@ -78,14 +79,14 @@ class Actor:
         index = bisect_right(profiles, at, key=lambda item: item[0])
         return profiles[index - 1][2] if index else UNKNOWN_PROFILE
 
-    def learn(self, said: EntitySnapshot, *, known_at: int) -> EntityProfile | None:
-        """Merge what an event says over what was known; None when a newer snapshot is already held."""
-        order = said.updated_at if said.updated_at is not None else known_at
+    def merge(self, snapshot: EntitySnapshot, *, known_at: int) -> EntityProfile | None:
+        """The profile with every field that the snapshot states; None when a newer snapshot was merged before."""
+        order = snapshot.updated_at if snapshot.updated_at is not None else known_at
         if self.profiles and (order, known_at) < (self.profiles[-1][1], self.profiles[-1][0]):
             return None
         known = self.profiles[-1][2] if self.profiles else UNKNOWN_PROFILE
-        news = {field: value for field in _SAID if (value := getattr(said, field)) is not None}
-        profile: EntityProfile = msgspec.structs.replace(known, **news)
+        stated = {field: value for field in _PROFILE_FIELDS if (value := getattr(snapshot, field)) is not None}
+        profile: EntityProfile = msgspec.structs.replace(known, **stated)
         at = max(known_at, self.profiles[-1][0]) if self.profiles else known_at
         self.profiles.append((at, order, profile))
         return profile
@@ -101,7 +102,7 @@ class Actor:
         actor.amounts.load(dumped[2])
         load_times(actor, dumped[3])
         for at, order, fields in dumped[4]:
-            profile = msgspec.convert(dict(zip(_SAID, fields, strict=True)), EntityProfile)
+            profile = msgspec.convert(dict(zip(_PROFILE_FIELDS, fields, strict=True)), EntityProfile)
             actor.profiles.append((at, order, profile))
         if dumped[5] is not None:
             probes_of(actor).load(dumped[5])
@@ -109,12 +110,12 @@ class Actor:
 
 
 class Counterparty:
-    """The other side, with the history of the program's transfers with it."""
+    """A counterparty with the history of the program's transfers with it."""
 
     __slots__ = (
-        "account_changed",
         "country",
         "first_seen_at",
+        "has_new_account",
         "id",
         "index",
         "last4",
@@ -138,7 +139,7 @@ class Counterparty:
         self.routing: str | None = None
         self.last4: str | None = None
         self.country: str | None = None
-        self.account_changed = False  # since it was last evaluated
+        self.has_new_account = False  # its account details changed since its score was last evaluated
         self.first_seen_at: int | None = None
         self.updated_at: int | None = None
         self.node = NOBODY  # in the graph, from the first transfer on
@@ -149,8 +150,8 @@ class Counterparty:
         self.series_by_kind: SeriesByKind | None = None
 
     def dump(self) -> tuple[Any, ...]:
-        known = (self.id, self.name, self.routing, self.last4, self.country)
-        facts = (*known, self.first_seen_at, self.updated_at, self.node, self.account_changed)
+        details = (self.id, self.name, self.routing, self.last4, self.country)
+        facts = (*details, self.first_seen_at, self.updated_at, self.node, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
@@ -158,7 +159,7 @@ class Counterparty:
         facts = dumped[0]
         party = cls(facts[0], index)
         party.name, party.routing, party.last4, party.country = facts[1:5]
-        party.first_seen_at, party.updated_at, party.node, party.account_changed = facts[5:]
+        party.first_seen_at, party.updated_at, party.node, party.has_new_account = facts[5:]
         party.times.load(dumped[1])
         load_times(party, dumped[2])
         return party
@@ -194,26 +195,26 @@ class CounterpartyBook:
         """The counterparty that is known by this name and account only."""
         return self.get_or_add("\x00".join((UNLISTED, folded(name), routing or "", last4 or "")))
 
-    def learn(
+    def merge(
         self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
-        """Take over what was said; True when anything changed. Lookups keep the first holder of an account."""
-        said = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
-        if said == (party.name, party.routing, party.last4, party.country):
+        """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
+        merged = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
+        if merged == (party.name, party.routing, party.last4, party.country):
             return False
-        named = party.name
-        party.account_changed |= _differs(party, routing, last4)
-        party.name, party.routing, party.last4, party.country = said
-        self._index(party, named=named)
+        former_name = party.name
+        party.has_new_account |= accounts_differ(party.routing, party.last4, routing, last4)
+        party.name, party.routing, party.last4, party.country = merged
+        self._index(party, former_name=former_name)
         return True
 
     def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
-        """Routing number and last four first; else the name, unless both sides carry account details that differ."""
+        """By routing number and last four; else by name, unless both carry account details that differ (ruling 10)."""
         holder = self._by_account.get((routing, last4)) if routing and last4 else None
         if holder is not None and (holder.routing, holder.last4) == (routing, last4):
             return holder
         for party in self._by_name.get(folded(name), ()):
-            if not _differs(party, routing, last4):
+            if not accounts_differ(party.routing, party.last4, routing, last4):
                 return party
         return None
 
@@ -221,38 +222,45 @@ class CounterpartyBook:
         """The counterparties that carry this account now."""
         if not routing or not last4:
             return []
-        held = self._sharing.get((routing, last4))
-        return [party for party in held if (party.routing, party.last4) == (routing, last4)] if held else []
+        parties = self._sharing.get((routing, last4))
+        return [party for party in parties if (party.routing, party.last4) == (routing, last4)] if parties else []
 
-    def account_changed(
-        self, name: str | None, routing: str | None, last4: str | None, *, at: int, but: Counterparty | None = None
-    ) -> bool:
-        """True when somebody of that name was already dealt with under another account.
+    def account_changed(self, party: Counterparty, *, at: int, counted: Counterparty | None = None) -> bool:
+        """True for a first transfer to a name that was dealt with before under another account (ruling 10).
 
-        ``but`` is a counterparty one of whose transfers is the one in question, and does not count.
+        ``counted`` is the counterparty whose windows already count the transfer that is measured.
         """
+        if party.times.count_upto(at) > (1 if party is counted else 0):
+            return False
+        return self.has_other_account(party.name, party.routing, party.last4, at=at, counted=counted)
+
+    def has_other_account(
+        self, name: str | None, routing: str | None, last4: str | None, *, at: int, counted: Counterparty | None = None
+    ) -> bool:
+        """True when a counterparty of that name has transfers until ``at`` under other account details."""
         if name is None:
             return False
         return any(
-            _differs(party, routing, last4) and party.times.count_upto(at) > (1 if party is but else 0)
+            accounts_differ(party.routing, party.last4, routing, last4)
+            and party.times.count_upto(at) > (1 if party is counted else 0)
             for party in self._by_name.get(folded(name), ())
         )
 
-    def _index(self, party: Counterparty, *, named: str | None) -> None:
+    def _index(self, party: Counterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
             self._by_account.setdefault((party.routing, party.last4), party)
             sharing = self._sharing.setdefault((party.routing, party.last4), [])
             if party not in sharing and len(sharing) < self.NAME_LIMIT:
                 sharing.append(party)
-        if party.name and (named is None or folded(named) != folded(party.name)):
-            if named is not None and party in (former := self._by_name[folded(named)]):
+        if party.name and (former_name is None or folded(former_name) != folded(party.name)):
+            if former_name is not None and party in (former := self._by_name[folded(former_name)]):
                 former.remove(party)
             namesakes = self._by_name.setdefault(folded(party.name), [])
             if len(namesakes) < self.NAME_LIMIT:
                 namesakes.append(party)
 
     def dump_lookups(self) -> Iterator[Slice]:
-        """Who holds which account and name; kept, because it depends on the order in which things were said."""
+        """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
         yield from in_slices("accounts", ((*key, party.index) for key, party in self._by_account.items()))
         yield from in_slices("names", ((name, _indexes(parties)) for name, parties in self._by_name.items()))
         yield from in_slices("sharing", ((*key, _indexes(parties)) for key, parties in self._sharing.items()))
@@ -264,14 +272,14 @@ class CounterpartyBook:
             self._by_id[party.id] = party
 
     def load_lookups(self, dumped: Slice) -> None:
-        """Take back one slice, once all parties are there."""
-        which, held = dumped
+        """Load one slice, after all parties."""
+        which, entries = dumped
         if which == "accounts":
-            self._by_account.update(((routing, last4), self.all[index]) for routing, last4, index in held)
+            self._by_account.update(((routing, last4), self.all[index]) for routing, last4, index in entries)
         elif which == "names":
-            self._by_name.update((name, self._at(indexes)) for name, indexes in held)
+            self._by_name.update((name, self._at(indexes)) for name, indexes in entries)
         else:
-            self._sharing.update(((routing, last4), self._at(indexes)) for routing, last4, indexes in held)
+            self._sharing.update(((routing, last4), self._at(indexes)) for routing, last4, indexes in entries)
 
     def _at(self, indexes: Iterable[int]) -> list[Counterparty]:
         return [self.all[index] for index in indexes]
@@ -286,20 +294,20 @@ def folded(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _differs(party: Counterparty, routing: str | None, last4: str | None) -> bool:
-    """Both sides carry an account detail, and it is not the same one."""
-    if last4 and party.last4 and last4 != party.last4:
+def accounts_differ(routing: str | None, last4: str | None, other_routing: str | None, other_last4: str | None) -> bool:
+    """True when both sides carry the same account detail with different values (ruling 10)."""
+    if last4 and other_last4 and last4 != other_last4:
         return True
-    return bool(routing and party.routing and routing != party.routing)
+    return bool(routing and other_routing and routing != other_routing)
 
 
 def times_of(party: Actor | Counterparty, kind: str) -> EventTimes:
-    """The party's series of that kind, made when first needed."""
-    found: EventTimes | None = getattr(party, kind)
-    if found is None:
-        found = EventTimes()
-        setattr(party, kind, found)
-    return found
+    """The party's series of that kind, created when first needed."""
+    series: EventTimes | None = getattr(party, kind)
+    if series is None:
+        series = EventTimes()
+        setattr(party, kind, series)
+    return series
 
 
 def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
@@ -310,7 +318,7 @@ def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
 
 
 def series_of_party(party: Actor | Counterparty) -> SeriesByKind:
-    """The series of the party by kind, to be changed."""
+    """The party's series by kind, created when first needed."""
     if party.series_by_kind is None:
         party.series_by_kind = {}
     return party.series_by_kind
@@ -326,7 +334,7 @@ _KINDS: Final = ("ach_debits", "returns", "unauthorized")
 
 
 def dump_times(party: Actor | Counterparty) -> tuple[Any, ...] | None:
-    """None for the many parties that have none of them."""
+    """None for the many parties without any of these series."""
     if not (
         party.returns or party.unauthorized or party.zones or party.series_by_kind or getattr(party, _KINDS[0], None)
     ):

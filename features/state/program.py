@@ -1,7 +1,7 @@
-"""Everything one program's transfers are scored with, kept in memory and changed by one thread only.
+"""The state of one program in memory: everything that its transfers are scored with.
 
-``ProgramState`` holds the parties, the windows and the newest state of each transfer. ``features/landing`` applies
-bank events to it and reads it for pre-flight.
+``ProgramState`` holds the parties, the windows, the open pre-flights, the alerts and the newest state of each transfer.
+One thread changes it (``features/shard``); pre-flight reads it between two entries.
 """
 
 from bisect import bisect_right
@@ -40,7 +40,7 @@ class ProgramState:
         self.declarations: list[tuple[int, Declared]] = []
         self.events = IdIndex()
         self.transfers = TransferTable()
-        self.words = StringTable()
+        self.strings = StringTable()
         self.actors: list[Actor] = []
         self.counterparties = CounterpartyBook()
         self.account_ids: list[str] = []
@@ -56,8 +56,8 @@ class ProgramState:
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
         self.alerts = AlertBook()
-        self.is_watched = True  # by detectors; not where the log is replayed for the scores alone
-        self.introduced: list[Actor] = []  # entities first heard of in a transfer since somebody last looked
+        self.runs_detectors = True  # False where the log is replayed for the scores alone
+        self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self._entities: dict[str, Actor] = {}
         self._accounts: dict[str, int] = {}
         self._account_actors: dict[str, Actor] = {}
@@ -77,7 +77,7 @@ class ProgramState:
         )
 
     def declare(self, program: Program, *, at: int) -> None:
-        """Take over the program's declaration; the first one counts for all earlier time too."""
+        """Store a declaration of the program; the first one counts for all earlier time too."""
         self.tenant_id, self.slug = program.tenant_id, program.slug
         volume = program.declared_monthly_volume_cents
         declared = Declared(
@@ -113,8 +113,8 @@ class ProgramState:
     def owner_of(self, account_id: str) -> str | None:
         return self._owners.get(account_id)
 
-    def own(self, account_id: str, entity_id: str | None, order: tuple[int, int]) -> bool:
-        """Take over an account's owner; an older snapshot only fills the gap, and is False."""
+    def set_owner(self, account_id: str, entity_id: str | None, order: tuple[int, int]) -> bool:
+        """Store an account's owner. False for an older snapshot, whose owner is stored only when none was known."""
         is_newest = order >= self._account_orders.get(account_id, order)
         if is_newest:
             self._account_orders[account_id] = order
@@ -124,7 +124,7 @@ class ProgramState:
         return is_newest
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
-        """The entity, else the account's known owner, else the account itself; made when it is new."""
+        """The entity, else the account's known owner, else the account itself (ruling 37); created when it is new."""
         owner = entity_id or (self._owners.get(account_id) if account_id else None)
         if owner:
             return self.entity_or_new(owner)
@@ -136,15 +136,15 @@ class ProgramState:
         return actor
 
     def node_of(self, counterparty: Counterparty) -> int:
-        """Its node in the graph: its own, or the actor's that it was an account or an entity of when first met."""
+        """Its node in the graph, fixed at its first transfer: that of the actor with the same id, else its own."""
         if counterparty.node == NOBODY:
-            actor = self._actor_called(counterparty.id)
+            actor = self._actor_with_id(counterparty.id)
             own = node_of_counterparty(counterparty.index)
             counterparty.node = own if actor is None else node_of_actor(actor.index)
         return counterparty.node
 
-    def node_asked(self, counterparty: Counterparty) -> int:
-        """The node that it has or would have, without settling it."""
+    def node_if_landed(self, counterparty: Counterparty) -> int:
+        """The node that ``node_of`` would return, without fixing it."""
         if counterparty.node != NOBODY:
             return counterparty.node
         owner = self._owners.get(counterparty.id)
@@ -156,7 +156,7 @@ class ProgramState:
             actor = self._entities.get(counterparty.id)
         return node_of_counterparty(counterparty.index) if actor is None else node_of_actor(actor.index)
 
-    def _actor_called(self, party_id: str) -> Actor | None:
+    def _actor_with_id(self, party_id: str) -> Actor | None:
         if self._is_account(party_id):
             return self.actor_of(None, party_id)
         return self._entities.get(party_id)
@@ -187,12 +187,12 @@ class ProgramState:
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
         yield from (("graph", part) for part in self.graph.dump())
-        yield from (("met", part) for part in self.acquaintances.dump())
-        yield "lanes", dump_series(self.series_by_kind)
+        yield from (("acquaintances", part) for part in self.acquaintances.dump())
+        yield "series", dump_series(self.series_by_kind)
         yield "cards", [(card, dump_series(by_kind)) for card, by_kind in self.cards.items()]
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
-        yield "words", self.words.dump()
+        yield "strings", self.strings.dump()
         yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
         yield from in_slices("counted", self.counted.items())
         yield "accounts", (self.account_ids, self._owners, self._account_orders)
@@ -204,19 +204,19 @@ class ProgramState:
         yield from (("lookups", part) for part in self.counterparties.dump_lookups())
 
     def load_part(self, part: str, dumped: Any) -> None:
-        """Take back one part of a dump, in the order in which ``dump`` gave them."""
+        """Load one part of a dump, in the order in which ``dump`` yields them."""
         loaders: dict[str, Callable[[Any], None]] = {
             "program": self._load_program,
             "baseline": self.baseline.load,
             "originated": self.originated.load,
             "unauthorized": self.unauthorized.load,
             "graph": self.graph.load,
-            "met": self.acquaintances.load,
-            "lanes": self._load_series,
+            "acquaintances": self.acquaintances.load,
+            "series": self._load_series,
             "cards": self._load_cards,
             "events": self.events.load,
             "transfers": self.transfers.load,
-            "words": self.words.load,
+            "strings": self.strings.load,
             "returned": self._load_returned,
             "counted": self._load_counted,
             "accounts": self._load_accounts,
@@ -243,7 +243,7 @@ class ProgramState:
         self.returned.update((row, ReturnState(*state)) for row, *state in dumped)
 
     def _load_counted(self, dumped: Any) -> None:
-        self.counted.update((row, [counted_of(held) for held in history]) for row, history in dumped)
+        self.counted.update((row, [counted_of(each) for each in history]) for row, history in dumped)
 
     def _load_accounts(self, dumped: Any) -> None:
         self.account_ids, self._owners, orders = dumped

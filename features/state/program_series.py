@@ -1,4 +1,4 @@
-"""The series of one program that are not a party's own, as measuring reads them, and what the program declared."""
+"""The program-wide series that measuring reads, which belong to no single party, and the program's declaration."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from features.windows.series_kinds import SeriesByKind
 
 
 class Declared(msgspec.Struct, frozen=True, gc=False):
-    """What the program declared, in the form the vector carries it."""
+    """The program's declared figures, in the form in which the vector carries them."""
 
     monthly_volume_cents: int | None
     rails: str
@@ -37,12 +37,12 @@ class ProgramSeries(msgspec.Struct, gc=False):
         history = self.counted.get(row)
         if history is None:
             return self.transfers.cents(row)
-        return next(held.cents for held in reversed(history) if held.known_at <= as_of)
+        return next(counted.cents for counted in reversed(history) if counted.known_at <= as_of)
 
     def sides_of(self, row: int, as_of: int) -> tuple[int, int]:
         """A transfer's actor and counterparty as known at an instant."""
         history = self.counted.get(row)
         if history is None:
             return self.transfers.sides(row)
-        held = next(held for held in reversed(history) if held.known_at <= as_of)
-        return held.actor, held.counterparty
+        counted = next(each for each in reversed(history) if each.known_at <= as_of)
+        return counted.actor, counted.counterparty

@@ -1,8 +1,8 @@
-"""What a program remembers of its actors' scores: the last one of each, and the transfers that an entity's comes from.
+"""A program's memory of scores: the last score of each actor, and the transfers that an entity's score comes from.
 
-Of an entity's transfers the strongest four are kept, each until it is scored again. All scores fade alike, so which is
-the strongest never changes by itself, and whatever order they came in, the same four are kept. Only when four are
-scored lower one after the other, a fifth is not found again until the next transfer.
+The four strongest transfer scores of an entity are stored, each until its transfer is scored again. All scores fade at
+the same rate, so their order never changes with time, and the same four are stored whatever order they arrive in. Only
+when four are scored lower one after the other, the fifth is not known again until the next transfer.
 
 Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in microseconds
 """
@@ -19,7 +19,7 @@ _SCORE_BITS: Final = 7
 _ROW_BITS: Final = 32
 _SCORE_MASK: Final = (1 << _SCORE_BITS) - 1
 _ROW_MASK: Final = (1 << _ROW_BITS) - 1
-_LAST_DAY: Final = 160_000  # in the year 2408; what is later fits into no entry
+_LAST_DAY: Final = 160_000  # in the year 2408; a later day fits into no entry
 _VALUE: Final = 0x7F
 _HARD: Final = 0x80
 _MARK: Final = 0x100
@@ -29,7 +29,7 @@ Strong = tuple[int, int, int, int]
 """The transfer score that counts most today, its day, and its points of identity and of returns."""
 
 NO_TRANSFER: Final[Strong] = (0, 0, 0, 0)
-NOT_KEPT: Final = (-1, False)
+NOT_STORED: Final = (-1, False)
 
 
 class LastScores:
@@ -42,7 +42,7 @@ class LastScores:
         self._as_of = array("q")
 
     def instant(self, index: int, at: int) -> int:
-        """When the subject is evaluated: at ``at``, but never before it was the last time."""
+        """The instant to evaluate the subject at: ``at``, but never before its last evaluation."""
         if index >= len(self._codes):
             missing = index + 1 - len(self._codes)
             self._codes.extend([0] * missing)
@@ -57,14 +57,14 @@ class LastScores:
         return self._as_of[index] // DAY_US != at // DAY_US
 
     def exchange(self, index: int, value: int | None, *, hard: bool, mark: bool = False) -> bool:
-        """Remember a score; True when it is another one than before, or hard now and not before, or the reverse.
+        """Store a score; True when its value, or whether it is hard, differs from the stored one.
 
-        ``mark`` is remembered beside it, for ``is_marked``.
+        ``mark`` is stored beside it, for ``is_marked``.
         """
         code = (0 if value is None else value + 1) | (_HARD if hard else 0)
-        held = self._codes[index] & ~_MARK
+        stored = self._codes[index] & ~_MARK
         self._codes[index] = code | _MARK if mark else code
-        return held != code
+        return stored != code
 
     def is_marked(self, index: int) -> bool:
         return index < len(self._codes) and self._codes[index] & _MARK != 0
@@ -78,18 +78,18 @@ class LastScores:
 
 
 class StrongestTransfers:
-    """Of each actor the transfers whose scores fade last, in no order."""
+    """The transfers of each actor whose scores fade last, in no order."""
 
     __slots__ = ("_entries", "_shares")
 
     def __init__(self) -> None:
-        self._entries = array("q")  # when it fades, its score, and what is left of the bits without its row; 0 is empty
+        self._entries = array("q")  # day of fading, score, and the complement of the row; 0 is empty
         self._shares = array("H")  # its points of identity and of returns
 
-    def keep(self, index: int, row: int, at: int, score: int) -> tuple[int, bool]:
-        """Take up the score of a transfer that has none here: the place for ``share``, and whether it is the strongest.
+    def add(self, index: int, row: int, at: int, score: int) -> tuple[int, bool]:
+        """Add a transfer's score: its slot, for ``set_shares``, and whether it is the strongest.
 
-        The place is -1 when four others are stronger.
+        The slot is -1 when four others are stronger.
         """
         entries = self._entries
         first = index * STRONGEST
@@ -98,41 +98,41 @@ class StrongestTransfers:
             entries.extend([0] * missing)
             self._shares.extend([0] * missing)
         if not score:
-            return NOT_KEPT
+            return NOT_STORED
         day = min(max(at // DAY_US, 0), _LAST_DAY)
         entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
-        held = entries[first : first + STRONGEST]
-        weakest = min(held)
+        stored = entries[first : first + STRONGEST]
+        weakest = min(stored)
         if entry <= weakest:
-            return NOT_KEPT
-        place = first + held.index(weakest)
-        entries[place] = entry
-        self._shares[place] = 0
-        return place, entry > max(held)
+            return NOT_STORED
+        slot = first + stored.index(weakest)
+        entries[slot] = entry
+        self._shares[slot] = 0
+        return slot, entry > max(stored)
 
     def rows(self, index: int) -> list[int]:
-        """Which of the actor's transfers are kept."""
-        held = self._entries[index * STRONGEST : (index + 1) * STRONGEST]
-        return [_ROW_MASK - (entry & _ROW_MASK) for entry in held if entry]
+        """The rows of the actor's stored transfers."""
+        entries = self._entries[index * STRONGEST : (index + 1) * STRONGEST]
+        return [_ROW_MASK - (entry & _ROW_MASK) for entry in entries if entry]
 
     def drop(self, index: int, row: int) -> None:
-        """Let go of a transfer that is scored again, or is the actor's no more."""
-        for place in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
-            if self._entries[place] & _ROW_MASK == _ROW_MASK - row:
-                self._entries[place] = 0
+        """Remove a transfer that is scored again, or that has another actor now."""
+        for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
+            if self._entries[slot] & _ROW_MASK == _ROW_MASK - row:
+                self._entries[slot] = 0
 
-    def share(self, place: int, *, identity: int, returns: int) -> None:
-        """How much of the score just kept came from the entity's identity and returns."""
-        self._shares[place] = identity << 8 | returns
+    def set_shares(self, slot: int, *, identity: int, returns: int) -> None:
+        """Store the points of the slot's score that come from the entity's identity and from returns."""
+        self._shares[slot] = identity << 8 | returns
 
     def best(self, index: int) -> Strong:
         """The strongest; of equally strong ones the higher, which is older, then the one that landed first."""
         first = index * STRONGEST
-        held = self._entries[first : first + STRONGEST]
-        entry = max(held) if held else 0
+        entries = self._entries[first : first + STRONGEST]
+        entry = max(entries) if entries else 0
         if not entry:
             return NO_TRANSFER
-        share = self._shares[first + held.index(entry)]
+        share = self._shares[first + entries.index(entry)]
         score = entry >> _ROW_BITS & _SCORE_MASK
         return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> 8, share & 0xFF
 
@@ -145,7 +145,7 @@ class StrongestTransfers:
 
 
 class ScoreMemory:
-    """All that one program remembers for the scores of its actors."""
+    """The score memory of one program."""
 
     __slots__ = ("_account_changes", "actors", "counterparties", "program", "transfers")
 
@@ -156,8 +156,8 @@ class ScoreMemory:
         self.transfers = StrongestTransfers()
         self._account_changes: dict[int, int] = {}
 
-    def account_changed(self, counterparty: int, at: int) -> None:
-        """A counterparty came with other account details than were known."""
+    def set_account_changed(self, counterparty: int, at: int) -> None:
+        """Store that a counterparty arrived with other account details than were known."""
         self._account_changes[counterparty] = max(at, self._account_changes.get(counterparty, at))
 
     def account_changed_at(self, counterparty: int) -> int | None:

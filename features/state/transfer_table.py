@@ -1,6 +1,6 @@
-"""What a program remembers of each of its transfers, one packed record a transfer, for good.
+"""The newest state of every transfer of a program: one packed record a transfer, never removed.
 
-Unit    instants in microseconds, amounts in cents; -1 in an index means none; words are numbers from ``StringTable``
+Unit    instants in microseconds, amounts in cents; -1 in an index means none; strings are numbers of a ``StringTable``
 """
 
 import struct
@@ -10,24 +10,26 @@ from features.windows.id_index import IdIndex, key_of
 from features.windows.series_kinds import SeriesKind
 
 NO_INSTANT: Final = -(2**63)
+UNMEASURED: Final = -1
+UNSCORED: Final = -1
 
 
 class TransferRecord(NamedTuple):
     """The newest state of one transfer."""
 
     cents: int
-    at: int  # its own time: the bank's creation time, clamped to when the log first held it
+    at: int  # its own time: the bank's creation time, clamped to append time (ruling 1)
     updated_at: int  # orders snapshots, with event_at
     event_at: int
     scored_at: int
     scored_offset: int
     raw_offset: int  # of the entry that delivered the newest snapshot
-    effective_at: int  # NO_INSTANT when no snapshot said it
+    effective_at: int  # NO_INSTANT when no snapshot states it
     actor: int
     counterparty: int
     account: int
     score_n: int
-    baseline_n: int  # the program baseline at first sight; -1 is unmeasured
+    baseline_n: int  # the program baseline at first sight; UNMEASURED below its floor
     baseline_median: int  # histogram buckets
     baseline_p95: int
     status: int
@@ -37,7 +39,7 @@ class TransferRecord(NamedTuple):
     card_reason: int
     class_id: int  # rail and direction
     ach_type: int
-    score: int  # -1 is unscored
+    score: int  # UNSCORED below the floor
     confidence_permille: int
     moved: bool  # counts toward sums, baselines and first times
 
@@ -57,7 +59,7 @@ class ReturnState(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What a transfer puts into the windows from ``known_at`` on; kept of transfers that changed after first sight."""
+    """What a transfer contributes to the windows from ``known_at`` on; kept for transfers that changed later."""
 
     known_at: int
     cents: int
@@ -65,16 +67,16 @@ class Counted(NamedTuple):
     counterparty: int
     ach_type: int
     moved: bool
-    card: int  # whose attempts it is one of
+    card: int  # the card that the attempt is counted for
     attempts: tuple[SeriesKind, ...]
     returned: ReturnState | None
 
 
 def counted_of(dumped: Any) -> Counted:
-    """One of a dump."""
-    *held, attempts, state = dumped
-    kinds = tuple(SeriesKind(word) for word in attempts)
-    return Counted._make((*held, kinds, None if state is None else ReturnState(*state)))
+    """Load one from a dump."""
+    *fields, attempts, state = dumped
+    kinds = tuple(SeriesKind(kind) for kind in attempts)
+    return Counted._make((*fields, kinds, None if state is None else ReturnState(*state)))
 
 
 _RECORD: Final = struct.Struct("<8q5i2H5H2BbH?")
@@ -88,38 +90,38 @@ _SIDES_AT: Final = struct.calcsize("<8q")
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_asked", "_records", "_rows")
+    __slots__ = ("_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
         self._records = bytearray()
         self._rows = IdIndex()
-        self._asked = ("", key_of(""))
+        self._last_lookup = ("", key_of(""))
 
     def __len__(self) -> int:
         return len(self._records) // _RECORD.size
 
     def row_of(self, transfer_id: str) -> int | None:
-        self._asked = (transfer_id, key_of(transfer_id))
-        return self._rows.get(self._asked[1])
+        self._last_lookup = (transfer_id, key_of(transfer_id))
+        return self._rows.get(self._last_lookup[1])
 
     def add(self, transfer_id: str, record: TransferRecord) -> int:
         row = len(self)
         self._records += _RECORD.pack(*record)
-        asked_id, key = self._asked  # of ``row_of``, which comes before
-        self._rows.put(key if asked_id == transfer_id else key_of(transfer_id), row)
+        looked_up_id, key = self._last_lookup  # ``row_of`` was called before, so the key is hashed once
+        self._rows.put(key if looked_up_id == transfer_id else key_of(transfer_id), row)
         return row
 
     def read(self, row: int) -> TransferRecord:
         return TransferRecord._make(_RECORD.unpack_from(self._records, row * _RECORD.size))
 
     def cents(self, row: int) -> int:
-        found: int = _CENTS.unpack_from(self._records, row * _RECORD.size)[0]
-        return found
+        cents: int = _CENTS.unpack_from(self._records, row * _RECORD.size)[0]
+        return cents
 
     def raw_offset(self, row: int) -> int:
         """The log offset that delivered the newest snapshot."""
-        found: int = _RAW_OFFSET.unpack_from(self._records, row * _RECORD.size + _RAW_OFFSET_AT)[0]
-        return found
+        offset: int = _RAW_OFFSET.unpack_from(self._records, row * _RECORD.size + _RAW_OFFSET_AT)[0]
+        return offset
 
     def sides(self, row: int) -> tuple[int, int]:
         """Actor and counterparty of the newest state."""
@@ -140,32 +142,32 @@ class TransferTable:
 class StringTable:
     """Short strings by number, in the order in which they were first seen; 0 is none.
 
-    A program may bring at most 65,535 different words; later ones are read as none.
+    A program may use at most 65,535 different strings; later ones are read as none.
     """
 
     LIMIT: Final = 65_535
 
-    __slots__ = ("_numbers", "_words")
+    __slots__ = ("_numbers", "_strings")
 
     def __init__(self) -> None:
-        self._words: list[str | None] = [None]
+        self._strings: list[str | None] = [None]
         self._numbers: dict[str | None, int] = {None: 0}
 
-    def number(self, word: str | None) -> int:
-        found = self._numbers.get(word)
-        if found is None:
-            if len(self._words) > self.LIMIT:
+    def number(self, text: str | None) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            if len(self._strings) > self.LIMIT:
                 return 0
-            found = self._numbers[word] = len(self._words)
-            self._words.append(word)
-        return found
+            number = self._numbers[text] = len(self._strings)
+            self._strings.append(text)
+        return number
 
-    def word(self, number: int) -> str | None:
-        return self._words[number]
+    def text(self, number: int) -> str | None:
+        return self._strings[number]
 
     def dump(self) -> list[str | None]:
-        return self._words
+        return self._strings
 
     def load(self, dumped: list[str | None]) -> None:
-        self._words = dumped
-        self._numbers = {word: number for number, word in enumerate(dumped)}
+        self._strings = dumped
+        self._numbers = {text: number for number, text in enumerate(dumped)}

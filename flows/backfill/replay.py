@@ -29,7 +29,7 @@ class Replay:
     def __init__(self, shard: int, program_id: str, kept: BinaryIO) -> None:
         self._state = ShardState(shard)
         self._program = self._state.program(program_id)
-        self._program.is_watched = False
+        self._program.runs_detectors = False
         self._kept = kept
         self._wanted = bytearray()
 

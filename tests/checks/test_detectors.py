@@ -63,9 +63,9 @@ def test_given_a_story_nobody_watched_when_actors_are_rescored_then_their_newest
     detector: str, case: DetectorCase
 ) -> None:
     story = detector_story(**case.declared)
-    story.program.is_watched = False
+    story.program.runs_detectors = False
     case.play(story, hit=True)
-    story.program.is_watched = True
+    story.program.runs_detectors = True
     assert not story.alerts(detector)
 
     story.rescore_actors()

@@ -7,12 +7,11 @@ import msgspec
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry
-from features.core.log_entry import EntryKind, LogEntry
+from features.core.log_entry import EntryKind, EntryPosition, LogEntry
 from features.core.program import Program
 from features.core.rows.alerts import AlertRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import TransferRow
-from features.landing.stored_transfer import EntryPosition
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
 from tests.support import bank_events as bank

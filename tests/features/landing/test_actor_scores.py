@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.core.instants import DAY_US, HOUR_US
+from features.core.log_entry import EntryPosition
 from features.landing.actor_scores import counterparty_score_row, entity_score_row, score_id
-from features.landing.stored_transfer import EntryPosition
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
 from tests.support.clock import T0
 from tests.support.daily_payments import (

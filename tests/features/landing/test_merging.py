@@ -9,7 +9,7 @@ from features.core.preflight import ProposedCounterparty, ProposedTransfer
 from features.core.rows.events import EventRow
 from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Direction, Rail
-from features.landing.preflight import ask
+from features.landing.preflight import assess_proposed
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
@@ -79,7 +79,7 @@ def test_given_a_vendor_on_file_when_a_wire_lands_with_its_name_only_then_it_is_
         entity_id="enti_1",
         counterparty=ProposedCounterparty(name="vendor  1"),
     )
-    asked = ask(story.program, proposed, at=at)
+    asked = assess_proposed(story.program, proposed, at=at)
 
     landed = bank.a_wire(id="wire_9", counterparty_id=None, amount=77_700, created_at=bank.rfc3339(at))
     landed |= {

@@ -12,7 +12,7 @@ from features.core.instants import DAY_US, HOUR_US
 from features.core.log_entry import LogEntry
 from features.core.preflight import ProposedCounterparty, ProposedTransfer
 from features.core.vocabulary import AchType, Direction, Rail
-from features.landing.preflight import ask
+from features.landing.preflight import assess_proposed
 from features.shard.shard import ShardState
 from features.state.parties import Counterparty
 from features.state.program import ProgramState
@@ -100,7 +100,7 @@ def answers(state: ShardState, question: Question, newest: int) -> tuple[Any, An
     """What the question is answered with, and what the transfer is scored with when it lands."""
     program, at = state.program("prg_1"), newest + question.shift
     kind, data = landing_of(program, question.transfer, at)
-    asked = ask(program, question.transfer, at=at)
+    asked = assess_proposed(program, question.transfer, at=at)
     rows: list[msgspec.Struct] = []
 
     state.apply(bank.a_bank_entry(kind, data, offset=1 << 60, created_at=at, appended_at=max(at, newest)), rows.append)
@@ -147,7 +147,7 @@ def test_given_any_history_when_a_question_is_asked_then_the_state_is_as_it_was(
     program = state.program("prg_1")
     before = list(state.dump())
 
-    ask(program, question.transfer, at=T0 + question.shift)
+    assess_proposed(program, question.transfer, at=T0 + question.shift)
 
     assert list(state.dump()) == before
 
@@ -203,7 +203,7 @@ def test_given_a_counterparty_on_file_when_a_question_names_one_then_it_is_found
     transfer = ProposedTransfer(**usual | over)
     story = a_history()
 
-    asked = ask(story.program, transfer, at=T0 + 10 * DAY_US)
+    asked = assess_proposed(story.program, transfer, at=T0 + 10 * DAY_US)
 
     vector = asked.assessment.vector
     assert asked.resolved.counterparty_id == resolved

@@ -12,7 +12,7 @@ from features.core.bands import band_of
 from features.core.log_entry import LogEntry
 from features.core.preflight import ProposedTransfer
 from features.core.vocabulary import AchType, Band, Direction, Rail
-from features.landing.preflight import ask
+from features.landing.preflight import assess_proposed
 from features.measurement.explain import MOST_CENTS, smallest_change, with_amount
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.shard import ShardState
@@ -235,7 +235,7 @@ def test_given_a_proposed_transfer_when_its_amount_is_another_then_the_vector_is
     at = max(entry.appended_at for entry in entries)
 
     one, other = (
-        ask(
+        assess_proposed(
             state.program("prg_1"),
             ProposedTransfer(
                 rail=rail,

@@ -10,7 +10,7 @@ from features.core.log_entry import EntryKind
 from features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
 from features.core.rows.transfers import PreflightMatchRow
 from features.core.vocabulary import Decision, Direction, Rail
-from features.landing.preflight import ask
+from features.landing.preflight import assess_proposed
 from features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -32,7 +32,7 @@ def record_preflight(
         counterparty_id=counterparty_id,
         counterparty=proposed,
     )
-    found = ask(story.program, transfer, at=at)
+    found = assess_proposed(story.program, transfer, at=at)
     score = found.score
     answer = Preflight(
         preflight_id=preflight_id,

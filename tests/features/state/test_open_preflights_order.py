@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.instants import HOUR_US, SECOND_US
-from features.state.open_preflights import OpenPreflights, OtherSide
+from features.state.open_preflights import CounterpartyDetails, OpenPreflights
 from tests.support.clock import T0
 
 DAY_US = 24 * HOUR_US
 SIDES = st.builds(
-    OtherSide,
+    CounterpartyDetails,
     id=st.sampled_from((None, "cpty_1", "cpty_2")),
     routing=st.sampled_from((None, "021000021", "026009593")),
     last4=st.sampled_from((None, "1111", "2222")),
@@ -25,7 +25,7 @@ class Step(NamedTuple):
     """A question is asked, or a transfer lands some time around the newest question, or time passes."""
 
     what: str
-    side: OtherSide
+    side: CounterpartyDetails
     cents: int
     gap: int
     shift: int
@@ -47,11 +47,11 @@ STEPS = st.lists(
 class Asked(NamedTuple):
     at: int
     id: str
-    side: OtherSide
+    side: CounterpartyDetails
     cents: int
 
 
-def same_side(asked: OtherSide, landed: OtherSide) -> bool:
+def same_side(asked: CounterpartyDetails, landed: CounterpartyDetails) -> bool:
     """By id; by account; by name, unless both carry details that differ; or because neither names anybody."""
     if asked.id is not None and asked.id == landed.id:
         return True
@@ -64,7 +64,7 @@ def same_side(asked: OtherSide, landed: OtherSide) -> bool:
     return not (names_somebody(asked) or names_somebody(landed))
 
 
-def names_somebody(side: OtherSide) -> bool:
+def names_somebody(side: CounterpartyDetails) -> bool:
     return side.id is not None or side.name is not None or None not in (side.routing, side.last4)
 
 
@@ -80,7 +80,7 @@ def test_given_questions_in_order_when_transfers_land_then_each_takes_the_oldest
             preflights.add(f"pre_{number}", step.side, step.cents, now)
             waiting.append(Asked(now, f"pre_{number}", step.side, step.cents))
         elif step.what == "forget":
-            preflights.forget(now)
+            preflights.expire(now)
             waiting = [asked for asked in waiting if asked.at >= now - 2 * DAY_US]
         elif step.what == "reload":
             preflights, dumped = OpenPreflights(), preflights.dump()

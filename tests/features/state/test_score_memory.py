@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from features.core.instants import DAY_US
 from features.scorers.actor_decay import decayed
-from features.state.score_memory import NO_TRANSFER, NOT_KEPT, LastScores, StrongestTransfers
+from features.state.score_memory import NO_TRANSFER, LastScores, StrongestTransfers
 
 TODAY: Final = 20_600
 transfers = st.lists(
@@ -20,9 +20,9 @@ transfers = st.lists(
 def strongest_of(of: list[tuple[int, int, int]], *, index: int = 0) -> StrongestTransfers:
     strongest = StrongestTransfers()
     for row, score, day in of:
-        place, _ = strongest.keep(index, row, day * DAY_US + 1, score)
+        place, _ = strongest.add(index, row, day * DAY_US + 1, score)
         if place >= 0:
-            strongest.share(place, identity=score // 2, returns=score // 3)
+            strongest.set_shares(place, identity=score // 2, returns=score // 3)
     return strongest
 
 
@@ -50,7 +50,7 @@ def test_given_up_to_three_transfers_scored_again_then_the_strongest_is_the_one_
 
     for (row, _, day), score in zip(by_strength, again, strict=False):
         strongest.drop(0, row)
-        strongest.keep(0, row, day * DAY_US, score)
+        strongest.add(0, row, day * DAY_US, score)
         standing[row] = (score, day)
 
     best, its_day, *_ = strongest.best(0)
@@ -61,13 +61,13 @@ def test_given_a_new_score_then_it_is_said_whether_it_is_the_strongest() -> None
     strongest = StrongestTransfers()
     day = TODAY * DAY_US
 
-    assert [strongest.keep(0, row, day, score)[1] for row, score in enumerate((30, 20, 40, 40))] == [
+    assert [strongest.add(0, row, day, score)[1] for row, score in enumerate((30, 20, 40, 40))] == [
         True,
         False,
         True,
         False,
     ]
-    assert strongest.keep(0, 9, day, 10) == NOT_KEPT
+    assert strongest.add(0, 9, day, 10) == NOT_STORED
 
 
 def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
@@ -81,7 +81,7 @@ def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
 def test_given_an_instant_far_off_then_its_score_is_kept_all_the_same(at: int) -> None:
     strongest = StrongestTransfers()
 
-    strongest.keep(0, 1, at, 100)
+    strongest.add(0, 1, at, 100)
 
     assert strongest.best(0)[0] == 100
 

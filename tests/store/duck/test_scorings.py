@@ -155,7 +155,7 @@ def test_given_random_transfers_then_the_strongest_of_an_entity_are_those_that_m
             rows.append(a_transfer(id=f"t{number:02}", bank_created_at=AT + day * DAY_US, **named))
             reasons = msgspec.json.encode(shares(score or 0, number)).decode()
             rows.append(a_scoring(transfer_id=f"t{number:02}", offset=offset, score=score, reasons=reasons))
-        memory.keep(entity, number, AT + day * DAY_US, stored or 0)
+        memory.add(entity, number, AT + day * DAY_US, stored or 0)
     write(database, *rows)
 
     with StrongestScorings(database, tenant_id=TENANT, program_id=PROGRAM, upto=5_000) as strongest:

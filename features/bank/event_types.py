@@ -1,0 +1,36 @@
+"""The type of a bank event, ``family.resource.suffix``, split into its parts."""
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_RESOURCES
+from features.bank.transfers import EventKind
+
+_CACHED_TYPES: Final = 4_096
+
+
+class EventType(NamedTuple):
+    """An event type in its parts; ``kind`` is set when its family is a rail's."""
+
+    family: str
+    suffix: str
+    kind: EventKind | None
+    is_transfer: bool
+    is_request: bool  # a request to return or to draw money names a transfer and is none
+
+
+@lru_cache(maxsize=_CACHED_TYPES)
+def event_type(text: str) -> EventType:
+    """``check.incoming_debit.delivery.mailed`` is family check, a transfer, suffix ``delivery.mailed``."""
+    family, _, rest = text.partition(".")
+    middle, _, suffix = rest.partition(".")
+    rail = RAIL_OF_FAMILY.get(family)
+    if rail is None:
+        return EventType(family, suffix=rest, kind=None, is_transfer=False, is_request=False)
+    return EventType(
+        family,
+        suffix=rest,
+        kind=EventKind(rail, middle, suffix),
+        is_transfer=f"{family}.{middle}" in TRANSFER_RESOURCES,
+        is_request=middle.endswith("_request"),
+    )

@@ -1,0 +1,114 @@
+"""The table of the log's entry kinds: how the body of each is decoded, and what applies it to its program.
+
+A new kind of entry is a new row here and a new member of ``EntryKind``.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from features.alerts.decisions import appeal, decide, label
+from features.bank.events import EVENT_DECODER
+from features.core.backfill import BackfillStep
+from features.core.commands import AppealEntry, DecisionEntry, LabelEntry
+from features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
+from features.core.preflight import PreflightRecord
+from features.core.program import Program
+from features.core.rows.emit import Emit
+from features.core.rows.parties import ProgramRow
+from features.core.rows.transfers import PreflightRow
+from features.landing.preflight import counterparty_to_match
+from features.shard.backfill_step import apply_step
+from features.shard.pipeline import process_bank_event
+from features.shard.ticks import apply_tick
+from features.state.program import ProgramState
+
+Body = TypeVar("Body")
+
+
+class Applier(NamedTuple):
+    """How entries of one kind are applied.
+
+    ``decode`` raises for a body that cannot be used; ``apply`` changes one program and emits the rows it leads to.
+    """
+
+    decode: Callable[[bytes], Any]
+    apply: Callable[[ProgramState, Any, LogEntry, Emit], None]
+    to_every_program: bool = False  # else only to the program that the entry names
+
+
+def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogEntry, emit: Emit) -> None:
+    """Open a recorded pre-flight for match-back (ruling 13)."""
+    answer = record.answer
+    program.preflights.expire(entry.appended_at)
+    program.preflights.add(
+        answer.preflight_id,
+        counterparty_to_match(program, record),
+        int(record.transfer.amount_cents),
+        record.asked_at,
+    )
+    emit(
+        PreflightRow(
+            tenant_id=record.tenant_id,
+            program_id=entry.program_id,
+            id=answer.preflight_id,
+            shard=entry.shard,
+            offset=entry.offset,
+            decision=answer.decision.value,
+            score=answer.score,
+            band=answer.band.value,
+            degraded=answer.degraded,
+            latency_ms=answer.latency_ms,
+            idempotency_key=record.idempotency_key,
+            body=entry.body.decode(),
+            created_at=record.asked_at,
+        )
+    )
+
+
+def declare_program(program: ProgramState, declaration: Program, entry: LogEntry, emit: Emit) -> None:
+    """Store the program's declaration, whole, as it was created or changed."""
+    program.declare(declaration, at=entry.appended_at)
+    emit(
+        ProgramRow(
+            tenant_id=declaration.tenant_id,
+            id=declaration.id,
+            shard=entry.shard,
+            offset=entry.offset,
+            slug=declaration.slug,
+            body=entry.body.decode(),
+            updated_at=entry.appended_at,
+        )
+    )
+
+
+def _at_position(
+    apply: Callable[[ProgramState, Body, EntryPosition, Emit], None],
+) -> Callable[[ProgramState, Body, LogEntry, Emit], None]:
+    """An applier that needs only the entry's position, not the entry."""
+
+    def apply_entry(program: ProgramState, body: Body, entry: LogEntry, emit: Emit) -> None:
+        apply(program, body, position_of(entry), emit)
+
+    return apply_entry
+
+
+def _decoder(body: type[Any]) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(body).decode
+
+
+def _no_body(_: bytes) -> None:
+    return None
+
+
+APPLIERS: Final[dict[str, Applier]] = {
+    EntryKind.BANK.value: Applier(EVENT_DECODER.decode, process_bank_event),
+    EntryKind.PREFLIGHT.value: Applier(_decoder(PreflightRecord), record_preflight),
+    EntryKind.PROGRAM.value: Applier(_decoder(Program), declare_program),
+    EntryKind.TICK.value: Applier(_no_body, apply_tick, to_every_program=True),
+    EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide)),
+    EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
+    EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
+    EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
+}

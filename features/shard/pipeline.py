@@ -1,0 +1,204 @@
+"""The way of one bank event through its program.
+
+bank event ─▶ dedupe ─▶ apply ─▶ score ─▶ detect ─▶ route ─▶ match ─▶ rows
+
+dedupe  an event id that was applied before changes nothing
+apply   the newest snapshot wins and the windows follow; the transfer itself is scored between the two, over the windows
+        as they are before it is counted (``features/landing/landing.py``)
+score   the rows of the transfer and its features, then the scores of its entity and its counterparty
+detect  every detector looks at the scored transfer (``features/alerts/opening.py``)
+route   the policy in force sends each finding to a person or closes it (``features/policy/routing.py``)
+match   match-back: the oldest open pre-flight on a new transfer is closed with it (ruling 13)
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from features.alerts.opening import run_detectors
+from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
+from features.bank.event_types import EventType, event_type
+from features.bank.events import ANY_DECODER, BankEvent, BankObject, TransferSnapshot, decode_object
+from features.bank.transfers import EventKind, read_transfer
+from features.core.instants import parse_instant
+from features.core.log_entry import EntryPosition, LogEntry, event_time
+from features.core.rows.emit import Emit
+from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.transfers import PreflightMatchRow
+from features.landing.actor_scores import score_parties
+from features.landing.landing import LandingResult, land
+from features.landing.party_rows import (
+    apply_account_event,
+    apply_counterparty_event,
+    apply_entity_event,
+    counterparty_row,
+    emit_introduced,
+    features_row,
+)
+from features.state.open_preflights import CounterpartyDetails
+from features.state.program import ProgramState
+from features.windows.id_index import key_of
+
+AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
+EventResult = str
+"""A word of ``EventRow.result``."""
+
+
+def process_bank_event(program: ProgramState, event: BankEvent, entry: LogEntry, emit: Emit) -> None:
+    """Take one bank event through the pipeline; its own row, with the result, comes last."""
+    created_at = parse_instant(event.created_at)
+    if created_at is None:
+        emit(quarantine_row(entry, "created_at is not a date-time"))
+        return
+    checksum = crc32(entry.body)
+    result = dedupe(program, event.id, checksum)
+    if result is None:
+        event_at = event_time(created_at, appended_at=entry.appended_at)
+        position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
+        result = apply(program, event, position, emit)
+    emit(
+        EventRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            shard=entry.shard,
+            offset=entry.offset,
+            event_id=event.id,
+            type=event.type,
+            family=event_type(event.type).family,
+            created_at=created_at,
+            appended_at=entry.appended_at,
+            result=result,
+            body_crc32=checksum,
+        )
+    )
+
+
+def dedupe(program: ProgramState, event_id: str, checksum: int) -> EventResult | None:
+    """None for a new event id, which is stored; else whether it came before with the same body or with another."""
+    key = key_of(event_id)
+    stored = program.events.get(key)
+    if stored is None:
+        program.events.put(key, checksum)
+        return None
+    return "duplicate" if stored == checksum else "conflicting"
+
+
+def apply(program: ProgramState, event: BankEvent, position: EntryPosition, emit: Emit) -> EventResult:
+    """Apply a new event: a transfer lands and is followed by ``AFTER_LANDING``, a party's details are merged."""
+    kind = event_type(event.type)
+    if kind.family not in KNOWN_FAMILIES:
+        return "unknown"
+    try:
+        if kind.kind is not None:
+            return _apply_transfer(program, kind, kind.kind, decode_object(event.data), position, emit)
+        data: Any = ANY_DECODER.decode(event.data)
+    except (msgspec.DecodeError, RecursionError):
+        return "unusable"
+    if not isinstance(data, dict):
+        return "unusable"
+    apply_party = _PARTY_EVENTS.get(kind.family)
+    return "stored" if apply_party is None else apply_party(program, kind.suffix, data, event.data, position, emit)
+
+
+def _apply_transfer(
+    program: ProgramState, kind: EventType, rail: EventKind, data: BankObject, position: EntryPosition, emit: Emit
+) -> EventResult:
+    """Land the event's transfer; an unlisted type has one when its object carries a transfer's id and an amount."""
+    if not kind.is_transfer and (
+        kind.is_request or data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)
+    ):
+        return "stored"
+    snapshot = read_transfer(rail, data, event_at=position.event_at)
+    if snapshot is None:
+        return "unusable"
+    landed = land(program, snapshot, position)
+    for follow in AFTER_LANDING:
+        follow(program, snapshot, landed, position, emit)
+    return landed.result
+
+
+def emit_landed_rows(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
+    if program.introduced:
+        emit_introduced(program, position, emit)
+    updated = landed.updated_counterparty
+    if updated is not None and not updated.unlisted:
+        emit(counterparty_row(program, updated, None, position))
+    if landed.row is not None:
+        emit(landed.row)
+    if landed.assessment is not None:
+        emit(features_row(program, snapshot.id, landed.assessment, landed.taken_at, position))
+
+
+def score_actors(
+    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """The scores of the transfer's entity and counterparty."""
+    score_parties(program, landed, position, emit)
+
+
+def detect_and_route(
+    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Findings become alerts, each routed by the policy in force."""
+    if program.runs_detectors:
+        run_detectors(program, landed, position, emit)
+
+
+def match_preflight(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Match-back (ruling 13): a new transfer closes the oldest open pre-flight on its counterparty and amount."""
+    if not landed.is_new or not len(program.preflights):
+        return
+    named = snapshot.counterparty_id
+    known = program.counterparties.get(named) if named is not None else None
+    details = CounterpartyDetails(
+        id=named,
+        routing=snapshot.counterparty_routing or (known.routing if known is not None else None),
+        last4=snapshot.counterparty_last4 or (known.last4 if known is not None else None),
+        name=snapshot.counterparty_name or (known.name if known is not None else None),
+    )
+    preflight_id = program.preflights.match(details, snapshot.amount_cents or 0, landed.taken_at)
+    if preflight_id is not None:
+        emit(
+            PreflightMatchRow(
+                tenant_id=program.tenant_id,
+                program_id=program.id,
+                preflight_id=preflight_id,
+                shard=position.shard,
+                offset=position.offset,
+                transfer_id=snapshot.id,
+                matched_at=position.appended_at,
+            )
+        )
+
+
+AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
+    emit_landed_rows,
+    score_actors,
+    detect_and_route,
+    match_preflight,
+)
+"""What follows a landing, in this order. A stage looks at the result and does nothing when it does not concern it."""
+
+_PARTY_EVENTS: Final = {
+    "identity": apply_entity_event,
+    "counterparty": apply_counterparty_event,
+    "account": apply_account_event,
+}
+
+
+def quarantine_row(entry: LogEntry, error: str) -> QuarantineRow:
+    return QuarantineRow(
+        program_id=entry.program_id,
+        shard=entry.shard,
+        offset=entry.offset,
+        kind=entry.kind,
+        appended_at=entry.appended_at,
+        error=error,
+    )

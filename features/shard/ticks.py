@@ -1,0 +1,29 @@
+"""What a tick does: the passing of one minute, applied to every program of the shard (ruling 3)."""
+
+from collections.abc import Callable
+from typing import Final
+
+from features.alerts.clocks import run_clocks
+from features.core.log_entry import EntryPosition, LogEntry, position_of
+from features.core.rows.emit import Emit
+from features.state.program import ProgramState
+
+OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
+
+
+def expire_preflights(program: ProgramState, position: EntryPosition, _emit: Emit) -> None:
+    """Remove the open pre-flights that no transfer can match any more."""
+    program.preflights.expire(position.appended_at)
+
+
+ON_TICK: Final[tuple[OnTick, ...]] = (
+    expire_preflights,
+    run_clocks,
+)
+"""What every program does on a tick, in this order."""
+
+
+def apply_tick(program: ProgramState, _body: None, entry: LogEntry, emit: Emit) -> None:
+    position = position_of(entry)
+    for act in ON_TICK:
+        act(program, position, emit)
