@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from features.core.instants import DAY_US
 from features.scorers.actor_decay import decayed
-from features.state.score_memory import NO_TRANSFER, LastScores, StrongestTransfers
+from features.state.score_memory import NO_TRANSFER, NOT_STORED, LastScores, StrongestTransfers
 
 TODAY: Final = 20_600
 transfers = st.lists(
