@@ -1,4 +1,4 @@
-"""A transfer event applied to its program: the newest snapshot wins, windows follow, the transfer is scored if needed.
+"""A transfer event applied to its program: the newest snapshot wins, the windows follow, and the transfer is scored.
 
 A transfer is scored when first seen, and again when an event changes its amount, counterparty, entity, country or
 return (ruling 6). Its own time stays the one it was first seen with. A change counts for other transfers from the
@@ -19,6 +19,7 @@ from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject
 from features.landing.transfer_records import first_record, merged_record
 from features.measurement.assess import Assessment, assess
+from features.measurement.subject import Subject
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState, TransferRecord
@@ -65,22 +66,8 @@ def _land_first(
     if counterparty is not None and counterparty.first_seen_at is None:
         counterparty.first_seen_at, is_updated = at, True
     country = snapshot.country or (counterparty.country if counterparty is not None else None)
-    account = program.account_number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
-    subject = build_subject(
-        program,
-        rail=snapshot.rail,
-        direction=snapshot.direction,
-        ach_type=snapshot.type,
-        cents=cents,
-        status=snapshot.status,
-        country=country,
-        card_reason=snapshot.card_decision_reason,
-        sec_code=snapshot.sec_code,
-        actor=actor,
-        counterparty=counterparty,
-        counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
-        account=account,
-        at=at,
+    subject = _subject_of_snapshot(
+        program, snapshot, cents=cents, at=at, actor=actor, counterparty=counterparty, country=country
     )
     program.baseline.advance(at)
     baseline = program.baseline.measure(at, class_of(snapshot.rail, snapshot.direction))
@@ -108,6 +95,35 @@ def _land_first(
         updated_counterparty=counterparty if is_updated else None,
         row_index=transfer.row_index,
         parties=(actor, counterparty),
+    )
+
+
+def _subject_of_snapshot(
+    program: ProgramState,
+    snapshot: TransferSnapshot,
+    *,
+    cents: int,
+    at: int,
+    actor: Actor | None,
+    counterparty: Counterparty | None,
+    country: str | None,
+) -> Subject:
+    account = program.account_number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
+    return build_subject(
+        program,
+        rail=snapshot.rail,
+        direction=snapshot.direction,
+        ach_type=snapshot.type,
+        cents=cents,
+        status=snapshot.status,
+        country=country,
+        card_reason=snapshot.card_decision_reason,
+        sec_code=snapshot.sec_code,
+        actor=actor,
+        counterparty=counterparty,
+        counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
+        account=account,
+        at=at,
     )
 
 

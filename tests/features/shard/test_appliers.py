@@ -1,0 +1,28 @@
+"""The table of entry kinds: every kind has an applier, and a body that cannot be used harms nothing."""
+
+import msgspec
+import pytest
+
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.rows.events import QuarantineRow
+from features.shard.appliers import APPLIERS
+from features.shard.shard import ShardState
+from tests.support.clock import T0
+
+
+def test_given_the_kinds_of_entries_then_each_has_an_applier() -> None:
+    assert set(APPLIERS) == {kind.value for kind in EntryKind}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EntryKind if kind is not EntryKind.TICK])
+def test_given_a_body_that_is_no_json_when_it_is_applied_then_the_entry_is_quarantined_and_no_program_appears(
+    kind: EntryKind,
+) -> None:
+    shard, rows = ShardState(0), list[msgspec.Struct]()
+
+    shard.apply(LogEntry(0, 7, kind, "prg_1", T0, b"{"), rows.append)
+
+    (row,) = rows
+    assert isinstance(row, QuarantineRow)
+    assert (row.kind, row.offset) == (kind.value, 7)
+    assert (shard.applied_offset, shard.programs) == (7, {})
