@@ -7,15 +7,12 @@ Source  named with each reason; [P] is proposed here, to be tuned on labels
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from features.core.reason import Reason, Score
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
-
-CREDIBILITY_K: Final = 20
-CEILING: Final = 100
-PROPOSED: Final = "[P]"
+from features.scorers.scorecard import CEILING, FamilyCap, cap_reasons, confidence_of, in_order, limits_of
 
 Inputs = TypeVar("Inputs")
 
@@ -42,13 +39,6 @@ class RuleGroup(NamedTuple, Generic[Inputs]):
     rules: tuple[ActorRule[Inputs], ...]
 
 
-class FamilyCap(NamedTuple):
-    """The most points that one family of signals may add."""
-
-    kind: ReasonKind
-    points: int
-
-
 Fired = list[tuple[ActorRule[Inputs], int]]
 Weighed = tuple[int | None, bool, Fired[Inputs]]
 """A score before its reasons are worded: points, whether a hard signal fired, and the rules that did."""
@@ -69,8 +59,7 @@ class Scorecard(Generic[Inputs]):
     ) -> None:
         prefix = version[: version.index("-")].upper()
         self.version, self.groups, self.caps, self.overlaps = version, groups, caps, overlaps
-        self.ceiling = ReasonKind(f"{prefix}-CAP-99", "ceiling", (), None, f"Points above {CEILING} are cut.", PROPOSED)
-        self.floor = ReasonKind(f"{prefix}-CAP-00", "floor", (), None, "Points below 0 are raised to 0.", PROPOSED)
+        self.limits = limits_of(prefix)
         self._n: Callable[[Inputs], int] = attrgetter(n)
         self._least = least
         every = groups if overlaps is None else (*groups, overlaps)
@@ -81,7 +70,7 @@ class Scorecard(Generic[Inputs]):
         """Every reason that the scorer can give."""
         groups = self.groups if self.overlaps is None else (*self.groups, self.overlaps)
         rules = (rule.kind for group in groups for rule in group.rules)
-        return (*rules, *(cap.kind for cap in self.caps.values()), self.ceiling, self.floor)
+        return (*rules, *(cap.kind for cap in self.caps.values()), *self.limits)
 
     def weigh(self, inputs: Inputs) -> Weighed[Inputs]:
         """The points alone, for whoever asks only whether they changed."""
@@ -98,7 +87,7 @@ class Scorecard(Generic[Inputs]):
             return 0, False, fired
         total = _total(fired)
         if len(fired) > 1:
-            total += sum(cut.weight for cut in self._cuts(fired))
+            total += sum(cut.weight for cut in self._cap_reasons(fired))
         return min(CEILING, max(0, total)), _is_hard(fired), fired
 
     def score(self, inputs: Inputs, *, degraded: bool = False) -> Score:
@@ -114,38 +103,19 @@ class Scorecard(Generic[Inputs]):
             return Score(version=self.version, value=None, n=n, confidence=None, reasons=in_order(hard))
         reasons = [_reason(inputs, rule, points) for rule, points in fired]
         if len(reasons) > 1:
-            reasons += self._cuts(fired)
-        total = sum([reason.weight for reason in reasons])
-        if total > CEILING:
-            reasons.append(self.ceiling.reason(f"Points above {CEILING} are cut ({total} in all).", CEILING - total))
-        elif total < 0:
-            reasons.append(self.floor.reason(self.floor.meaning, -total))
-        confidence = round(round(n / (n + CREDIBILITY_K), 2) * (0.5 if degraded else 1.0), 3)
+            reasons += self._cap_reasons(fired)
+        limited = self.limits.reason(sum([reason.weight for reason in reasons]))
+        if limited is not None:
+            reasons.append(limited)
+        confidence = confidence_of(n, degraded=degraded)
         return Score(version=self.version, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
 
-    def _cuts(self, fired: Fired[Inputs]) -> list[Reason]:
-        """The caps that were passed, with the points they take away."""
-        found: list[Reason] = []
-        of_family: dict[Family | None, int] = {}
-        for rule, points in fired:
+    def _cap_reasons(self, fired: Fired[Inputs]) -> list[Reason]:
+        points: dict[Family | None, int] = {}
+        for rule, added in fired:
             family = rule.kind.family
-            of_family[family] = of_family.get(family, 0) + points
-        for family, (kind, most) in self.caps.items():
-            over = of_family.get(family, 0) - most
-            if over > 0:
-                counted = f"Signals of the family {family.value} count for at most {most} points"
-                found.append(kind.reason(f"{counted} ({most + over} in all).", -over))
-        return found
-
-
-def family_cap(reason_id: str, family: Family, points: int) -> FamilyCap:
-    meaning = f"Signals of the family {family.value} count for at most {points} points."
-    return FamilyCap(ReasonKind(reason_id, f"cap_{family.value}", (), family, meaning, PROPOSED), points)
-
-
-def in_order(reasons: list[Reason]) -> tuple[Reason, ...]:
-    """By weight descending, then by id."""
-    return tuple(sorted(reasons, key=_shown_first) if len(reasons) > 1 else reasons)
+            points[family] = points.get(family, 0) + added
+        return cap_reasons(points, self.caps)
 
 
 def _asked(rule: ActorRule[Inputs]) -> tuple[ActorRule[Inputs], Callable[[Inputs], int], int]:
@@ -159,10 +129,6 @@ def _is_hard(fired: Fired[Inputs]) -> bool:
 
 def _total(fired: Fired[Inputs]) -> int:
     return sum([points for _, points in fired])
-
-
-def _shown_first(reason: Reason) -> tuple[int, str]:
-    return (-reason.weight, reason.id)
 
 
 def _reason(inputs: Inputs, rule: ActorRule[Inputs], points: int) -> Reason:

@@ -13,9 +13,10 @@ import msgspec
 
 from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.core.reason import Score
-from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
+from features.scorers.actor_scorecard import ActorRule, RuleGroup, Scorecard
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
+from features.scorers.scorecard import PROPOSED, family_cap
 
 VERSION: Final = "crs-v1"
 TRANSFERS_FLOOR: Final = 3

@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 from features.core.vocabulary import Rail
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from features.scorers.actor_scorecard import FamilyCap
-from features.scorers.families import CAPS, Family
+from features.scorers.families import Family
 from features.scorers.rule import ANY_RAIL, ReasonKind
+from features.scorers.scorecard import FamilyCap
+from features.scorers.trs_v1.rules import CAPS as TRS_V1_CAPS
 from features.scorers.trs_v1.rules import REASONS as TRS_V1_REASONS
 from features.scorers.trs_v1.scorer import VERSION as TRS_V1
 
@@ -29,12 +30,7 @@ def _points(caps: Mapping[Family, FamilyCap]) -> Mapping[Family, int]:
 
 
 SECTIONS: Final = (
-    Section(
-        TRS_V1,
-        "Transaction Risk Score",
-        TRS_V1_REASONS,
-        {family: family_cap.points for family, family_cap in CAPS.items()},
-    ),
+    Section(TRS_V1, "Transaction Risk Score", TRS_V1_REASONS, _points(TRS_V1_CAPS)),
     Section(ers_v1.VERSION, "Entity Risk Score", ers_v1.REASONS, _points(ers_v1.CARD.caps)),
     Section(crs_v1.VERSION, "Counterparty Risk Score", crs_v1.REASONS, _points(crs_v1.CARD.caps)),
     Section(ars_v1.VERSION, "Agent Risk Score", ars_v1.REASONS, _points(ars_v1.CARD.caps)),

@@ -14,9 +14,10 @@ import msgspec
 from features.core.reason import Score
 from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
-from features.scorers.actor_scorecard import PROPOSED, ActorRule, RuleGroup, Scorecard, family_cap
+from features.scorers.actor_scorecard import ActorRule, RuleGroup, Scorecard
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
+from features.scorers.scorecard import PROPOSED, family_cap
 
 VERSION: Final = "ers-v1"
 TRANSFERS_FLOOR: Final = 5

@@ -1,10 +1,10 @@
-"""Families of signals, and how much each may add: related signals are not counted twice.
+"""Families of signals. A scorer caps what each may add, so that related signals are not counted twice.
 
-Source  the caps are proposed here [P], to be tuned on labels
+A reason's id names its rule, not always its family: TRS-VEL (``velocity_spike``, ``dormant_reactivation``) is of the
+family timing, and countries or rails that a program did not declare are of the family declared.
 """
 
 from enum import StrEnum
-from typing import Final, NamedTuple
 
 
 class Family(StrEnum):
@@ -18,21 +18,3 @@ class Family(StrEnum):
     HISTORY = "history"
     FLOW = "flow"
     CARD = "card"
-
-
-class Cap(NamedTuple):
-    reason_id: str
-    points: int
-
-
-CAPS: Final = {
-    Family.AMOUNT: Cap("TRS-CAP-01", 30),
-    Family.TIMING: Cap("TRS-CAP-02", 30),
-    Family.RELATIONSHIP: Cap("TRS-CAP-03", 30),
-    Family.RETURNS: Cap("TRS-CAP-04", 45),
-    Family.IDENTITY: Cap("TRS-CAP-05", 60),
-    Family.GEOGRAPHY: Cap("TRS-CAP-06", 40),
-    Family.DECLARED: Cap("TRS-CAP-07", 30),
-    Family.FLOW: Cap("TRS-CAP-08", 60),
-    Family.CARD: Cap("TRS-CAP-09", 45),
-}

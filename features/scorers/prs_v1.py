@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from features.core.reason import Reason, Score
-from features.scorers.actor_scorecard import CEILING, PROPOSED, in_order
 from features.scorers.rule import ReasonKind
+from features.scorers.scorecard import CEILING, PROPOSED, in_order, limits_of
 
 VERSION: Final = "prs-v1"
 MEASURED_FLOOR: Final = 3
@@ -81,10 +81,10 @@ _INDICATORS: Final = {
         start=1,
     )
 }
-_CEILING: Final = ReasonKind("PRS-CAP-99", "ceiling", (), None, f"Points above {CEILING} are cut.", PROPOSED)
+_LIMITS: Final = limits_of("PRS")
 
 DEFINED: Final = tuple(_INDICATORS)
-REASONS: Final = (*(kind for indicator in _INDICATORS.values() for kind in indicator), _CEILING)
+REASONS: Final = (*(kind for indicator in _INDICATORS.values() for kind in indicator), _LIMITS.ceiling)
 
 
 def score(readings: Mapping[str, KriReading]) -> Score:
@@ -96,8 +96,9 @@ def score(readings: Mapping[str, KriReading]) -> Score:
         hard = [reason for reason in reasons if reason.hard]
         return Score(version=VERSION, value=None, n=n, confidence=None, reasons=in_order(hard))
     total = sum(reason.weight for reason in reasons)
-    if total > CEILING:
-        reasons.append(_CEILING.reason(f"Points above {CEILING} are cut ({total} in all).", CEILING - total))
+    limited = _LIMITS.reason(total)
+    if limited is not None:
+        reasons.append(limited)
     confidence = round(n / len(DEFINED), 2)
     value = min(CEILING, total)
     return Score(version=VERSION, value=value, n=n, confidence=confidence, reasons=in_order(reasons))

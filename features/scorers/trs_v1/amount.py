@@ -11,12 +11,12 @@ from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.scorers.families import Family
 from features.scorers.rule import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, ReasonKind, Rule
+from features.scorers.scorecard import CREDIBILITY_K
 from features.scorers.sentences import money
 
 STRUCTURING_24H_COUNT: Final = 3
 STRUCTURING_7D_COUNT: Final = 4
 SPIKE_FACTOR: Final = 3
-CREDIBILITY_K: Final = 20
 REPEATED_COUNT: Final = 5
 ROUND_COUNT: Final = 3
 MICRO_COUNT: Final = 10

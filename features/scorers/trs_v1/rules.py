@@ -7,51 +7,47 @@ never names.
 from collections.abc import Mapping
 from typing import Final
 
-from features.scorers.families import CAPS, Family
-from features.scorers.rule import ReasonKind, Rule
-from features.scorers.trs_v1 import amount as trs_v1_amount
-from features.scorers.trs_v1 import card as trs_v1_card
-from features.scorers.trs_v1 import flow as trs_v1_flow
-from features.scorers.trs_v1 import geography as trs_v1_place
-from features.scorers.trs_v1 import history as trs_v1_history
-from features.scorers.trs_v1 import identity as trs_v1_identity
-from features.scorers.trs_v1 import relationship as trs_v1_relationship
-from features.scorers.trs_v1 import returns as trs_v1_returns
-from features.scorers.trs_v1 import timing as trs_v1_timing
+from features.scorers.families import Family
+from features.scorers.rule import Rule
+from features.scorers.scorecard import FamilyCap, family_cap, limits_of
+from features.scorers.trs_v1 import amount, card, flow, geography, history, identity, relationship, returns, timing
 
-CEILING: Final = 100
-
-_PROPOSED: Final = "[P]"
 _ALL: Final[tuple[Rule, ...]] = (
-    *trs_v1_amount.RULES,
-    *trs_v1_timing.RULES,
-    *trs_v1_flow.RULES,
-    *trs_v1_relationship.RULES,
-    *trs_v1_returns.RULES,
-    *trs_v1_card.RULES,
-    *trs_v1_identity.RULES,
-    *trs_v1_place.RULES,
-    *trs_v1_history.RULES,
+    *amount.RULES,
+    *timing.RULES,
+    *flow.RULES,
+    *relationship.RULES,
+    *returns.RULES,
+    *card.RULES,
+    *identity.RULES,
+    *geography.RULES,
+    *history.RULES,
 )
 RULES: Final[Mapping[Family, tuple[Rule, ...]]] = {
     family: tuple(rule for rule in _ALL if rule.family is family) for family in Family
 }
-CAP_KINDS: Final = {
-    family: ReasonKind(
-        cap.reason_id,
-        f"cap_{family.value}",
-        (),
-        family,
-        f"Signals of the family {family.value} count for at most {cap.points} points.",
-        _PROPOSED,
+CAPS: Final[Mapping[Family, FamilyCap]] = {
+    family: family_cap(f"TRS-CAP-{number:02d}", family, points)
+    for number, (family, points) in enumerate(
+        (
+            (Family.AMOUNT, 30),
+            (Family.TIMING, 30),
+            (Family.RELATIONSHIP, 30),
+            (Family.RETURNS, 45),
+            (Family.IDENTITY, 60),
+            (Family.GEOGRAPHY, 40),
+            (Family.DECLARED, 30),
+            (Family.FLOW, 60),
+            (Family.CARD, 45),
+        ),
+        start=1,
     )
-    for family, cap in CAPS.items()
 }
-CEILING_KIND: Final = ReasonKind("TRS-CAP-99", "ceiling", (), None, f"Points above {CEILING} are cut.", _PROPOSED)
-FLOOR_KIND: Final = ReasonKind("TRS-CAP-00", "floor", (), None, "Points below 0 are raised to 0.", _PROPOSED)
+"""The most points that each family may add; all [P], to be tuned on labels."""
+
+LIMITS: Final = limits_of("TRS")
 REASONS: Final = (
     *(kind for rules in RULES.values() for rule in rules for kind in rule.kinds),
-    *CAP_KINDS.values(),
-    CEILING_KIND,
-    FLOOR_KIND,
+    *(cap.kind for cap in CAPS.values()),
+    *LIMITS,
 )

@@ -1,4 +1,4 @@
-"""The timing rules of trs-v1: more than usual in a day, and a sleeper that wakes.
+"""The timing rules of trs-v1: ``velocity_spike`` and ``dormant_reactivation``, with ids TRS-VEL (velocity).
 
 Source  named at each rule; [P] is proposed here, to be tuned on labels
 """
@@ -9,6 +9,7 @@ from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind, Rule
+from features.scorers.scorecard import CREDIBILITY_K
 from features.scorers.sentences import money, tenths
 
 VELOCITY_COUNT_FLOOR: Final = 5
@@ -16,7 +17,6 @@ VELOCITY_SUM_FLOOR_CENTS: Final = 250_000
 VELOCITY_FACTOR: Final = 3
 VELOCITY_HISTORY_FLOOR: Final = 10
 USUAL_COUNT_A_DAY: Final = 1
-CREDIBILITY_K: Final = 20
 DORMANT_DAYS: Final = 90
 DORMANT_SUM_CENTS: Final = 500_000
 _DAYS_30: Final = 30

@@ -9,9 +9,9 @@ from features.catalogue.vector import FeatureVector
 from features.core.bands import band_of
 from features.core.reason import Reason, Score
 from features.core.vocabulary import Band
-from features.scorers.families import CAPS, Family
+from features.scorers.families import Family
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.scorers.trs_v1.rules import RULES
+from features.scorers.trs_v1.rules import CAPS, RULES
 from tests.support.builders import a_vector
 from tests.support.vectors import VECTORS
 
@@ -75,7 +75,7 @@ def test_given_any_vector_when_a_family_is_over_its_cap_then_the_cap_is_a_reason
     for family, cap in CAPS.items():
         points = sum(reason.weight for reason in fired(vector, family))
         expected = [cap.points - points] if points > cap.points else []
-        assert [reason.weight for reason in found(score, cap.reason_id)] == expected
+        assert [reason.weight for reason in found(score, cap.kind.id)] == expected
 
 
 def test_given_the_families_then_their_caps_are_the_documented_ones() -> None:
