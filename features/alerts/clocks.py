@@ -1,8 +1,8 @@
-"""The passing of time for a program's alerts: who waited too long is escalated once; what is over is packed."""
+"""Clocks of a program's alerts: one that waits past its due time is escalated once, and one that is over is packed."""
 
 from typing import Final
 
-from features.alerts.evidence import Escalation, brought_up_to_date
+from features.alerts.evidence import Escalation, with_totals
 from features.alerts.rows import alert_row
 from features.core.instants import format_instant
 from features.core.log_entry import EntryPosition
@@ -12,15 +12,15 @@ from features.state.program import ProgramState
 BY_CLOCK: Final = "clock"
 
 
-def run_clocks(program: ProgramState, when: EntryPosition, emit: Emit) -> None:
-    """Escalate the waiting alerts whose due time has passed; a tick costs what is due, and no more."""
-    book, now = program.alerts, when.appended_at
+def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Escalate the waiting alerts whose due time has passed; the cost grows with the alerts that are due alone."""
+    book, now = program.alerts, position.appended_at
     for alert in book.overdue(now):
         alert.escalated_at = now
         summary, evidence, draft = alert.texts
         escalation = Escalation(at=format_instant(now), by=BY_CLOCK)
-        alert.set_texts(summary, brought_up_to_date(evidence, alert, escalation), draft)
-        emit(alert_row(program, alert, when))
+        alert.set_texts(summary, with_totals(evidence, alert, escalation), draft)
+        emit(alert_row(program, alert, position))
     times = program.series.amounts.times
     if times:
-        book.pack(times[-1])  # windows are of the transfers' own time
+        book.pack(times[-1])  # windows are in the transfers' own time

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.evidence import Appealed, Escalation, appeal_evidence, brought_up_to_date, text_of
+from features.alerts.evidence import AppealedAlert, Escalation, appeal_evidence, text_of, with_totals
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
 from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, ResultKind, needs_person
 from features.core.instants import format_instant
@@ -20,11 +20,11 @@ from features.core.log_entry import EntryPosition
 from features.core.principal import is_key_operator
 from features.core.rows.alerts import LabelRow
 from features.core.rows.emit import Emit
-from features.core.vocabulary import AlertDecision, AlertStatus, Route, Severity, SlaTier
-from features.detectors.conditions import STRUCTURING
+from features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
+from features.detectors.amount import STRUCTURING
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import hours_us, tier_of
-from features.state.alert_book import Alert
+from features.state.alert_book import AlertState
 from features.state.program import ProgramState
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
@@ -46,95 +46,96 @@ BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
 _CLASS: Final = {_CLOSE: "close", _NO_ACTION: "close", _RELEASE: "close", _HOLD: "hold", _ESCALATE: "escalate"}
 
 
-def decide(program: ProgramState, said: DecisionEntry, when: EntryPosition, emit: Emit) -> None:
+def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition, emit: Emit) -> None:
     """Make the decision if the alert's state allows it; one that was made before stays as it is."""
-    alert = program.alerts.get(said.alert_id)
-    if alert is not None and said.id in alert.made:
+    alert = program.alerts.get(entry.alert_id)
+    if alert is not None and entry.id in alert.disposition_ids:
         return
-    result = _result_of(alert, said)
+    result = _result_of(alert, entry)
     if alert is None or result is not DecisionResult.MADE:
-        emit(result_row(program, when, result, ResultKind.DECISION, said.id, alert_id=said.alert_id))
+        emit(result_row(program, position, result, ResultKind.DECISION, entry.id, alert_id=entry.alert_id))
         return
-    policies = policy_in_force(program.id, when.appended_at)
-    at = min(said.at, when.appended_at)
-    decided_by = _signer(said.operator)
+    policies = policy_in_force(program.id, position.appended_at)
+    at = min(entry.at, position.appended_at)
+    decided_by = _signer(entry.operator)
     recommended = alert.recommendation
     signed = SignedDecision(
-        id=said.id,
+        id=entry.id,
         decided_by=decided_by,
-        decision=said.decision.value,
-        narrative=said.narrative,
-        overturns_draft=None if recommended is None else _CLASS[said.decision] != recommended,
+        decision=entry.decision,
+        narrative=entry.narrative,
+        overturns_draft=None if recommended is None else _CLASS[entry.decision] != recommended,
         policy_version=policies.policy.version,
         policy_sha256=policies.sha256,
         at=at,
     )
-    _move(alert, said.decision, policies, at, decided_by)
-    alert.made = (*alert.made, said.id)
-    program.alerts.keep(alert)
+    _move(alert, entry.decision, policies, at, decided_by)
+    alert.disposition_ids = (*alert.disposition_ids, entry.id)
+    program.alerts.put(alert)
     if alert.detector == STRUCTURING:
-        program.alerts.decide(alert.detector, alert.subject_type, alert.subject_id)
-    emit(alert_row(program, alert, when))
-    for row in disposition_rows(program, alert, signed, when):
+        program.alerts.mark_decided(alert.detector, alert.subject_type, alert.subject_id)
+    emit(alert_row(program, alert, position))
+    for row in disposition_rows(program, alert, signed, position):
         emit(row)
-    made = result_row(program, when, result, ResultKind.DECISION, said.id, alert_id=alert.id, disposition_id=signed.id)
+    made = result_row(
+        program, position, result, ResultKind.DECISION, entry.id, alert_id=alert.id, disposition_id=signed.id
+    )
     emit(made)
 
 
-def _result_of(alert: Alert | None, said: DecisionEntry) -> DecisionResult:
+def _result_of(alert: AlertState | None, entry: DecisionEntry) -> DecisionResult:
     if alert is None:
         return DecisionResult.UNKNOWN
-    status = AlertStatus(alert.status)
-    if status is AlertStatus.CLOSED:
+    if alert.status is AlertStatus.CLOSED:
         return DecisionResult.FINAL
-    if needs_person(said.operator_kind, alert.status, alert.route):
+    if needs_person(entry.operator_kind, alert.status, alert.route):
         return DecisionResult.NEEDS_PERSON
-    if said.decision in ALLOWED[status] or (said.decision is _HOLD and not alert.made):
+    if entry.decision in ALLOWED[alert.status] or (entry.decision is _HOLD and not alert.disposition_ids):
         return DecisionResult.MADE
-    return DecisionResult.NOT_HELD if said.decision is _RELEASE else DecisionResult.ALREADY
+    return DecisionResult.NOT_HELD if entry.decision is _RELEASE else DecisionResult.ALREADY
 
 
-def _move(alert: Alert, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
+def _move(alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
     """The alert after the decision. One that the policy had closed waits anew, on the clock of a person."""
-    was_closed = alert.status == AlertStatus.AUTO_CLOSED
-    alert.status = BECOMES[decision].value
+    was_closed = alert.status is AlertStatus.AUTO_CLOSED
+    alert.status = BECOMES[decision]
     alert.closed_at = None if alert.waits else at
     if was_closed and alert.waits:
-        tier = tier_of(Severity(alert.severity), hard=alert.hard)
-        alert.sla_tier, alert.due_at = tier.value, at + hours_us(policies.clock, tier)
+        tier = tier_of(alert.severity, hard=alert.hard)
+        alert.sla_tier, alert.due_at = tier, at + hours_us(policies.clock, tier)
     escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
     summary, evidence, draft = alert.texts
-    alert.set_texts(summary, brought_up_to_date(evidence, alert, escalation), draft)
+    alert.set_texts(summary, with_totals(evidence, alert, escalation), draft)
 
 
-def appeal(program: ProgramState, said: AppealEntry, when: EntryPosition, emit: Emit) -> None:
+def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, emit: Emit) -> None:
     """Open a new alert against a closed one, at most one; what the policy closed a person may still decide."""
     book = program.alerts
-    old = book.get(said.alert_id)
-    earlier = book.get(alert_id_of(program.id, appeal_key(said.alert_id)))
-    if earlier is not None and said.id in earlier.made:
+    old = book.get(entry.alert_id)
+    earlier = book.get(alert_id_of(program.id, appeal_key(entry.alert_id)))
+    if earlier is not None and entry.id in earlier.disposition_ids:
         return
     result = DecisionResult.MADE
     if old is None:
         result = DecisionResult.UNKNOWN
-    elif old.status != AlertStatus.CLOSED:
+    elif old.status is not AlertStatus.CLOSED:
         result = DecisionResult.NOT_FINAL
     elif earlier is not None:
         result = DecisionResult.APPEALED
     if old is None or result is not DecisionResult.MADE:
-        emit(result_row(program, when, result, ResultKind.APPEAL, said.id, alert_id=said.alert_id))
+        emit(result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=entry.alert_id))
         return
-    policies = policy_in_force(program.id, when.appended_at)
-    alert = _appeal_of(old, said, policies, when.appended_at, program.id)
-    against = Appealed(alert_id=old.id, status=old.status, reason=said.reason, by=_signer(said.operator))
+    policies = policy_in_force(program.id, position.appended_at)
+    alert = _appeal_of(old, entry, policies, position.appended_at, program.id)
+    against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=_signer(entry.operator))
     evidence = appeal_evidence(old, against, policies)
     about = f"{old.detector} on {old.subject_type} {old.subject_id}"
     alert.set_texts(f"Appeal of alert {old.id}: {about}.", text_of(evidence), None)
-    body = alert_body_row(program, alert, evidence, None, when)
-    book.keep(alert)
-    emit(alert_row(program, alert, when))
+    body = alert_body_row(program, alert, evidence, None, position)
+    book.put(alert)
+    emit(alert_row(program, alert, position))
     emit(body)
-    made = result_row(program, when, result, ResultKind.APPEAL, said.id, alert_id=old.id, opened_alert_id=alert.id)
+    made = result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=old.id, opened_alert_id=alert.id)
     emit(made)
 
 
@@ -143,54 +144,54 @@ def appeal_key(alert_id: str) -> str:
     return f"appeal:{alert_id}"
 
 
-def _appeal_of(old: Alert, said: AppealEntry, policies: InForce, opened_at: int, program_id: str) -> Alert:
+def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at: int, program_id: str) -> AlertState:
     """An alert of the same kind on the same subject, for a person to decide afresh and without a draft."""
     key = appeal_key(old.id)
     return msgspec.structs.replace(
         old,
         id=alert_id_of(program_id, key),
-        status=AlertStatus.OPEN.value,
-        route=Route.REVIEWED.value,
+        status=AlertStatus.OPEN,
+        route=Route.REVIEWED,
         policy_version=policies.policy.version,
         opened_at=opened_at,
         closed_at=None,
         dedupe_key=key,
         due_at=opened_at + hours_us(policies.clock, SlaTier.APPEAL),
         escalated_at=None,
-        sla_tier=SlaTier.APPEAL.value,
+        sla_tier=SlaTier.APPEAL,
         appeal_of=old.id,
         alert_sha256="",
         recommendation=None,
         ends_at=opened_at,
-        made=(said.id,),
-        said=b"",
+        disposition_ids=(entry.id,),
+        packed_texts=b"",
     )
 
 
-def label(program: ProgramState, said: LabelEntry, when: EntryPosition, emit: Emit) -> None:
+def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emit: Emit) -> None:
     """Record what a transfer turned out to be, once for each entry's id."""
-    row = program.transfers.row_of(said.transfer_id)
+    row = program.transfers.row_of(entry.transfer_id)
     result = DecisionResult.UNKNOWN if row is None else DecisionResult.MADE
-    if row is not None and not program.alerts.take_label(said.id):
+    if row is not None and not program.alerts.add_label(entry.id):
         return
     if row is not None:
         program.alerts.labelled_by_person.add(row)
         emit(
             LabelRow(
-                program.tenant_id,
-                program.id,
-                said.id,
-                when.shard,
-                when.offset,
-                said.transfer_id,
-                said.label.value,
-                said.reason,
-                said.source.value,
-                said.recorded_by,
-                min(said.at, when.appended_at),
+                tenant_id=program.tenant_id,
+                program_id=program.id,
+                id=entry.id,
+                shard=position.shard,
+                offset=position.offset,
+                transfer_id=entry.transfer_id,
+                label=entry.label.value,
+                reason=entry.reason,
+                source=entry.source.value,
+                recorded_by=entry.recorded_by,
+                created_at=min(entry.at, position.appended_at),
             )
         )
-    emit(result_row(program, when, result, ResultKind.LABEL, said.id, transfer_id=said.transfer_id))
+    emit(result_row(program, position, result, ResultKind.LABEL, entry.id, transfer_id=entry.transfer_id))
 
 
 def _signer(operator: str) -> str:

@@ -1,9 +1,9 @@
-"""What an alert rests on: kept with it, so that a stranger can rebuild why it was opened and how it was routed.
+"""The evidence of an alert: enough to rebuild, without other sources, why it was opened and how it was routing.
 
-Unit    cents are strings of digits, instants are texts; names are never in it, ids only
+Unit    cents are strings of digits, instants are texts; it holds ids and never names
 """
 
-from typing import Any, Final
+from typing import Final, TypedDict, TypeVar
 
 import msgspec
 
@@ -16,13 +16,14 @@ from features.detectors.detector import DetectionContext, Finding
 from features.landing.stored_transfer import StoredTransfer
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
-from features.state.alert_book import Alert, key_of_subject
+from features.state.alert_book import AlertState, key_of_subject
 
 Figure = str | int | float | bool | None
+Value = TypeVar("Value", bound=Figure)
 
 
-class Path(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Transfers on which money went, oldest first, each as the log offset that last delivered it.
+class MoneyPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Transfers that money passed through, oldest first, each as the log offset that last delivered it.
 
     The interface shows their ids instead; the record keeps the offsets.
     """
@@ -32,14 +33,14 @@ class Path(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Escalation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """That it was escalated, and by whom: ``clock``, or who decided so."""
+    """When an alert was escalated, and by whom: ``clock``, or the operator who decided so."""
 
     at: str
     by: str
 
 
-class Appealed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an appeal is against, and why."""
+class AppealedAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The alert that an appeal is against, and why."""
 
     alert_id: str
     status: str
@@ -48,7 +49,7 @@ class Appealed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Features, reasons and parties are those of the newest hit that was written down; sums are over all hits."""
+    """Features, reasons and parties are of the newest finding that was written; sums are over all findings."""
 
     route_reason: str
     auto_hold: bool
@@ -77,19 +78,19 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     feature_version: str
     policy_version: str
     clock_version: str
-    path: Path | None = None
+    path: MoneyPath | None = None
     escalation: Escalation | None = None
 
 
 class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The evidence of an appeal is the alert that it is against."""
+    """The evidence of an appeal: the alert that it is against."""
 
     route_reason: str
     auto_hold: bool
     transfer_ids: tuple[str, ...]
     policy_version: str
     clock_version: str
-    appeal: Appealed
+    appeal: AppealedAlert
     escalation: Escalation | None = None
 
 
@@ -113,23 +114,23 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def evidence_of(
-    context: DetectionContext, finding: Finding, alert: Alert, routed: Routing, policies: InForce
+    context: DetectionContext, finding: Finding, alert: AlertState, routing: Routing, policies: InForce
 ) -> Evidence:
-    """The evidence of an alert with this hit as its newest."""
+    """The evidence of an alert with this finding as its newest."""
     assessment, score = context.assessment, context.assessment.score
     actor, party = context.landed.parties
-    fed = {reason.id for reason in finding.reasons}
+    own_reasons = {reason.id for reason in finding.reasons}
     return Evidence(
-        route_reason=routed.reason.value,
-        auto_hold=routed.auto_hold,
+        route_reason=routing.reason.value,
+        auto_hold=routing.auto_hold,
         finding=finding.sentence,
         features=_features(context, finding),
         thresholds={
             name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.detector.thresholds.items()
         },
         reasons=finding.reasons,
-        other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in fed})),
-        earlier_alerts=_earlier(context, finding, alert),
+        other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in own_reasons})),
+        earlier_alerts=_earlier_alert_count(context, finding, alert),
         entity_id=None if actor is None or actor.is_account else actor.id,
         account_id=_account_id(context),
         counterparty_id=None if party is None or party.unlisted else party.id,
@@ -144,15 +145,25 @@ def evidence_of(
         policy_version=policies.policy.version,
         clock_version=policies.clock_version,
         path=_path(context),
-        **counted(alert),
+        **totals_of(alert),
     )
 
 
-def counted(alert: Alert) -> dict[str, Any]:
-    """What the hits so far come to."""
-    on_transfer = alert.subject_type == SubjectType.TRANSFER
+class FindingTotals(TypedDict):
+    """The fields of ``Evidence`` that are sums over all findings of an alert."""
+
+    transfer_ids: tuple[str, ...]
+    hits: int
+    total_cents: str
+    first_at: str
+    last_at: str
+    window_ends_at: str | None
+
+
+def totals_of(alert: AlertState) -> FindingTotals:
+    on_transfer = alert.subject_type is SubjectType.TRANSFER
     return {
-        "transfer_ids": alert.newest,
+        "transfer_ids": alert.newest_transfers,
         "hits": alert.hits,
         "total_cents": str(alert.cents),
         "first_at": format_instant(alert.first_at),
@@ -161,9 +172,9 @@ def counted(alert: Alert) -> dict[str, Any]:
     }
 
 
-def refreshed(kept: str, newest: Evidence) -> Evidence:
-    """The evidence of the newest hit, with what stays of the evidence before it."""
-    before = _DECODER.decode(kept)
+def refreshed(stored: str, newest: Evidence) -> Evidence:
+    """The evidence of the newest finding; route, earlier alerts and escalation stay those of the stored evidence."""
+    before = _DECODER.decode(stored)
     return msgspec.structs.replace(
         newest,
         route_reason=before.route_reason,
@@ -173,17 +184,17 @@ def refreshed(kept: str, newest: Evidence) -> Evidence:
     )
 
 
-def brought_up_to_date(kept: str, alert: Alert, escalation: Escalation | None) -> str:
-    """Evidence as it was written down, with the hits since then and an escalation."""
-    evidence = msgspec.json.decode(kept)
+def with_totals(stored: str, alert: AlertState, escalation: Escalation | None) -> str:
+    """The stored evidence with the totals of today, and with the escalation if there is one."""
+    evidence = msgspec.json.decode(stored)
     if alert.appeal_of is None:
-        evidence |= {_ENCODED[name]: value for name, value in counted(alert).items()}
+        evidence |= {_ENCODED[name]: value for name, value in totals_of(alert).items()}
     if escalation is not None:
         evidence["escalation"] = msgspec.to_builtins(escalation)
     return text_of(evidence)
 
 
-def appeal_evidence(old: Alert, against: Appealed, policies: InForce) -> AppealEvidence:
+def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce) -> AppealEvidence:
     return AppealEvidence(
         route_reason=RouteReason.APPEAL.value,
         auto_hold=False,
@@ -199,28 +210,28 @@ def text_of(evidence: object) -> str:
 
 
 def subject_key(finding: Finding) -> str:
-    """What hits of one detector on one subject share."""
+    """The key that the alerts of one detector on one subject share."""
     return key_of_subject(finding.detector.id, finding.subject.type, finding.subject.id)
 
 
-def _earlier(context: DetectionContext, finding: Finding, alert: Alert) -> int:
-    """How many alerts the detector had opened on the subject; those on a transfer are numbered from the second on."""
+def _earlier_alert_count(context: DetectionContext, finding: Finding, alert: AlertState) -> int:
+    """How many alerts the detector opened on the subject before; on a transfer they are numbered from the second on."""
     key = subject_key(finding)
     if finding.subject.type is not SubjectType.TRANSFER:
-        return context.program.alerts.earlier(key)
+        return context.program.alerts.alert_count(key)
     return 0 if alert.dedupe_key == key else int(alert.dedupe_key.removeprefix(f"{key}:")) - 1
 
 
 def _features(context: DetectionContext, finding: Finding) -> dict[str, Figure]:
-    """What every alert shows, then the detector's own, by the names of the interface."""
+    """The features that every alert shows, then the detector's own, by the names of the interface."""
     columns = dict.fromkeys((*ALWAYS_SHOWN, *finding.detector.features))
-    shown = {
+    features = {
         NAME_OF[column]: _figure(getattr(context.vector, column), in_cents=column in _IN_CENTS) for column in columns
     }
-    return shown | {name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.figures.items()}
+    return features | {name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.figures.items()}
 
 
-def _figure(value: Any, *, in_cents: bool) -> Any:
+def _figure(value: Value, *, in_cents: bool) -> Value | str:
     return str(value) if in_cents and value is not None else value
 
 
@@ -232,12 +243,12 @@ def _account_id(context: DetectionContext) -> str | None:
     return StoredTransfer.read(context.program, context.landed.row_index).account_id()
 
 
-def _path(context: DetectionContext) -> Path | None:
+def _path(context: DetectionContext) -> MoneyPath | None:
     assessment = context.assessment
     if not assessment.layering and not assessment.round_trip:
         return None
     offset_of = context.program.transfers.raw_offset
-    return Path(
+    return MoneyPath(
         layering_hops=tuple(str(offset_of(row)) for row in assessment.layering),
         round_trip=tuple(str(offset_of(row)) for row in assessment.round_trip),
     )

@@ -1,4 +1,4 @@
-"""Draft narratives: an alert told from its evidence, in the order in which an examiner reads.
+"""Draft narratives: an alert written from its evidence, in the order in which an examiner reads.
 
 Parts    decision, who, what and when, where, why it alerted, what was looked at, why this decision
 Figures  every one is of the evidence, or of the alert itself (its id, its times); ids only, never names
@@ -13,11 +13,12 @@ from typing import Final
 import msgspec
 
 from features.alerts.evidence import Evidence, Figure
-from features.alerts.questions import QUESTIONS, Question
 from features.core.instants import format_instant
 from features.core.vocabulary import Band, Severity
+from features.detectors.detector import ReviewQuestion
+from features.detectors.table import DETECTOR_OF
 from features.scorers.sentences import money
-from features.state.alert_book import Alert
+from features.state.alert_book import AlertState
 
 SHOWN_TRANSFERS: Final = 20
 SHOWN_WHEN_CLOSED: Final = 6
@@ -38,45 +39,47 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     narrative_model: str | None = None
 
 
-_ANY: Final = Question("what the transfers are for", "ask the program for the purpose of the transfers")
+_DEFAULT_REVIEW: Final = ReviewQuestion(
+    unexplained="what the transfers are for", next_step="ask the program for the purpose of the transfers"
+)
 _HOLDING: Final = "The money should not move on before somebody has an answer."
 _ESCALATING: Final = "Somebody with more authority, or more means to ask, should see it."
 
 
-def recommended(severity: str, band: str | None, *, hard: bool) -> Recommendation:
+def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recommendation:
     """Hold in the hold band; escalate what is hard or high; close what is low or clear; else escalate."""
-    if band == Band.HOLD:
+    if band is Band.HOLD:
         return Recommendation.HOLD
-    if hard or severity == Severity.HIGH:
+    if hard or severity is Severity.HIGH:
         return Recommendation.ESCALATE
-    if severity == Severity.LOW or band == Band.CLEAR:
+    if severity is Severity.LOW or band is Band.CLEAR:
         return Recommendation.CLOSE
     return Recommendation.ESCALATE
 
 
-def draft_of(alert: Alert, evidence: Evidence, *, program_id: str) -> Draft:
-    """What a person is offered to sign."""
+def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
+    """The draft that a person may sign."""
     advice = recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
     head = (
-        f"Recommended: {_ADVICE[advice]}. {_called(alert)}, opened at {format_instant(alert.opened_at)} "
+        f"Recommended: {_ADVICE[advice]}. {_heading(alert)}, opened at {format_instant(alert.opened_at)} "
         f"and routed to a person ({_words(evidence.route_reason)})."
     )
-    return Draft(narrative=_told(head, alert, evidence, program_id, advice), recommendation=advice)
+    return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
 
 
-def policy_close(alert: Alert, evidence: Evidence, *, program_id: str) -> Draft:
-    """What the policy signs when it closes an alert alone."""
+def policy_close(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
+    """The narrative that the policy signs when it closes an alert without a person."""
     signed = f"Closed by policy:{alert.policy_version} at {format_instant(alert.opened_at)}"
-    head = f"{signed} ({_words(evidence.route_reason)}). {_called(alert)}."
+    head = f"{signed} ({_words(evidence.route_reason)}). {_heading(alert)}."
     advice = Recommendation.CLOSE
-    return Draft(narrative=_told(head, alert, evidence, program_id, advice), recommendation=advice)
+    return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
 
 
-def _band_of(alert: Alert, evidence: Evidence) -> str | None:
+def _band_of(alert: AlertState, evidence: Evidence) -> Band | None:
     """The highest band of the alert's transfers; None when it is about the program."""
     if alert.band is None:
         return None
-    return Band.HOLD.value if alert.in_hold else evidence.band
+    return Band.HOLD if alert.in_hold else Band(evidence.band)
 
 
 _ADVICE: Final = {
@@ -86,12 +89,12 @@ _ADVICE: Final = {
 }
 
 
-def _called(alert: Alert) -> str:
+def _heading(alert: AlertState) -> str:
     hardness = "a hard signal" if alert.hard else "not a hard signal"
     return f"Alert {alert.id} of detector {alert.detector}, severity {alert.severity}, {hardness}"
 
 
-def _told(head: str, alert: Alert, evidence: Evidence, program_id: str, advice: Recommendation) -> str:
+def _narrative(head: str, alert: AlertState, evidence: Evidence, program_id: str, advice: Recommendation) -> str:
     closes = advice is Recommendation.CLOSE
     parts = (
         head,
@@ -105,7 +108,7 @@ def _told(head: str, alert: Alert, evidence: Evidence, program_id: str, advice: 
     return " ".join(parts)
 
 
-def _who(alert: Alert, e: Evidence, program_id: str) -> str:
+def _who(alert: AlertState, e: Evidence, program_id: str) -> str:
     status = e.features["entity.verificationStatus"]
     age = e.features["entity.screeningAgeDays"]
     screened = "no screening delivered" if age is None else f"last screened {age} days before"
@@ -114,7 +117,7 @@ def _who(alert: Alert, e: Evidence, program_id: str) -> str:
         (e.account_id, "account", ""),
         (e.counterparty_id, "counterparty", f" ({e.features['counterparty.n']} earlier transfers with it)"),
     )
-    named = ", ".join(f"{kind} {known}{more}" for known, kind, more in parties if known is not None)
+    named = ", ".join(f"{kind} {party}{detail}" for party, kind, detail in parties if party is not None)
     return f"Who: {alert.subject_type} {alert.subject_id} of program {program_id}; {named or 'no party delivered'}."
 
 
@@ -141,7 +144,7 @@ def _where(e: Evidence) -> str:
 
 
 def _why_alerted(e: Evidence) -> str:
-    own = [name for name in e.features if name not in _TOLD_ELSEWHERE]
+    own = [name for name in e.features if name not in _IN_OTHER_PARTS]
     measured = _listed((name, e.features[name]) for name in own)
     lines = _listed(e.thresholds.items())
     score = (
@@ -165,33 +168,39 @@ def _looked_at(e: Evidence) -> str:
     )
 
 
-def _why_close(alert: Alert, e: Evidence) -> str:
-    asked = QUESTIONS.get(alert.detector, _ANY)
+def _review_of(alert: AlertState) -> ReviewQuestion:
+    detector = DETECTOR_OF.get(alert.detector)
+    return _DEFAULT_REVIEW if detector is None else detector.review
+
+
+def _why_close(alert: AlertState, e: Evidence) -> str:
+    review = _review_of(alert)
     score = "was not measured" if e.score is None else f"of {e.score} stays in the band {e.band}"
     return (
         f"Why close: no signal is hard, the severity is {alert.severity}, and the score {score}, which is consistent "
-        f"with ordinary activity. Not told is {asked.open}; that alone holds nothing up. A hit in a higher band, a "
-        "hard signal, a return or a dispute would change the view."
+        f"with ordinary activity. Not explained is {review.unexplained}; that alone is no reason to hold. "
+        "A finding in a higher band, a hard signal, a return or a dispute would change the view."
     )
 
 
-def _why_not(alert: Alert, e: Evidence, advice: Recommendation) -> str:
-    asked = QUESTIONS.get(alert.detector, _ANY)
+def _why_not(alert: AlertState, e: Evidence, advice: Recommendation) -> str:
+    review = _review_of(alert)
     reason = _HOLDING if advice is Recommendation.HOLD else _ESCALATING
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
-    held = " The alert is held already, because a transfer of it is in the hold band." if e.auto_hold else ""
+    auto_held = " The alert is held already, because a transfer of it is in the hold band." if e.auto_hold else ""
     before = (
         "It is the first alert of its kind here" if not e.earlier_alerts else "It is not the first of its kind here"
     )
     return (
-        f"Why {advice.value}: what remains unexplained is {asked.open}; nothing that was delivered accounts for it. "
-        f"{before}. {reason}{held} Next step: {asked.ask}, and record the answer with the decision. "
+        f"Why {advice.value}: what remains unexplained is {review.unexplained}; "
+        f"nothing that was delivered accounts for it. {before}. {reason}{auto_held} "
+        f"Next step: {review.next_step}, and record the answer with the decision. "
         f"A decision is due {due}. An answer that fits the declared activity, with documents, would speak for closing; "
         "silence, or an answer that does not fit the transfers named here, would speak for going further."
     )
 
 
-_TOLD_ELSEWHERE: Final = frozenset(
+_IN_OTHER_PARTS: Final = frozenset(
     (
         "amountCents",
         "rail",

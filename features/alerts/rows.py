@@ -1,4 +1,4 @@
-"""An alert as rows: its versions, and its body as opened, which dispositions cite by its digest."""
+"""Rows of an alert: its versions, its body as opened, which dispositions cite by its digest, and its dispositions."""
 
 from typing import Any
 
@@ -12,12 +12,13 @@ from features.core.instants import format_instant
 from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow
 from features.core.rows.record import ChainFactRow
-from features.state.alert_book import Alert
+from features.core.vocabulary import AlertDecision
+from features.state.alert_book import AlertState
 from features.state.program import ProgramState
 
 
 class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The alert of the interface as it was opened, with the draft that was offered."""
+    """The alert of the interface as it was opened, with its draft."""
 
     id: str
     tenant_id: str
@@ -44,7 +45,7 @@ class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DispositionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a disposition's hash is taken of: the Disposition of the interface without its hashes, and two digests."""
+    """The body that a disposition's hash covers: the interface's Disposition without its hashes, and two digests."""
 
     id: str
     tenant_id: str
@@ -66,48 +67,48 @@ def alert_id_of(program_id: str, dedupe_key: str) -> str:
     return ALERT_IDS.id_of(f"{program_id}/{dedupe_key}")
 
 
-def derived_from(alert_id: str, cause: str) -> str:
-    """The id of what follows from an alert without anybody asking."""
-    return ALERT_IDS.id_of(f"{alert_id}/{cause}")
+def derived_from(source_id: str, cause: str) -> str:
+    """The id of a row that follows from an alert or a transfer without a request."""
+    return ALERT_IDS.id_of(f"{source_id}/{cause}")
 
 
-def alert_row(program: ProgramState, alert: Alert, when: EntryPosition) -> AlertRow:
+def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition) -> AlertRow:
     """The alert as it stands after this entry."""
     summary, evidence, draft = alert.texts
     return AlertRow(
-        program.tenant_id,
-        program.id,
-        alert.id,
-        when.shard,
-        when.offset,
-        alert.detector,
-        alert.severity,
-        alert.subject_type,
-        alert.subject_id,
-        alert.transfer_id,
-        summary,
-        evidence,
-        alert.score,
-        alert.band,
-        alert.hard,
-        alert.status,
-        alert.route,
-        alert.policy_version,
-        alert.opened_at,
-        alert.closed_at,
-        alert.dedupe_key,
-        alert.due_at,
-        alert.escalated_at,
-        alert.sla_tier,
-        alert.appeal_of,
-        draft,
-        alert.alert_sha256,
-        when.appended_at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=alert.id,
+        shard=position.shard,
+        offset=position.offset,
+        detector=alert.detector,
+        severity=alert.severity.value,
+        subject_type=alert.subject_type.value,
+        subject_id=alert.subject_id,
+        transfer_id=alert.transfer_id,
+        summary=summary,
+        evidence=evidence,
+        score_at_alert=alert.score,
+        band_at_alert=None if alert.band is None else alert.band.value,
+        hard_signal=alert.hard,
+        status=alert.status.value,
+        route=alert.route.value,
+        policy_version=alert.policy_version,
+        opened_at=alert.opened_at,
+        closed_at=alert.closed_at,
+        dedupe_key=alert.dedupe_key,
+        due_at=alert.due_at,
+        escalated_at=alert.escalated_at,
+        sla_tier=alert.sla_tier.value,
+        appeal_of=alert.appeal_of,
+        draft=draft,
+        alert_sha256=alert.alert_sha256,
+        updated_at=position.appended_at,
     )
 
 
 def alert_body_row(
-    program: ProgramState, alert: Alert, evidence: object, draft: Draft | None, when: EntryPosition
+    program: ProgramState, alert: AlertState, evidence: object, draft: Draft | None, position: EntryPosition
 ) -> AlertBodyRow:
     """The body of an alert that is being opened; the alert keeps its digest."""
     body = canonical(
@@ -138,23 +139,23 @@ def alert_body_row(
     )
     alert.alert_sha256 = digest_of(body)
     return AlertBodyRow(
-        program.tenant_id,
-        program.id,
-        alert.id,
-        when.shard,
-        when.offset,
-        body.decode(),
-        alert.alert_sha256,
-        when.appended_at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        alert_id=alert.id,
+        shard=position.shard,
+        offset=position.offset,
+        body=body.decode(),
+        sha256=alert.alert_sha256,
+        created_at=position.appended_at,
     )
 
 
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision on an alert says, and who made it."""
+    """A decision on an alert, with the operator, key or policy that signs it."""
 
     id: str
     decided_by: str
-    decision: str
+    decision: AlertDecision
     narrative: str
     overturns_draft: bool | None
     policy_version: str
@@ -163,9 +164,9 @@ class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def disposition_rows(
-    program: ProgramState, alert: Alert, signed: SignedDecision, when: EntryPosition
+    program: ProgramState, alert: AlertState, signed: SignedDecision, position: EntryPosition
 ) -> tuple[DispositionRow, ChainFactRow]:
-    """A decision that was made, and the fact of it for the record."""
+    """A disposition, and the fact that the record chains."""
     body = canonical(
         DispositionBody(
             id=signed.id,
@@ -184,33 +185,41 @@ def disposition_rows(
             policy_sha256=signed.policy_sha256,
         )
     )
-    place = (program.tenant_id, program.id)
-    return (
-        DispositionRow(
-            *place,
-            signed.id,
-            when.shard,
-            when.offset,
-            alert.id,
-            signed.decided_by,
-            signed.decision,
-            signed.narrative,
-            None,
-            alert.recommendation,
-            None,
-            signed.policy_version,
-            signed.overturns_draft,
-            alert.alert_sha256,
-            signed.policy_sha256,
-            signed.at,
-        ),
-        ChainFactRow(*place, Chain.DISPOSITIONS.value, signed.id, when.shard, when.offset, body.decode(), signed.at),
+    disposition = DispositionRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=signed.id,
+        shard=position.shard,
+        offset=position.offset,
+        alert_id=alert.id,
+        decided_by=signed.decided_by,
+        decision=signed.decision.value,
+        narrative=signed.narrative,
+        narrative_model=None,
+        recommendation=alert.recommendation,
+        confidence=None,
+        policy_version=signed.policy_version,
+        overturns_draft=signed.overturns_draft,
+        alert_sha256=alert.alert_sha256,
+        policy_sha256=signed.policy_sha256,
+        created_at=signed.at,
     )
+    fact = ChainFactRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        chain=Chain.DISPOSITIONS.value,
+        id=signed.id,
+        shard=position.shard,
+        offset=position.offset,
+        body=body.decode(),
+        created_at=signed.at,
+    )
+    return disposition, fact
 
 
 def result_row(
     program: ProgramState,
-    when: EntryPosition,
+    position: EntryPosition,
     result: DecisionResult,
     kind: ResultKind,
     entry_id: str,
@@ -220,18 +229,18 @@ def result_row(
     disposition_id: str | None = None,
     opened_alert_id: str | None = None,
 ) -> DecisionResultRow:
-    """What came of an entry."""
+    """The result of an entry that decides, appeals or labels."""
     return DecisionResultRow(
-        program.tenant_id,
-        program.id,
-        entry_id,
-        when.shard,
-        when.offset,
-        kind.value,
-        alert_id,
-        transfer_id,
-        result.value,
-        disposition_id,
-        opened_alert_id,
-        when.appended_at,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=entry_id,
+        shard=position.shard,
+        offset=position.offset,
+        kind=kind.value,
+        alert_id=alert_id,
+        transfer_id=transfer_id,
+        result=result.value,
+        disposition_id=disposition_id,
+        opened_alert_id=opened_alert_id,
+        created_at=position.appended_at,
     )

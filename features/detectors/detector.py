@@ -1,7 +1,8 @@
-"""What a detector is: data that says which reasons open an alert, on whom, how grave it is and how long it is one.
+"""What a detector is: data that says which reasons open an alert, on what subject, how severe it is and for how long.
 
-A detector is fed by lines. A line takes one reason of the scorer and names the subject; it may ask for more than the
-reason, and may find the hit graver than usual. Hits of one line on one subject within its window are one alert.
+A detector is fed by triggers. A trigger takes one reason of the scorer and names the subject; it may require more than
+the reason, and may grade the finding otherwise than usual. Findings of one detector on one subject within its window
+are one alert.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,18 +19,18 @@ from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 
 ONCE: Final = 0
-"""The window of an alert on a transfer: there is one of it, for good."""
+"""The window of an alert on a transfer: a detector opens one on it, with no end."""
 
 
-class Subject(NamedTuple):
-    """Whom an alert is about."""
+class AlertSubject(NamedTuple):
+    """What an alert is about."""
 
     type: SubjectType
     id: str
 
 
 class Grade(NamedTuple):
-    """How grave a hit is."""
+    """How severe a finding is; a hard one always goes to a person."""
 
     severity: Severity
     hard: bool
@@ -38,12 +39,12 @@ class Grade(NamedTuple):
 class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One finding of one detector on one subject, at one transfer.
 
-    ``after`` and ``until`` are the ends of the time that its alert would cover; an alert on a transfer covers none.
+    ``after`` and ``until`` are the ends of the window that its alert would have; an alert on a transfer has none.
     ``figures`` are evidence beside the vector.
     """
 
     detector: "Detector"
-    subject: Subject
+    subject: AlertSubject
     grade: Grade
     reasons: tuple[Reason, ...]
     sentence: str
@@ -55,7 +56,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DetectionContext(msgspec.Struct, frozen=True, gc=False):
-    """A transfer that was assessed, in the state that it has just changed."""
+    """An assessed transfer, and the program's state after it was applied."""
 
     program: ProgramState
     transfer_id: str
@@ -82,12 +83,13 @@ class DetectionContext(msgspec.Struct, frozen=True, gc=False):
 
 
 Thresholds = Mapping[str, int | str]
-SubjectOf = Callable[[DetectionContext, Reason], Subject | None]
-Regrade = Callable[[DetectionContext, Subject], Grade | None]
+Figures = dict[str, int | str]
+SubjectOf = Callable[[DetectionContext, Reason], AlertSubject | None]
+Regrade = Callable[[DetectionContext, AlertSubject], Grade | None]
 
 
 class Trigger(NamedTuple):
-    """One way into a detector. ``subject`` answers None, and ``regrade`` too, where there is no alert."""
+    """One way into a detector. A ``subject`` or ``regrade`` that returns None opens no alert."""
 
     reason_id: str
     subject: SubjectOf
@@ -96,11 +98,19 @@ class Trigger(NamedTuple):
     regrade: Regrade | None = None
 
 
+class ReviewQuestion(NamedTuple):
+    """What a draft says of an alert that a person decides. It names nobody and guesses no intent."""
+
+    unexplained: str  # by the figures alone
+    next_step: str
+
+
 class Detector(NamedTuple):
     """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
 
-    The last three say for the page what the lines do not: further severities, when it is hard, and the window of a
-    detector that has no lines because it measures the program.
+    ``figures`` measures evidence that is no feature of the vector. The last three are for the page alone, where the
+    triggers do not say it: further severities, when a finding is hard, and the window of a detector without triggers,
+    which measures the program.
     """
 
     id: str
@@ -108,6 +118,8 @@ class Detector(NamedTuple):
     triggers: tuple[Trigger, ...]
     features: tuple[str, ...]
     thresholds: Thresholds
+    review: ReviewQuestion
+    figures: Callable[[DetectionContext], Figures] | None = None
     severities: tuple[Severity, ...] = ()
     hard_when: str = ""
     window: str = ""
@@ -122,8 +134,8 @@ MEDIUM_HARD: Final = Grade(Severity.MEDIUM, hard=True)
 
 def worse_of(one: Grade, other: Grade) -> Grade:
     """The two together: the higher severity, and hard when either is."""
-    severity = max(one.severity, other.severity, key=_GRADES.index)
+    severity = max(one.severity, other.severity, key=_SEVERITIES.index)
     return Grade(severity, one.hard or other.hard)
 
 
-_GRADES: Final = tuple(Severity)
+_SEVERITIES: Final = tuple(Severity)

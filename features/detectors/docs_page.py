@@ -5,15 +5,10 @@ from typing import Final
 from features.catalogue.features import NAME_OF
 from features.core.instants import DAY_US, HOUR_US
 from features.core.vocabulary import Severity
-from features.detectors.conditions import (
-    chain_end_subject,
-    micro_program_subject,
-    micro_sender_subject,
-    returning_counterparty_subject,
-    returning_entity_subject,
-    structurer_subject,
-)
+from features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject
 from features.detectors.detector import ONCE, Detector, SubjectOf
+from features.detectors.flow import chain_end_subject
+from features.detectors.returns import returning_counterparty_subject, returning_entity_subject
 from features.detectors.subjects import (
     account_subject,
     actor_subject,
@@ -81,11 +76,11 @@ def _row(detector: Detector) -> str:
     cells = (
         f"`{detector.id}`",
         detector.opens_when,
-        ", ".join(dict.fromkeys(line.reason_id for line in detector.triggers)) or "measured",
+        ", ".join(dict.fromkeys(trigger.reason_id for trigger in detector.triggers)) or "measured",
         _subjects(detector),
         _severities(detector),
         _hardness(detector),
-        ", ".join(dict.fromkeys(_window(line.window_us) for line in detector.triggers)) or detector.window,
+        ", ".join(dict.fromkeys(_window(trigger.window_us) for trigger in detector.triggers)) or detector.window,
         ", ".join(f"{name} {value}" for name, value in detector.thresholds.items()),
         ", ".join(NAME_OF[column] for column in detector.features),
     )
@@ -93,16 +88,16 @@ def _row(detector: Detector) -> str:
 
 
 def _subjects(detector: Detector) -> str:
-    return ", ".join(dict.fromkeys(SUBJECTS[line.subject] for line in detector.triggers)) or "program"
+    return ", ".join(dict.fromkeys(SUBJECTS[trigger.subject] for trigger in detector.triggers)) or "program"
 
 
 def _severities(detector: Detector) -> str:
-    usual = {line.grade.severity for line in detector.triggers} | set(detector.severities)
+    usual = {trigger.grade.severity for trigger in detector.triggers} | set(detector.severities)
     return ", ".join(severity.value for severity in Severity if severity in usual)
 
 
 def _hardness(detector: Detector) -> str:
-    hard = [line.reason_id for line in detector.triggers if line.grade.hard]
+    hard = [trigger.reason_id for trigger in detector.triggers if trigger.grade.hard]
     if hard and len(hard) == len(detector.triggers):
         return "hard"
     return "; ".join(filter(None, (", ".join(hard), detector.hard_when)))

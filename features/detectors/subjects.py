@@ -1,51 +1,51 @@
-"""Whom a hit is about: the transfer, one of its parties, a side of its edge in the graph, or the program.
+"""The subject of a finding: the transfer, one of its parties, a side of its edge in the graph, or the program.
 
-A party that is not known, or that the bank never gave an id, cannot be named: then the actor is, else the transfer.
+A party that is unknown, or has no id from the bank, cannot be named: the subject is then the actor, else the transfer.
 """
 
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
-from features.detectors.detector import DetectionContext, Subject
+from features.detectors.detector import AlertSubject, DetectionContext
 from features.landing.stored_transfer import StoredTransfer
 from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
 
 
-def transfer_subject(context: DetectionContext, _reason: Reason) -> Subject:
-    return Subject(SubjectType.TRANSFER, context.transfer_id)
+def transfer_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return AlertSubject(SubjectType.TRANSFER, context.transfer_id)
 
 
-def program_subject(context: DetectionContext, _reason: Reason) -> Subject:
-    return Subject(SubjectType.PROGRAM, context.program.id)
+def program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return AlertSubject(SubjectType.PROGRAM, context.program.id)
 
 
-def actor_subject(context: DetectionContext, reason: Reason) -> Subject:
+def actor_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
     return named_actor(context.actor) if context.actor is not None else transfer_subject(context, reason)
 
 
-def counterparty_subject(context: DetectionContext, reason: Reason) -> Subject:
+def counterparty_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
     party = context.counterparty
     return named_counterparty(party) if party is not None and not party.unlisted else actor_subject(context, reason)
 
 
-def account_subject(context: DetectionContext, reason: Reason) -> Subject:
+def account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
     """The transfer's own account, as a card's attempts are counted by it."""
     account_id = StoredTransfer.read(context.program, context.landed.row_index).account_id()
     if account_id is None:
         return actor_subject(context, reason)
-    return Subject(SubjectType.ACCOUNT, account_id)
+    return AlertSubject(SubjectType.ACCOUNT, account_id)
 
 
-def payer_subject(context: DetectionContext, reason: Reason) -> Subject:
+def payer_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
     return _side(context, reason, 0)
 
 
-def payee_subject(context: DetectionContext, reason: Reason) -> Subject:
+def payee_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
     return _side(context, reason, 1)
 
 
-def shared_account_subject(context: DetectionContext, reason: Reason) -> Subject:
-    """The counterparty that carries the account; of several names for one account the one that was met first."""
+def shared_account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+    """The counterparty that carries the account; of several names for one account the first one seen."""
     party = context.counterparty
     if party is None:
         return actor_subject(context, reason)
@@ -54,15 +54,15 @@ def shared_account_subject(context: DetectionContext, reason: Reason) -> Subject
     return named_counterparty(min(listed, key=lambda other: other.index)) if listed else actor_subject(context, reason)
 
 
-def named_actor(actor: Actor) -> Subject:
-    return Subject(SubjectType.ACCOUNT if actor.is_account else SubjectType.ENTITY, actor.id)
+def named_actor(actor: Actor) -> AlertSubject:
+    return AlertSubject(SubjectType.ACCOUNT if actor.is_account else SubjectType.ENTITY, actor.id)
 
 
-def named_counterparty(party: Counterparty) -> Subject:
-    return Subject(SubjectType.COUNTERPARTY, party.id)
+def named_counterparty(party: Counterparty) -> AlertSubject:
+    return AlertSubject(SubjectType.COUNTERPARTY, party.id)
 
 
-def _side(context: DetectionContext, reason: Reason, side: int) -> Subject:
+def _side(context: DetectionContext, reason: Reason, side: int) -> AlertSubject:
     """The node that paid (0) or was paid (1)."""
     program = context.program
     node = StoredTransfer.read(program, context.landed.row_index).nodes()[side]

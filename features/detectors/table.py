@@ -1,4 +1,4 @@
-"""All detectors in one table, and which of them a reason of the scorer feeds.
+"""All detectors in one table, a family a file, and the detectors that each reason of the scorer feeds.
 
 ``NOT_YET_FED`` are those that need a program's indicators or its caps; they join ``DETECTORS`` with their inputs.
 """
@@ -6,15 +6,23 @@
 from collections.abc import Mapping
 from typing import Final
 
+from features.detectors import amount, card, flow, geography, identity, program, relationship, returns, timing
 from features.detectors.detector import Detector, Trigger
-from features.detectors.on_money import ON_MONEY
-from features.detectors.on_parties import ON_PARTIES
-from features.detectors.on_programs import ON_PROGRAMS
-from features.scorers.trs_v1 import amount as trs_v1_amount
-from features.scorers.trs_v1 import relationship as trs_v1_relationship
+from features.scorers.trs_v1 import amount as amount_rules
+from features.scorers.trs_v1 import relationship as relationship_rules
 
-FED: Final = (*ON_MONEY, *ON_PARTIES)
-DETECTORS: Final[tuple[Detector, ...]] = (*FED, *ON_PROGRAMS)
+DETECTORS: Final[tuple[Detector, ...]] = (
+    *amount.DETECTORS,
+    *timing.DETECTORS,
+    *flow.DETECTORS,
+    *relationship.DETECTORS,
+    *returns.DETECTORS,
+    *identity.DETECTORS,
+    *geography.DETECTORS,
+    *card.DETECTORS,
+    *program.DETECTORS,
+)
+DETECTOR_OF: Final[Mapping[str, Detector]] = {detector.id: detector for detector in DETECTORS}
 NOT_YET_FED: Final = (
     "aging",
     "concentration",
@@ -24,21 +32,21 @@ NOT_YET_FED: Final = (
     "verification_denial",
 )
 SIGNALS_ONLY: Final = (
-    trs_v1_amount.JUST_BELOW.id,
-    trs_v1_relationship.FIRST_TIME.id,
-    trs_v1_relationship.ACCOUNT_CHANGED.id,
-    trs_v1_relationship.RARE_PAIR.id,
+    amount_rules.JUST_BELOW.id,
+    relationship_rules.FIRST_TIME.id,
+    relationship_rules.ACCOUNT_CHANGED.id,
+    relationship_rules.RARE_PAIR.id,
 )
 """Reasons that add points and open no alert; the history reason and the caps do not either."""
 
 
-def _fed() -> Mapping[str, tuple[tuple[Detector, Trigger], ...]]:
-    found: dict[str, tuple[tuple[Detector, Trigger], ...]] = {}
-    for detector in FED:
-        for line in detector.triggers:
-            found[line.reason_id] = (*found.get(line.reason_id, ()), (detector, line))
-    return found
+def _triggers_by_reason() -> Mapping[str, tuple[tuple[Detector, Trigger], ...]]:
+    triggers: dict[str, tuple[tuple[Detector, Trigger], ...]] = {}
+    for detector in DETECTORS:
+        for trigger in detector.triggers:
+            triggers[trigger.reason_id] = (*triggers.get(trigger.reason_id, ()), (detector, trigger))
+    return triggers
 
 
-TRIGGERS: Final = _fed()
-"""Which detectors a reason feeds, and how."""
+TRIGGERS: Final = _triggers_by_reason()
+"""The detectors that a reason feeds, each with its trigger."""

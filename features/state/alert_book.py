@@ -1,7 +1,7 @@
-"""The alerts of one program: what waits, what is decided, and which alert a later hit belongs to.
+"""The alerts of one program: those that wait, those that are decided, and the alert that a later finding belongs to.
 
-An alert is found by its id, and by whom it is about and when: it covers its window from the first hit on, and what
-arrives late from as far before it. While it can change it is kept whole; decided and with its window over it is
+An alert is found by its id, or by its subject and an instant: it covers its window from the first finding on, and late
+findings from as far before it. While it can change it is held unpacked; once it is decided and its window is over it is
 packed, and a closed one then keeps no more than an appeal needs.
 
 Unit    instants in microseconds; windows are taken by the transfers' own time
@@ -16,88 +16,85 @@ from zlib import compress, decompress
 
 import msgspec
 
-from features.core.vocabulary import WAITING, AlertStatus
+from features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 from features.windows.id_index import IdIndex, key_of
 from features.windows.slices import in_slices
 
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
-MOST_CENTS: Final = 2**63 - 1  # what a column holds
-_CLOSED: Final = AlertStatus.CLOSED.value
-_LEVEL: Final = 6
+MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
+_COMPRESSION_LEVEL: Final = 6
 
 
-class Alert(msgspec.Struct, kw_only=True, gc=False, array_like=True):
-    """One alert as it stands. ``severity``, ``hard`` and ``in_hold`` are those of its gravest hit."""
+class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
+    """One alert as it stands. ``severity``, ``hard`` and ``in_hold`` are those of its most severe finding."""
 
     id: str
     detector: str
-    severity: str
-    subject_type: str
+    severity: Severity
+    subject_type: SubjectType
     subject_id: str
     transfer_id: str | None
     score: int | None
-    band: str | None
+    band: Band | None
     hard: bool
     in_hold: bool
-    status: str
-    route: str
+    status: AlertStatus
+    route: Route
     policy_version: str
     opened_at: int
     closed_at: int | None
     dedupe_key: str
     due_at: int | None
     escalated_at: int | None
-    sla_tier: str
+    sla_tier: SlaTier
     appeal_of: str | None
     alert_sha256: str
     recommendation: str | None
     ends_at: int  # of its window
-    hits: int
-    cents: int  # of all hits, ``MOST_CENTS`` at most
+    hits: int  # findings
+    cents: int  # of all findings, ``MOST_CENTS`` at most
     first_at: int
     last_at: int
-    newest: tuple[str, ...]  # transfers of the newest hits, the newest last
-    made: tuple[str, ...]  # ids of the decisions made on it
-    said: bytes  # its texts, packed; none of a closed alert whose window is over
+    newest_transfers: tuple[str, ...]  # ids, the newest last
+    disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
+    packed_texts: bytes  # empty for a closed alert whose window is over
 
     @property
     def waits(self) -> bool:
-        """True while a person is still to decide it."""
+        """Whether a person has yet to decide it."""
         return self.status in WAITING
 
     @property
     def texts(self) -> tuple[str, str, str | None]:
         """Summary, evidence and draft."""
-        summary, evidence, draft = msgspec.msgpack.decode(decompress(self.said))
+        summary, evidence, draft = msgspec.msgpack.decode(decompress(self.packed_texts))
         return summary, evidence, draft
 
     def set_texts(self, summary: str, evidence: str, draft: str | None) -> None:
-        """Keep its texts."""
-        self.said = compress(msgspec.msgpack.encode((summary, evidence, draft)), _LEVEL)
+        self.packed_texts = compress(msgspec.msgpack.encode((summary, evidence, draft)), _COMPRESSION_LEVEL)
 
-    def count(self, transfer_id: str, at: int, cents: int) -> None:
-        """Take in one more hit."""
+    def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
         self.hits += 1
         self.cents = min(self.cents + cents, MOST_CENTS)
         self.first_at, self.last_at = min(self.first_at, at), max(self.last_at, at)
-        self.newest = (*self.newest, transfer_id)[-NEWEST_TRANSFERS:]
+        self.newest_transfers = (*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:]
 
 
-class Window(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """The time that an alert covers, without its two ends."""
+class AlertWindow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The time that an alert covers, both ends excluded."""
 
     after: int
     until: int
     alert_id: str
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(Alert)
+_DECODER: Final = msgspec.msgpack.Decoder(AlertState)
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 
 
 class AlertBook:
-    """Alerts by id, whole ones and packed ones; their windows by subject; and two heaps of what time brings."""
+    """Alerts by id, unpacked and packed; their windows by subject; two heaps, of due times and of ends of windows."""
 
     __slots__ = (
         "_decided",
@@ -107,109 +104,108 @@ class AlertBook:
         "_packed",
         "_rows",
         "_tallies",
-        "_whole",
+        "_unpacked",
         "_windows",
         "labelled_by_person",
         "labelled_by_return",
     )
 
     def __init__(self) -> None:
-        self._whole: dict[str, Alert] = {}
+        self._unpacked: dict[str, AlertState] = {}
         self._packed: dict[str, bytes] = {}
-        self._windows: dict[str, list[Window]] = {}
+        self._windows: dict[str, list[AlertWindow]] = {}
         self._due: list[tuple[int, str]] = []
         self._over: list[tuple[int, str]] = []
         self._decided: set[str] = set()
         self._tallies: dict[str, list[tuple[int, int]]] = {}
-        self._rows: dict[str, array[int]] = {}  # by alert: the transfers that hit it, where they can hit twice
-        self._labels = IdIndex()  # ids of the labels that people gave
-        self.labelled_by_return: set[int] = (
-            set()
-        )  # rows of the transfers that a return has labelled, and that still stands
-        self.labelled_by_person: set[int] = set()  # rows of the transfers that a person has labelled
+        self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
+        self._labels = IdIndex()  # ids of the labels that people recorded
+        self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that still stands
+        self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
-        return len(self._whole) + len(self._packed)
+        return len(self._unpacked) + len(self._packed)
 
     @property
-    def whole(self) -> int:
-        """How many are not packed."""
-        return len(self._whole)
+    def unpacked_count(self) -> int:
+        return len(self._unpacked)
 
-    def get(self, alert_id: str) -> Alert | None:
-        """The alert; what is changed of it must be given to ``keep``."""
-        held = self._whole.get(alert_id)
-        if held is not None:
-            return held
+    def get(self, alert_id: str) -> AlertState | None:
+        """The alert; a changed one must be given to ``put``."""
+        alert = self._unpacked.get(alert_id)
+        if alert is not None:
+            return alert
         packed = self._packed.get(alert_id)
         return None if packed is None else _DECODER.decode(packed)
 
     def is_packed(self, alert_id: str) -> bool:
         return alert_id in self._packed
 
-    def alert_at(self, subject: str, at: int) -> Alert | None:
+    def alert_at(self, subject: str, at: int) -> AlertState | None:
         """The newest alert on the subject whose window covers an instant."""
         for window in reversed(self._windows.get(subject, ())):
             if window.after < at < window.until:
                 return self.get(window.alert_id)
         return None
 
-    def earlier(self, subject: str) -> int:
-        """How many alerts the subject has had."""
+    def alert_count(self, subject: str) -> int:
+        """How many alerts were opened on the subject."""
         return len(self._windows.get(subject, ()))
 
-    def keep(self, alert: Alert) -> None:
-        """Take an alert as it is now, new or changed, and wait for its decision or for the end of its window."""
+    def put(self, alert: AlertState) -> None:
+        """Store an alert, new or changed, and schedule its due time or the end of its window."""
         self._packed.pop(alert.id, None)
-        self._whole[alert.id] = alert
+        self._unpacked[alert.id] = alert
         if alert.waits:
             self._wait_for_clock(alert)
         else:
             heappush(self._over, (alert.ends_at, alert.id))
 
-    def open_window(self, subject: str, after: int, alert: Alert) -> None:
-        """Let the alert take in the hits of its window, in place of an older one that covers it too."""
-        self._windows.setdefault(subject, []).append(Window(after, alert.ends_at, alert.id))
+    def open_window(self, subject: str, after: int, alert: AlertState) -> None:
+        """Let later findings within the window join the alert, in place of an older one that covers them too."""
+        self._windows.setdefault(subject, []).append(AlertWindow(after, alert.ends_at, alert.id))
 
-    def overdue(self, now: int) -> Iterator[Alert]:
-        """The waiting alerts whose clock has run out and that nobody was told of, in order of their due times."""
+    def overdue(self, now: int) -> Iterator[AlertState]:
+        """The waiting alerts whose due time has passed and that were not escalated yet, in order of their due times."""
         due = self._due
         while due and due[0][0] <= now:
             due_at, alert_id = heappop(due)
-            alert = self._whole.get(alert_id)
+            alert = self._unpacked.get(alert_id)
             if alert is not None and alert.waits and alert.due_at == due_at and alert.escalated_at is None:
                 yield alert
 
     def pack(self, upto: int) -> None:
-        """Pack what is decided and over at ``upto``."""
+        """Pack the alerts that are decided and whose windows have ended by ``upto``."""
         over = self._over
         while over and over[0][0] <= upto:
-            alert = self._whole.get(heappop(over)[1])
+            alert = self._unpacked.get(heappop(over)[1])
             if alert is None or alert.waits:
                 continue
-            del self._whole[alert.id]
+            del self._unpacked[alert.id]
             self._rows.pop(alert.id, None)
-            if alert.status == _CLOSED:
-                alert.said, alert.newest = b"", ()
+            if alert.status is AlertStatus.CLOSED:
+                alert.packed_texts, alert.newest_transfers = b"", ()
             self._packed[alert.id] = _ENCODE(alert)
 
-    def decide(self, detector: str, subject_type: str, subject_id: str) -> None:
-        """Remember that somebody decided on the subject."""
+    def mark_decided(self, detector: str, subject_type: SubjectType, subject_id: str) -> None:
+        """Remember that an alert of the detector on the subject was decided."""
         self._decided.add(key_of_subject(detector, subject_type, subject_id))
 
-    def was_decided(self, detector: str, subject_type: str, subject_id: str) -> bool:
+    def was_decided(self, detector: str, subject_type: SubjectType, subject_id: str) -> bool:
         return key_of_subject(detector, subject_type, subject_id) in self._decided
 
-    def tally(self, detector: str, subject_type: str, subject_id: str, *, at: int, row: int, within_us: int) -> int:
-        """Take in one transfer, once, and count those of the time before it, with itself; ``TALLIED`` at most."""
-        held = self._tallies.setdefault(key_of_subject(detector, subject_type, subject_id), [])
-        if (at, row) not in held:
-            insort(held, (at, row))
-            del held[:-TALLIED]
-        return sum(1 for time, _ in held if at - within_us < time <= at)
+    def tally(
+        self, detector: str, subject_type: SubjectType, subject_id: str, *, at: int, row: int, within_us: int
+    ) -> int:
+        """Count a transfer once, and return how many the time before it holds, itself included; ``TALLIED`` at most."""
+        tally = self._tallies.setdefault(key_of_subject(detector, subject_type, subject_id), [])
+        if (at, row) not in tally:
+            insort(tally, (at, row))
+            del tally[:-TALLIED]
+        return sum(1 for time, _ in tally if at - within_us < time <= at)
 
-    def take_hit(self, alert_id: str, row: int) -> bool:
-        """True for a transfer that had not hit the alert before."""
+    def add_transfer(self, alert_id: str, row: int) -> bool:
+        """Count a transfer in the alert; False when it was counted before."""
         rows = self._rows.setdefault(alert_id, array("I"))
         place = bisect_left(rows, row)
         if place < len(rows) and rows[place] == row:
@@ -217,8 +213,8 @@ class AlertBook:
         rows.insert(place, row)
         return True
 
-    def take_label(self, label_id: str) -> bool:
-        """True for a label that was not given before."""
+    def add_label(self, label_id: str) -> bool:
+        """Remember a label's id; False when it was recorded before."""
         key = key_of(label_id)
         if self._labels.get(key) is not None:
             return False
@@ -226,10 +222,10 @@ class AlertBook:
         return True
 
     def dump(self) -> Iterator[tuple[str, Any]]:
-        """In parts, each of which ``load`` takes; an alert or a subject is whole in one of them."""
-        yield from in_slices("whole", (_ENCODE(alert) for alert in self._whole.values()))
+        """The book in parts, each of which ``load`` restores; an alert or a subject is never split between parts."""
+        yield from in_slices("whole", (_ENCODE(alert) for alert in self._unpacked.values()))
         yield from in_slices("packed", self._packed.items())
-        yield from in_slices("windows", ((subject, list(held)) for subject, held in self._windows.items()))
+        yield from in_slices("windows", ((subject, list(windows)) for subject, windows in self._windows.items()))
         yield from in_slices("over", sorted(self._over))
         yield from in_slices("decided", sorted(self._decided))
         yield from in_slices("tallies", self._tallies.items())
@@ -239,37 +235,39 @@ class AlertBook:
         yield "labels", self._labels.dump()
 
     def load(self, dumped: tuple[str, Any]) -> None:
-        """Take back one part."""
-        part, held = dumped
+        """Restore one part."""
+        part, content = dumped
         if part == "whole":
-            for alert in map(_DECODER.decode, held):
-                self._whole[alert.id] = alert
+            for alert in map(_DECODER.decode, content):
+                self._unpacked[alert.id] = alert
                 self._wait_for_clock(alert)
         elif part == "packed":
-            self._packed.update(held)
+            self._packed.update(content)
         elif part == "windows":
-            self._windows.update((subject, [Window(*window) for window in windows]) for subject, windows in held)
+            self._windows.update(
+                (subject, [AlertWindow(*window) for window in windows]) for subject, windows in content
+            )
         elif part == "over":
-            self._over += [(at, alert_id) for at, alert_id in held]  # sorted, and so a heap
+            self._over += [(at, alert_id) for at, alert_id in content]  # sorted, and so a heap
         elif part == "tallies":
-            self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in held)
+            self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in content)
         elif part == "rows":
-            self._rows.update((alert_id, array("I", rows)) for alert_id, rows in held)
+            self._rows.update((alert_id, array("I", rows)) for alert_id, rows in content)
         elif part == "labels":
-            self._labels.load(held)
+            self._labels.load(content)
         else:
             sets: dict[str, set[Any]] = {
                 "decided": self._decided,
                 "labelled_by_return": self.labelled_by_return,
                 "labelled_by_person": self.labelled_by_person,
             }
-            sets[part].update(held)
+            sets[part].update(content)
 
-    def _wait_for_clock(self, alert: Alert) -> None:
+    def _wait_for_clock(self, alert: AlertState) -> None:
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
 
 
-def key_of_subject(detector: str, subject_type: str, subject_id: str) -> str:
-    """What hits of one detector on one subject share."""
+def key_of_subject(detector: str, subject_type: SubjectType, subject_id: str) -> str:
+    """The key that the alerts of one detector on one subject share."""
     return f"{detector}:{subject_type}:{subject_id}"

@@ -11,6 +11,7 @@ from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.instants import format_instant
 from features.core.rows.alerts import AlertRow, DispositionRow
+from features.core.vocabulary import Band, Severity
 from features.scorers.sentences import money
 from tests.checks.detector_cases import CASES, DetectorCase
 from tests.support import bank_events as bank
@@ -136,4 +137,4 @@ def test_given_parties_with_names_then_no_name_is_in_what_an_alert_says() -> Non
 def test_given_severity_band_and_hardness_then_one_thing_is_recommended(
     severity: str, band: str | None, *, hard: bool, advice: Recommendation
 ) -> None:
-    assert recommended(severity, band, hard=hard) is advice
+    assert recommended(Severity(severity), None if band is None else Band(band), hard=hard) is advice

@@ -185,12 +185,12 @@ def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_a
     for place in range(6):
         story.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
     (alert,) = story.alerts("repeated_amount")
-    kept = book_of(story).whole
+    kept = book_of(story).unpacked_count
     story.wire("enti_1", "cpty_1", 10_00, NOON + 3 * DAY)
 
     story.tick(NOON + 3 * DAY)
 
-    assert book_of(story).whole < kept
+    assert book_of(story).unpacked_count < kept
     assert book_of(story).is_packed(alert.id)
     story.submit(a_decision(alert, "hold", NOON + 4 * DAY))
     (after_hold,) = story.alerts("repeated_amount")

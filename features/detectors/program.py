@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, datetime_of, instant_of
 from features.core.vocabulary import Severity
-from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Grade
+from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Grade, ReviewQuestion
 from features.scorers.sentences import money, tenths
 from features.state.program import ProgramState
 
@@ -38,7 +38,7 @@ class ProgramMeasurement(NamedTuple):
     until: int
 
 
-def measured_at(program: ProgramState, v: FeatureVector, at: int) -> tuple[ProgramMeasurement, ...]:
+def program_measurements(program: ProgramState, v: FeatureVector, at: int) -> tuple[ProgramMeasurement, ...]:
     """All that is over its line when a transfer is first seen; most of the time nothing is."""
     rate, usual = v.program_unauthorized_return_rate_60d, v.program_daily_avg_cents_30d
     declared = v.program_declared_monthly_volume_cents
@@ -109,33 +109,49 @@ def _month_of_day(day: int) -> tuple[int, int]:
     return instant_of(first), instant_of((first + timedelta(days=31)).replace(day=1))
 
 
-ON_PROGRAMS: Final = (
+DETECTORS: Final = (
     Detector(
-        UNAUTHORIZED_RATE_ALERT,
-        "Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha).",
-        (),
-        ("program_unauthorized_return_rate_60d",),
-        {"rate": str(UNAUTHORIZED_RATE), "fewDebits": FEW_DEBITS},
+        id=UNAUTHORIZED_RATE_ALERT,
+        opens_when="Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha).",
+        triggers=(),
+        features=("program_unauthorized_return_rate_60d",),
+        thresholds={"rate": str(UNAUTHORIZED_RATE), "fewDebits": FEW_DEBITS},
         severities=(Severity.HIGH,),
         hard_when="hard",
         window="30 d",
+        review=ReviewQuestion(
+            unexplained="what brings the program over the network's rule, and since when",
+            next_step="ask the program for a plan to come below the line and watch the rate until it is",
+        ),
     ),
     Detector(
-        _VELOCITY,
-        "The volume of 24 h is at least 3 times the usual day of 30 days; not in a program's first week.",
-        (),
-        ("program_daily_avg_cents_30d",),
-        {"factor": VELOCITY_FACTOR},
+        id=_VELOCITY,
+        opens_when="The volume of 24 h is at least 3 times the usual day of 30 days; not in a program's first week.",
+        triggers=(),
+        features=("program_daily_avg_cents_30d",),
+        thresholds={"factor": VELOCITY_FACTOR},
         severities=(Severity.MEDIUM,),
         window="24 h",
+        review=ReviewQuestion(
+            unexplained="why the program moves so much more in a day than it usually does",
+            next_step="ask the program what has changed and look at the entities that moved most",
+        ),
     ),
     Detector(
-        _VOLUME,
-        "The month's volume reaches the declared one, or after day 7 would come to 150 % of it at its rate.",
-        (),
-        ("program_declared_monthly_volume_cents",),
-        {"percent": VOLUME_PERCENT, "highPercent": VOLUME_HIGH_PERCENT, "runRateFromDays": RUN_RATE_FROM_DAYS},
+        id=_VOLUME,
+        opens_when="The month's volume reaches the declared one, or after day 7 would come to 150 % of it at its rate.",
+        triggers=(),
+        features=("program_declared_monthly_volume_cents",),
+        thresholds={
+            "percent": VOLUME_PERCENT,
+            "highPercent": VOLUME_HIGH_PERCENT,
+            "runRateFromDays": RUN_RATE_FROM_DAYS,
+        },
         severities=(Severity.MEDIUM, Severity.HIGH),
         window="the month",
+        review=ReviewQuestion(
+            unexplained="whether the program's business has outgrown its declaration",
+            next_step="ask the program for a new declaration and for the customers behind the growth",
+        ),
     ),
 )

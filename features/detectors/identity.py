@@ -1,0 +1,90 @@
+"""Detectors of who an entity is: denied or unfinished verification, and screening.
+
+Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+"""
+
+from typing import Final
+
+from features.core.instants import DAYS_7, DAYS_30
+from features.detectors.detector import (
+    HARD,
+    MEDIUM,
+    MEDIUM_HARD,
+    AlertSubject,
+    DetectionContext,
+    Detector,
+    Grade,
+    ReviewQuestion,
+    Trigger,
+)
+from features.detectors.subjects import actor_subject
+from features.scorers.trs_v1 import identity as rules
+
+UNVERIFIED_7D_CENTS: Final = 100_000
+
+
+def grade_unverified(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
+    return MEDIUM if seven_day_cents(context) >= UNVERIFIED_7D_CENTS else None
+
+
+def seven_day_cents(context: DetectionContext) -> int:
+    """What the actor moved in 7 days, the transfer included if it moved."""
+    return 0 if context.actor is None else context.actor.amounts.measure(context.at - DAYS_7, context.at)[1]
+
+
+def _unverified_figures(context: DetectionContext) -> dict[str, int | str]:
+    return {"entity.sum7dCents": seven_day_cents(context)}
+
+
+DETECTORS: Final = (
+    Detector(
+        id="kyc_denied_moving",
+        opens_when="A denied entity moves money.",
+        triggers=(Trigger(rules.DENIED.id, actor_subject, HARD, DAYS_7),),
+        features=("entity_verification_status",),
+        thresholds={},
+        review=ReviewQuestion(
+            unexplained="how an entity that was denied can still move money",
+            next_step="ask the program to stop the entity and to explain which control let the transfer through",
+        ),
+    ),
+    Detector(
+        id="kyc_unverified_moving",
+        opens_when="An entity whose verification is not finished moves at least $1,000 in 7 days.",
+        triggers=(Trigger(rules.UNVERIFIED.id, actor_subject, MEDIUM, DAYS_7, regrade=grade_unverified),),
+        features=("entity_verification_status", "velocity_24h_sum_cents"),
+        thresholds={"sum7dCents": UNVERIFIED_7D_CENTS},
+        figures=_unverified_figures,
+        review=ReviewQuestion(
+            unexplained="why verification is not finished while this much already moves",
+            next_step="ask the program for the missing documents and for the date by which it will be done",
+        ),
+    ),
+    Detector(
+        id="screening_stale_or_hit",
+        opens_when=(
+            "A politically exposed, high-risk, unscreened or long unscreened entity, or a sanctions match of the "
+            "review."
+        ),
+        triggers=(
+            Trigger(rules.PEP.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(rules.PEP_POTENTIAL.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(rules.HIGH_RISK.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(rules.NEVER_SCREENED.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(rules.SCREENING_STALE.id, actor_subject, MEDIUM, DAYS_30),
+            Trigger(rules.SANCTIONS.id, actor_subject, MEDIUM_HARD, DAYS_30),
+        ),
+        features=(
+            "entity_pep_status",
+            "entity_is_high_risk",
+            "entity_requires_screening",
+            "entity_screening_age_days",
+            "entity_sanctions_hit",
+        ),
+        thresholds={"cadenceDays": rules.SCREENING_CADENCE_DAYS},
+        review=ReviewQuestion(
+            unexplained="whether the entity's screening is complete, recent and cleared",
+            next_step="screen the entity again and record who cleared what was found",
+        ),
+    ),
+)

@@ -1,0 +1,108 @@
+"""Detectors of time: a velocity spike, and an account that moves money again after a long silence.
+
+The scorer's rules for both are in ``features/scorers/trs_v1/timing.py``, with ids TRS-VEL.
+
+Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+"""
+
+from typing import Final
+
+from features.core.instants import DAYS_7, HOURS_24
+from features.core.vocabulary import Direction, Severity
+from features.detectors.busiest import BUSIEST_PERCENT, busiest_span
+from features.detectors.detector import (
+    HIGH,
+    MEDIUM,
+    AlertSubject,
+    DetectionContext,
+    Detector,
+    Grade,
+    ReviewQuestion,
+    Trigger,
+)
+from features.detectors.subjects import actor_subject
+from features.scorers.trs_v1 import timing as rules
+
+DORMANT_HIGH_DAYS: Final = 365
+_OUTGOING: Final = Direction.OUTGOING.value
+
+
+def grade_velocity(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
+    """Half as much again as on the entity's busiest day of five weeks; of cents, also as the program's 95th percentile.
+
+    Three times the mean of all days is an ordinary transfer to an entity that moves money on few days, and a pay day to
+    one that pays wages.
+    """
+    v = context.vector
+    count, cents = v.velocity_24h_count * 100 // BUSIEST_PERCENT, v.velocity_24h_sum_cents * 100 // BUSIEST_PERCENT
+    many, much = v.velocity_24h_count >= rules.VELOCITY_COUNT_FLOOR, cents >= (v.program_p95_cents or 0)
+    if not many and not much:
+        return None
+    most_count, most_cents = busiest_day(context)
+    return MEDIUM if (many and count >= most_count) or (much and cents >= most_cents) else None
+
+
+def busiest_day(context: DetectionContext) -> tuple[int, int]:
+    """The most transfers and the most cents of the actor on one day of the five weeks before its last 24 h."""
+    return (0, 0) if context.actor is None else busiest_span(context.actor.amounts, context.at, HOURS_24)
+
+
+def _velocity_figures(context: DetectionContext) -> dict[str, int | str]:
+    count, cents = busiest_day(context)
+    return {"entity.busiestDay35dCount": count, "entity.busiestDay35dCents": cents}
+
+
+def grade_dormant(context: DetectionContext, _subject: AlertSubject) -> Grade:
+    days = context.vector.typology_dormant_days
+    long = days is not None and days >= DORMANT_HIGH_DAYS and context.vector.direction == _OUTGOING
+    return HIGH if long else MEDIUM
+
+
+DETECTORS: Final = (
+    Detector(
+        id="velocity_spike",
+        opens_when=(
+            "Far more transfers in a day than usual, and half as many again as on the entity's busiest day of 5 "
+            "weeks; or so with cents, which are also half as much again as the program's 95th percentile."
+        ),
+        triggers=(Trigger(rules.VELOCITY.id, actor_subject, MEDIUM, HOURS_24, regrade=grade_velocity),),
+        features=(
+            "velocity_24h_count",
+            "velocity_24h_sum_cents",
+            "entity_count_30d",
+            "entity_sum_cents_30d",
+            "program_median_cents",
+        ),
+        thresholds={
+            "countFloor": rules.VELOCITY_COUNT_FLOOR,
+            "sumFloorCents": rules.VELOCITY_SUM_FLOOR_CENTS,
+            "factor": rules.VELOCITY_FACTOR,
+            "busiestDayPercent": BUSIEST_PERCENT,
+        },
+        figures=_velocity_figures,
+        review=ReviewQuestion(
+            unexplained="why the entity moves so much more in a day than it usually does",
+            next_step=(
+                "look for an earlier run of the same payees and for a season, a sale or a pay day that explains it"
+            ),
+        ),
+    ),
+    Detector(
+        id="dormant_reactivation",
+        opens_when="The first transfer after a long silence, and a large one; high after a year and outgoing.",
+        triggers=(Trigger(rules.DORMANT.id, actor_subject, MEDIUM, DAYS_7, regrade=grade_dormant),),
+        features=("typology_dormant_days", "velocity_24h_sum_cents", "program_p95_cents"),
+        thresholds={
+            "days": rules.DORMANT_DAYS,
+            "highFromDays": DORMANT_HIGH_DAYS,
+            "sumFloorCents": rules.DORMANT_SUM_CENTS,
+        },
+        severities=(Severity.HIGH,),
+        review=ReviewQuestion(
+            unexplained="who uses the account again after the long silence, and why with this amount",
+            next_step=(
+                "confirm with the program that the owner is unchanged, and look at new credentials and contact details"
+            ),
+        ),
+    ),
+)
