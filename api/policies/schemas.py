@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.http.fields import ProgramIds
-from features.policy.bodies import Policy as HeldPolicy
+from features.policy.bodies import PolicyVersion as HeldPolicy
 
 
 class PolicyPrefix(StrEnum):

@@ -10,7 +10,7 @@ from api.programs.service import ProgramService
 from features.core.errors import NotFoundError
 from features.core.instants import parse_instant
 from features.core.principal import Principal
-from features.policy.bodies import Policy as HeldPolicy
+from features.policy.bodies import PolicyVersion as HeldPolicy
 from features.policy.seeds import seeded_policies
 from store.control.tenancy import Tenancy
 

@@ -1,10 +1,10 @@
-"""What people decide, applied to the alerts as they stand: dispositions, appeals and labels, or why there is none.
+"""Applies decisions, appeals and labels to the alerts and transfers of a program, or records why one was refused.
 
-From    open: close, hold, escalate, no_action; held: release, close, escalate, no_action, and hold for whoever decides
-        first, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
+From    open: close, hold, escalate, no_action; held: release, close, escalate, no_action, and hold as the first
+        decision, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
         final, and an appeal opens a new alert
 To      close, no_action and release: closed; hold: held; escalate: escalated
-Errors  none: what may not be made is a word of ``DecisionResult`` in the entry's result
+Errors  none: a refusal is a word of ``DecisionResult`` in the entry's result
 """
 
 from collections.abc import Mapping
@@ -43,11 +43,17 @@ BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
     _HOLD: AlertStatus.HELD,
     _ESCALATE: AlertStatus.ESCALATED,
 }
-_CLASS: Final = {_CLOSE: "close", _NO_ACTION: "close", _RELEASE: "close", _HOLD: "hold", _ESCALATE: "escalate"}
+_RECOMMENDATION_OF: Final = {
+    _CLOSE: "close",
+    _NO_ACTION: "close",
+    _RELEASE: "close",
+    _HOLD: "hold",
+    _ESCALATE: "escalate",
+}
 
 
 def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition, emit: Emit) -> None:
-    """Make the decision if the alert's state allows it; one that was made before stays as it is."""
+    """Apply the decision if the alert's status allows it; an entry that was applied before changes nothing."""
     alert = program.alerts.get(entry.alert_id)
     if alert is not None and entry.id in alert.disposition_ids:
         return
@@ -58,18 +64,17 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     policies = policy_in_force(program.id, position.appended_at)
     at = min(entry.at, position.appended_at)
     decided_by = _signer(entry.operator)
-    recommended = alert.recommendation
     signed = SignedDecision(
         id=entry.id,
         decided_by=decided_by,
         decision=entry.decision,
         narrative=entry.narrative,
-        overturns_draft=None if recommended is None else _CLASS[entry.decision] != recommended,
+        overturns_draft=_overturns(alert.recommendation, entry.decision),
         policy_version=policies.policy.version,
         policy_sha256=policies.sha256,
         at=at,
     )
-    _move(alert, entry.decision, policies, at, decided_by)
+    _apply(alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
     program.alerts.put(alert)
     if alert.detector == STRUCTURING:
@@ -77,10 +82,8 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     emit(alert_row(program, alert, position))
     for row in disposition_rows(program, alert, signed, position):
         emit(row)
-    made = result_row(
-        program, position, result, ResultKind.DECISION, entry.id, alert_id=alert.id, disposition_id=signed.id
-    )
-    emit(made)
+    kind = ResultKind.DECISION
+    emit(result_row(program, position, result, kind, entry.id, alert_id=alert.id, disposition_id=signed.id))
 
 
 def _result_of(alert: AlertState | None, entry: DecisionEntry) -> DecisionResult:
@@ -95,8 +98,13 @@ def _result_of(alert: AlertState | None, entry: DecisionEntry) -> DecisionResult
     return DecisionResult.NOT_HELD if entry.decision is _RELEASE else DecisionResult.ALREADY
 
 
-def _move(alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
-    """The alert after the decision. One that the policy had closed waits anew, on the clock of a person."""
+def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
+    """Whether the decision goes against the draft; None without a draft."""
+    return None if recommendation is None else _RECOMMENDATION_OF[decision] != recommendation
+
+
+def _apply(alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
+    """Change the alert's status. One that the policy had closed waits again, on the clock of a person."""
     was_closed = alert.status is AlertStatus.AUTO_CLOSED
     alert.status = BECOMES[decision]
     alert.closed_at = None if alert.waits else at
@@ -109,7 +117,7 @@ def _move(alert: AlertState, decision: AlertDecision, policies: InForce, at: int
 
 
 def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, emit: Emit) -> None:
-    """Open a new alert against a closed one, at most one; what the policy closed a person may still decide."""
+    """Open the one appeal of a closed alert. An alert that the policy closed has none: a person may still decide it."""
     book = program.alerts
     old = book.get(entry.alert_id)
     earlier = book.get(alert_id_of(program.id, appeal_key(entry.alert_id)))
@@ -135,8 +143,8 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     book.put(alert)
     emit(alert_row(program, alert, position))
     emit(body)
-    made = result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=old.id, opened_alert_id=alert.id)
-    emit(made)
+    kind = ResultKind.APPEAL
+    emit(result_row(program, position, result, kind, entry.id, alert_id=old.id, opened_alert_id=alert.id))
 
 
 def appeal_key(alert_id: str) -> str:
@@ -145,7 +153,7 @@ def appeal_key(alert_id: str) -> str:
 
 
 def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at: int, program_id: str) -> AlertState:
-    """An alert of the same kind on the same subject, for a person to decide afresh and without a draft."""
+    """An alert of the same detector on the same subject, for a person to decide, without a draft."""
     key = appeal_key(old.id)
     return msgspec.structs.replace(
         old,
@@ -169,7 +177,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
 
 
 def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emit: Emit) -> None:
-    """Record what a transfer turned out to be, once for each entry's id."""
+    """Record the label of a transfer, once for each entry's id."""
     row = program.transfers.row_of(entry.transfer_id)
     result = DecisionResult.UNKNOWN if row is None else DecisionResult.MADE
     if row is not None and not program.alerts.add_label(entry.id):
@@ -195,5 +203,5 @@ def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emi
 
 
 def _signer(operator: str) -> str:
-    """Who signs, on the record: a key's name already says that it is one."""
+    """The signer's name on the record; that of a key has its own prefix already."""
     return operator if is_key_operator(operator) else f"operator:{operator}"

@@ -167,24 +167,6 @@ def disposition_rows(
     program: ProgramState, alert: AlertState, signed: SignedDecision, position: EntryPosition
 ) -> tuple[DispositionRow, ChainFactRow]:
     """A disposition, and the fact that the record chains."""
-    body = canonical(
-        DispositionBody(
-            id=signed.id,
-            tenant_id=program.tenant_id,
-            alert_id=alert.id,
-            decided_by=signed.decided_by,
-            decision=signed.decision,
-            narrative=signed.narrative,
-            narrative_model=None,
-            recommendation=alert.recommendation,
-            confidence=None,
-            policy_version=signed.policy_version,
-            overturns_draft=signed.overturns_draft,
-            created_at=format_instant(signed.at),
-            alert_sha256=alert.alert_sha256,
-            policy_sha256=signed.policy_sha256,
-        )
-    )
     disposition = DispositionRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
@@ -211,10 +193,31 @@ def disposition_rows(
         id=signed.id,
         shard=position.shard,
         offset=position.offset,
-        body=body.decode(),
+        body=_disposition_body(program, alert, signed).decode(),
         created_at=signed.at,
     )
     return disposition, fact
+
+
+def _disposition_body(program: ProgramState, alert: AlertState, signed: SignedDecision) -> bytes:
+    return canonical(
+        DispositionBody(
+            id=signed.id,
+            tenant_id=program.tenant_id,
+            alert_id=alert.id,
+            decided_by=signed.decided_by,
+            decision=signed.decision,
+            narrative=signed.narrative,
+            narrative_model=None,
+            recommendation=alert.recommendation,
+            confidence=None,
+            policy_version=signed.policy_version,
+            overturns_draft=signed.overturns_draft,
+            created_at=format_instant(signed.at),
+            alert_sha256=alert.alert_sha256,
+            policy_sha256=signed.policy_sha256,
+        )
+    )
 
 
 def result_row(

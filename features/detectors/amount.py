@@ -39,7 +39,7 @@ STRUCTURING_ENTITIES: Final = 3
 
 
 def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
-    """The entity when its own transfers are the pattern, else the counterparty when those of several entities are."""
+    """The entity when its own transfers make the pattern, else the counterparty when those of several entities do."""
     actor, party = context.actor, context.counterparty
     if actor is not None and _structures(context, actor):
         return named_actor(actor)
@@ -47,9 +47,8 @@ def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubjec
 
 
 def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
-    missing = (
-        0 if context.program.transfers.read(context.landed.row_index).moved else 1
-    )  # in the windows it is, if it moved
+    # A transfer that moved money is in the windows already; one that did not is counted here.
+    missing = 0 if context.program.transfers.read(context.landed.row_index).moved else 1
     for threshold in structuring_zones(context.vector.amount_cents):
         times = (party.zones or {}).get(threshold)
         if times is None:
@@ -62,7 +61,7 @@ def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
 
 
 def many_pay(context: DetectionContext, party: Counterparty) -> bool:
-    """Whether several actors share the pattern of transfers just under a line with one counterparty."""
+    """Whether several actors each sent or got transfers just under one threshold with the same counterparty."""
     zones = frozenset(structuring_zones(context.vector.amount_cents))
     program, actors = context.program, set[int]()
     for side in (program.graph.into, program.graph.out):
@@ -77,7 +76,7 @@ def many_pay(context: DetectionContext, party: Counterparty) -> bool:
 
 
 def grade_structuring(context: DetectionContext, subject: AlertSubject) -> Grade:
-    """Hard when somebody decided on it before: it goes on all the same."""
+    """Hard when an alert on the subject was decided before, and the pattern continues."""
     return HARD if context.program.alerts.was_decided(STRUCTURING, subject.type, subject.id) else HIGH
 
 
@@ -86,7 +85,7 @@ def micro_sender_subject(context: DetectionContext, reason: Reason) -> AlertSubj
 
 
 def micro_program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject | None:
-    """The program when no single entity of it reaches the line."""
+    """The program when no single entity of it reaches the count."""
     if context.vector.entity_micro_entries_24h >= rules.MICRO_COUNT:
         return None
     return AlertSubject(SubjectType.PROGRAM, context.program.id)

@@ -37,21 +37,21 @@ SUBJECTS: Final[dict[SubjectOf, str]] = {
 }
 _HEAD: Final = """# Detectors
 
-What opens an alert, and on whom. No alert is a finding. Detectors run on every transfer that is assessed, with a score
-or without one; a reason (`docs/reasons.md`) feeds a detector, which may ask for more. Windows, and what a detector asks
-beyond its reasons, are proposed here, and to be tuned on labels.
+The conditions that open an alert, and its subject. An alert is not proof of wrongdoing. Detectors run on every assessed
+transfer, scored or not. A reason (`docs/reasons.md`) feeds a detector, which may require more. Windows, and what a
+detector requires beyond its reasons, are proposed here, and to be tuned on labels.
 
-One alert a detector, a subject and a window, which is counted from the first hit's own time; an alert on a transfer is
-the only one of its kind on it. Later hits inside join the alert: it is written anew at its 2nd, 4th, 8th ... hit and,
-while it waits, at once when a hit is graver than all before. What a person has closed stays as it was decided on. A hit
-opens an alert of its own when the one that covers it was closed by a person and the hit is graver, or was closed by the
-policy and the policy would not close this one.
+There is one alert per detector, subject and window, which is counted from the first finding's own time; an alert on a
+transfer is the only one of its kind on it. Later findings within the window join the alert (`hits` counts them): it is
+rewritten at its 2nd, 4th, 8th ... finding and, while it waits, at once when a finding is more severe than all before.
+An alert closed by a person is never changed. A finding opens an alert of its own when the one that covers it was closed
+by a person and the finding is more severe, or was closed by the policy and the policy would not close this one.
 
-An entity is the account itself where the bank has not said whose it is. Payer and payee are the sides of the transfer:
-an entity, an account or a counterparty. Whoever cannot be named, for want of an id, is stood in for by the entity, else
-by the transfer. Severity and hardness are those of the hit; a hard alert always goes to a person.
+An entity is the account itself where the bank has not named its owner. Payer and payee are the sides of the transfer:
+an entity, an account or a counterparty. In place of a party without an id the subject is the entity, else the transfer.
+Severity and hardness are those of the finding; a hard alert always goes to a person.
 
-An unauthorized return is looked at as it is delivered: the second one of an entity or counterparty, and the program's
+An unauthorized return is examined as it is delivered: the second one of an entity or counterparty, and the program's
 rate, need no further transfer. Made from `features/detectors`; a test keeps the two equal.
 
 | detector | opens when | reasons | subject | severity | hard | window | thresholds | features |

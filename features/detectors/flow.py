@@ -38,10 +38,10 @@ _FAN_THRESHOLDS: Final = {
 
 
 def grade_rapid(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
-    """What came in was there before it went, a fifth of it at most is left, and so much has not come in of late.
+    """High when money came in before it left, a fifth at most remains, and the inflow is unusually large; else None.
 
-    Whoever regularly receives and pays on, such as an employer, is no mule for it: the busiest 48 hours of five weeks
-    are what is usual.
+    An entity that regularly receives and pays on, such as an employer, is no mule: its busiest 48 hours of five weeks
+    are its usual inflow.
     """
     peak, end = balance_48h(context)
     if peak < rules.PASSED_ON_FROM_CENTS or end * 100 > LEFT_PERCENT * peak:
@@ -50,13 +50,13 @@ def grade_rapid(context: DetectionContext, _subject: AlertSubject) -> Grade | No
 
 
 def most_received_48h(context: DetectionContext) -> int:
-    """The most that came in, cards apart, in 48 hours of the five weeks before the last ones."""
+    """The largest inflow, without cards, in any 48 hours of the five weeks before the last 48."""
     series = (context.actor.series_by_kind or {}).get(SeriesKind.RECEIVED) if context.actor is not None else None
     return busiest_span(series, context.at, HOURS_48)[1] if isinstance(series, AmountSeries) else 0
 
 
 def balance_48h(context: DetectionContext) -> tuple[int, int]:
-    """The highest balance and the last one of what the actor moved in 48 h, cards apart, counted from nothing on."""
+    """The highest and the last balance of the actor's flows in 48 h, without cards, counted from zero."""
     if context.actor is None:
         return 0, 0
     by_kind = context.actor.series_by_kind or {}
@@ -83,7 +83,7 @@ def _rapid_figures(context: DetectionContext) -> dict[str, int | str]:
 
 
 def grade_round_trip(context: DetectionContext, subject: AlertSubject) -> Grade:
-    """Hard at the third that comes back to the same side in 30 days."""
+    """Hard at the third round trip to the same side in 30 days."""
     trips = context.program.alerts.tally(
         ROUND_TRIP, subject.type, subject.id, at=context.at, row=context.landed.row_index, within_us=DAYS_30
     )
@@ -91,7 +91,7 @@ def grade_round_trip(context: DetectionContext, subject: AlertSubject) -> Grade:
 
 
 def chain_end_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
-    """The entity that the chain ended at; when it left the program, the last one of the program."""
+    """The entity at the end of the chain; when the money left the program, the last entity of the program."""
     end = payee_subject(context, reason)
     return actor_subject(context, reason) if end.type is SubjectType.COUNTERPARTY else end
 

@@ -28,7 +28,7 @@ def grade_unverified(context: DetectionContext, _subject: AlertSubject) -> Grade
 
 
 def seven_day_cents(context: DetectionContext) -> int:
-    """What the actor moved in 7 days, the transfer included if it moved."""
+    """The sum that the actor moved in 7 days, this transfer included if it moved money."""
     return 0 if context.actor is None else context.actor.amounts.measure(context.at - DAYS_7, context.at)[1]
 
 

@@ -1,7 +1,7 @@
-"""Detectors that look at the whole program each time one of its transfers is first seen.
+"""Detectors of a whole program, run each time one of its transfers is first seen: return rate and volumes.
 
 Window  60 days, 24 hours and the calendar month (UTC) up to the transfer's own time, the transfer included in volumes
-Errors  none: what is not measured opens no alert
+Errors  none: a figure that is not measured opens no alert
 Source  named at each detector; [P] is proposed here, to be tuned on labels
 """
 
@@ -24,11 +24,11 @@ VELOCITY_FACTOR: Final = 3
 FEW_DEBITS: Final = 200
 UNAUTHORIZED_RATE_ALERT: Final = "unauthorized_return_rate"
 _VELOCITY, _VOLUME = "program_velocity", "volume_vs_declared"
-_NOTHING: Final = (None, None, None)
+_NONE: Final = (None, None, None)
 
 
 class ProgramMeasurement(NamedTuple):
-    """What was found over the line. ``after`` and ``until`` are the ends of the time that its alert covers."""
+    """A figure of the program over its threshold. ``after`` and ``until`` are the ends of its alert's window."""
 
     detector: str
     sentence: str
@@ -39,19 +39,19 @@ class ProgramMeasurement(NamedTuple):
 
 
 def program_measurements(program: ProgramState, v: FeatureVector, at: int) -> tuple[ProgramMeasurement, ...]:
-    """All that is over its line when a transfer is first seen; most of the time nothing is."""
+    """The figures over their thresholds when a transfer is first seen; most of the time there are none."""
     rate, usual = v.program_unauthorized_return_rate_60d, v.program_daily_avg_cents_30d
     declared = v.program_declared_monthly_volume_cents
-    found = (
+    measurements = (
         unauthorized_rate_at(program, at) if rate is not None and rate > UNAUTHORIZED_RATE else None,
         _daily_volume(program, usual, at) if usual else None,
         _monthly_volume(program, declared, at) if declared else None,
     )
-    return () if found == _NOTHING else tuple(each for each in found if each is not None)
+    return () if measurements == _NONE else tuple(each for each in measurements if each is not None)
 
 
 def unauthorized_rate_at(program: ProgramState, at: int) -> ProgramMeasurement | None:
-    """Strictly over the rule's line, however few the debits are: the figures say how many."""
+    """The rate when it is strictly over the rule's threshold, however few the debits are; the figures count them."""
     debits = program.originated.count(at - DAYS_60, at)
     returned = program.unauthorized.count(at - DAYS_60, at)
     if not debits or returned / debits <= UNAUTHORIZED_RATE:

@@ -28,10 +28,11 @@ _OUTGOING: Final = Direction.OUTGOING.value
 
 
 def grade_velocity(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
-    """Half as much again as on the entity's busiest day of five weeks; of cents, also as the program's 95th percentile.
+    """Medium for half as much again as on the entity's busiest day of five weeks, else None.
 
-    Three times the mean of all days is an ordinary transfer to an entity that moves money on few days, and a pay day to
-    one that pays wages.
+    A sum must also exceed the program's 95th percentile by half.
+
+    Three times the mean of all days is ordinary for an entity that moves money on few days, or that pays wages.
     """
     v = context.vector
     count, cents = v.velocity_24h_count * 100 // BUSIEST_PERCENT, v.velocity_24h_sum_cents * 100 // BUSIEST_PERCENT

@@ -1,4 +1,4 @@
-"""Policies: versioned data that says what may be decided without a person, by when, and how much may move.
+"""Policies: versioned data on what may be decided without a person, by when, and how much may move.
 
 Unit    hours of clocks may be fractions; caps are cents as strings of digits, None is no cap
 """
@@ -12,7 +12,7 @@ from features.core.vocabulary import Band
 
 
 class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the platform may decide alone."""
+    """The alerts that the platform may close without a person."""
 
     version: str
     auto_closable_detectors: tuple[str, ...]
@@ -33,7 +33,7 @@ class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an actor in one band may move out."""
+    """The most that an actor in one band may move out."""
 
     per_transaction_cents: str | None
     daily_cents: str | None
@@ -69,7 +69,7 @@ class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 Body = PolicyBody | ClockPolicy | LimitLadder
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A policy as recorded; the prefix of ``version`` says which body it carries."""
 
     id: str

@@ -21,16 +21,16 @@ from features.scorers.sentences import money
 _WHY: Final[Mapping[str, str]] = {
     "version": "The prefix says what the body is.",
     "autoClosableDetectors": "Medium and low ones about a single amount or a busy day, of which most are ordinary.",
-    "autoCloseBands": "Only where nothing else speaks against the transfer.",
-    "minProgramN": "Transfers in the program's baseline (`program.n90d`). Below, its median and p95 still move much.",
+    "autoCloseBands": "Only where no other signal speaks against the transfer.",
+    "minProgramN": "Transfers in the program's baseline (`program.n90d`). Below, its median and p95 are not stable.",
     "alwaysReviewed": "Hard by nature, or a legal matter: never alone, whatever the list of closable ones says.",
     "twoApproverActions": "What stops a customer or reaches the program needs a second person.",
-    "holdBandAutoHold": "What lies in the hold band waits held, not open.",
+    "holdBandAutoHold": "An alert whose transfer is in the hold band opens as held, not as open.",
 }
 _CLOCK_WHY: Final[Mapping[str, str]] = {
     "autoHours": "For an alert that the policy closed: how long the close counts as fresh.",
     "standardHours": "A person's next working day.",
-    "complexHours": "Hard or high: papers have to be asked for.",
+    "complexHours": "Hard or high: documents must be requested.",
     "appealHours": "As long as the first decision may take.",
 }
 _ROUTES: Final[Mapping[RouteReason, str]] = {
@@ -42,7 +42,7 @@ _ROUTES: Final[Mapping[RouteReason, str]] = {
     RouteReason.BAND: "the band is not one of `autoCloseBands`",
     RouteReason.THIN_HISTORY: "the program's baseline has fewer than `minProgramN` transfers",
     RouteReason.DEGRADED: "an input was missing or stale",
-    RouteReason.POLICY_ALLOWS: "nothing of these: closed by the policy, with a disposition of its own",
+    RouteReason.POLICY_ALLOWS: "none of the above: closed by the policy, with a disposition of its own",
     RouteReason.APPEAL: "an appeal",
 }
 _HEAD: Final = """# Policies
@@ -54,7 +54,7 @@ names the version in force; a disposition also cites the digest of the policy's 
 """
 _ROUTING: Final = """### Routing
 
-The first of these that is so is the alert's `routeReason`; all but `policy_allows` bring a person in.
+The first of these that applies is the alert's `routeReason`; all but `policy_allows` send it to a person.
 
 """
 _DRAFTS: Final = """### Drafts
@@ -66,7 +66,7 @@ the clear band; else `escalate`. A template has no confidence.
 
 def markdown() -> str:
     """The page."""
-    routes = _listed({reason.value: said for reason, said in _ROUTES.items()})
+    routes = _listed({reason.value: meaning for reason, meaning in _ROUTES.items()})
     rescreened = msgspec.to_builtins(LADDER_V1.rescreen_days)
     return (
         f"{_HEAD}\n## {POLICY_VERSION}\n\n{_table(msgspec.to_builtins(POLICY_V1), _WHY)}\n{_ROUTING}{routes}\n{_DRAFTS}"
@@ -77,11 +77,11 @@ def markdown() -> str:
 
 
 def _table(body: Mapping[str, object], why: Mapping[str, str]) -> str:
-    rows = "".join(f"| {name} | {_said(value)} | {why[name]} |\n" for name, value in body.items())
+    rows = "".join(f"| {name} | {_cell(value)} | {why[name]} |\n" for name, value in body.items())
     return f"| field | value | why |\n|---|---|---|\n{rows}"
 
 
-def _said(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(f"`{each}`" for each in value)
     if isinstance(value, bool):
@@ -89,8 +89,8 @@ def _said(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _listed(said: Mapping[str, str]) -> str:
-    return "".join(f"* `{word}`: {meaning}\n" for word, meaning in said.items())
+def _listed(meanings: Mapping[str, str]) -> str:
+    return "".join(f"* `{word}`: {meaning}\n" for word, meaning in meanings.items())
 
 
 def _ladder() -> str:

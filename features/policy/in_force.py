@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from features.policy.bodies import ClockPolicy, Policy, PolicyBody, policy_sha256
+from features.policy.bodies import ClockPolicy, PolicyBody, PolicyVersion, policy_sha256
 from features.policy.seeds import CLOCK_V1, CLOCK_VERSION, POLICY_V1, seeded_policies
 
 
@@ -34,6 +34,6 @@ def clock_in_force(tenant_id: str, at: int) -> ClockPolicy:  # noqa: ARG001 - se
     return CLOCK_V1
 
 
-def policies_of_tenant(tenant_id: str, created_at: int) -> tuple[Policy, ...]:
+def policies_of_tenant(tenant_id: str, created_at: int) -> tuple[PolicyVersion, ...]:
     """Every policy that a tenant has had since it was created, as recorded: the seeded ones."""
     return seeded_policies(tenant_id, created_at)

@@ -1,7 +1,7 @@
-"""Routing: whether an alert may be closed without a person, who waits for it otherwise, and until when.
+"""Routing: whether an alert may be closed without a person, and otherwise by when a person must decide it.
 
-Everything must speak for it before the platform closes an alert alone; the first thing that speaks against it is the
-alert's ``routeReason``. What a bank wrote as a rule, and a hard signal, always go to a person.
+The platform closes an alert only when no reason for a review applies; the first that applies is the alert's
+``routeReason``. An alert of a rule that the bank wrote, and a hard one, always go to a person.
 """
 
 from enum import StrEnum
@@ -32,7 +32,7 @@ class RouteReason(StrEnum):
 
 
 class RoutingInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What routing looks at. Score and band are None for an alert on a program; ``program_n`` is of the baseline."""
+    """The inputs of routing. Score and band are None for an alert on a program; ``program_n`` is of the baseline."""
 
     detector: str
     severity: Severity
@@ -44,7 +44,7 @@ class RoutingInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The route of an alert."""
 
     route: Route
     reason: RouteReason
@@ -56,10 +56,10 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
         return opened_at + hours_us(clock, self.sla_tier)
 
 
-def route(asked: RoutingInput, policy: PolicyBody) -> Routing:
+def route(inputs: RoutingInput, policy: PolicyBody) -> Routing:
     """How the policy routes an alert."""
-    against = _reason_for_review(asked, policy)
-    if against is None:
+    reason = _reason_for_review(inputs, policy)
+    if reason is None:
         return Routing(
             route=Route.AUTOMATED,
             reason=RouteReason.POLICY_ALLOWS,
@@ -67,12 +67,12 @@ def route(asked: RoutingInput, policy: PolicyBody) -> Routing:
             sla_tier=SlaTier.AUTO,
             auto_hold=False,
         )
-    auto_hold = policy.hold_band_auto_hold and asked.band is Band.HOLD
+    auto_hold = policy.hold_band_auto_hold and inputs.band is Band.HOLD
     return Routing(
         route=Route.REVIEWED,
-        reason=against,
+        reason=reason,
         status=AlertStatus.HELD if auto_hold else AlertStatus.OPEN,
-        sla_tier=tier_of(asked.severity, hard=asked.hard),
+        sla_tier=tier_of(inputs.severity, hard=inputs.hard),
         auto_hold=auto_hold,
     )
 
@@ -93,15 +93,15 @@ def hours_us(clock: ClockPolicy, tier: SlaTier) -> int:
     return round(hours[tier] * HOUR_US)
 
 
-def _reason_for_review(asked: RoutingInput, policy: PolicyBody) -> RouteReason | None:
+def _reason_for_review(inputs: RoutingInput, policy: PolicyBody) -> RouteReason | None:
     objections = (
-        (RouteReason.RULE, asked.detector.startswith(RULE_PREFIX)),
-        (RouteReason.HARD_SIGNAL, asked.hard),
-        (RouteReason.ALWAYS_REVIEWED, asked.detector in policy.always_reviewed),
-        (RouteReason.NOT_AUTO_CLOSABLE, asked.detector not in policy.auto_closable_detectors),
-        (RouteReason.UNSCORED, asked.score is None),
-        (RouteReason.BAND, asked.band not in policy.auto_close_bands),
-        (RouteReason.THIN_HISTORY, asked.program_n is None or asked.program_n < policy.min_program_n),
-        (RouteReason.DEGRADED, asked.degraded),
+        (RouteReason.RULE, inputs.detector.startswith(RULE_PREFIX)),
+        (RouteReason.HARD_SIGNAL, inputs.hard),
+        (RouteReason.ALWAYS_REVIEWED, inputs.detector in policy.always_reviewed),
+        (RouteReason.NOT_AUTO_CLOSABLE, inputs.detector not in policy.auto_closable_detectors),
+        (RouteReason.UNSCORED, inputs.score is None),
+        (RouteReason.BAND, inputs.band not in policy.auto_close_bands),
+        (RouteReason.THIN_HISTORY, inputs.program_n is None or inputs.program_n < policy.min_program_n),
+        (RouteReason.DEGRADED, inputs.degraded),
     )
     return next((reason for reason, is_so in objections if is_so), None)

@@ -8,7 +8,16 @@ from typing import Final
 from features.core.ids import POLICY_IDS
 from features.core.instants import format_instant
 from features.core.vocabulary import Band
-from features.policy.bodies import BandCaps, Body, ClockPolicy, Ladder, LimitLadder, Policy, PolicyBody, RescreenDays
+from features.policy.bodies import (
+    BandCaps,
+    Body,
+    ClockPolicy,
+    Ladder,
+    LimitLadder,
+    PolicyBody,
+    PolicyVersion,
+    RescreenDays,
+)
 
 POLICY_VERSION: Final = "policy-v1"
 CLOCK_VERSION: Final = "clock-v1"
@@ -63,10 +72,10 @@ SEEDS: Final[tuple[tuple[str, Body], ...]] = (
 )
 
 
-def seeded_policies(tenant_id: str, at: int) -> tuple[Policy, ...]:
+def seeded_policies(tenant_id: str, at: int) -> tuple[PolicyVersion, ...]:
     """The policies of a new tenant, active since ``at``; their ids follow from the tenant and the version."""
     return tuple(
-        Policy(
+        PolicyVersion(
             id=POLICY_IDS.id_of(f"{tenant_id}/{version}"),
             tenant_id=tenant_id,
             program_id=None,

@@ -20,7 +20,7 @@ Inputs = TypeVar("Inputs")
 class ActorRule(NamedTuple, Generic[Inputs]):
     """One signal. ``fires`` says whether, or, for a kind without a weight of its own, with how many points.
 
-    The sentence, the kind's meaning if there is nothing to add, is only asked for when a record is written.
+    The sentence, the kind's meaning if there is nothing to add, is only built when a record is written.
     """
 
     kind: ReasonKind
@@ -28,12 +28,12 @@ class ActorRule(NamedTuple, Generic[Inputs]):
     sentence: Callable[[Inputs], str] | None = None
 
     def points(self, inputs: Inputs) -> int:
-        found = self.fires(inputs)
-        return self.kind.weights[0] if found and self.kind.weights else int(found)
+        fires = self.fires(inputs)
+        return self.kind.weights[0] if fires and self.kind.weights else int(fires)
 
 
 class RuleGroup(NamedTuple, Generic[Inputs]):
-    """Rules that are asked together. When ``may_fire`` says no, none of them fires: most inputs are quiet."""
+    """Rules that are checked together. When ``may_fire`` is false, none of them fires: most inputs are quiet."""
 
     may_fire: Callable[[Inputs], object]
     rules: tuple[ActorRule[Inputs], ...]
@@ -63,7 +63,7 @@ class Scorecard(Generic[Inputs]):
         self._n: Callable[[Inputs], int] = attrgetter(n)
         self._least = least
         every = groups if overlaps is None else (*groups, overlaps)
-        self._asked = tuple((may_fire, tuple(_asked(rule) for rule in rules)) for may_fire, rules in every)
+        self._checks = tuple((may_fire, tuple(_check_of(rule) for rule in rules)) for may_fire, rules in every)
 
     @property
     def reasons(self) -> tuple[ReasonKind, ...]:
@@ -73,13 +73,13 @@ class Scorecard(Generic[Inputs]):
         return (*rules, *(cap.kind for cap in self.caps.values()), *self.limits)
 
     def weigh(self, inputs: Inputs) -> Weighed[Inputs]:
-        """The points alone, for whoever asks only whether they changed."""
+        """The points alone, for a caller that only compares them with the last ones."""
         fired = [
-            (rule, weight or int(found))
-            for may_fire, rules in self._asked
+            (rule, weight or int(points))
+            for may_fire, rules in self._checks
             if may_fire(inputs)
             for rule, fires, weight in rules
-            if (found := fires(inputs))
+            if (points := fires(inputs))
         ]
         if self._n(inputs) < self._least:
             return None, _is_hard(fired), fired
@@ -95,7 +95,7 @@ class Scorecard(Generic[Inputs]):
         return self.explain(inputs, self.weigh(inputs), degraded=degraded)
 
     def explain(self, inputs: Inputs, weighed: Weighed[Inputs], *, degraded: bool = False) -> Score:
-        """The reasons of what was weighed; a null score still lists the hard ones."""
+        """The score with its reasons; a null score still lists the hard ones."""
         value, _, fired = weighed
         n = self._n(inputs)
         if value is None:
@@ -118,8 +118,8 @@ class Scorecard(Generic[Inputs]):
         return cap_reasons(points, self.caps)
 
 
-def _asked(rule: ActorRule[Inputs]) -> tuple[ActorRule[Inputs], Callable[[Inputs], int], int]:
-    """The rule with what is asked of it; 0 for a kind without a weight of its own."""
+def _check_of(rule: ActorRule[Inputs]) -> tuple[ActorRule[Inputs], Callable[[Inputs], int], int]:
+    """The rule with its check and its weight; 0 for a kind whose weight is worked out."""
     return rule, rule.fires, rule.kind.weights[0] if rule.kind.weights else 0
 
 

@@ -1,4 +1,4 @@
-"""What a rule is made of: the check, and the kinds of reason it can give.
+"""A rule: its check, and the kinds of reason that it can give.
 
 A kind is one row of ``docs/reasons.md``: its weight, its family and its source are written once, where the rule is.
 """
@@ -37,7 +37,7 @@ class ReasonKind(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One check over the vector. It is not asked on other rails than those of its kinds."""
+    """One check over the vector. It runs on the rails of its kinds only."""
 
     check: Callable[[FeatureVector], Reason | None]
     kinds: tuple[ReasonKind, ...]

@@ -3,7 +3,7 @@
 Unit    distinct nodes, hops and cents, taken from a bounded part of the graph (``docs/features.md``)
 Source  named at each rule; [P] is proposed here, to be tuned on labels
 
-Hubs such as payroll fan out by design, so every count is also held against the node's own 90 days.
+Hubs such as payroll fan out by design, so every count is also compared with the node's own 90 days.
 """
 
 from typing import Final
@@ -126,7 +126,7 @@ def fan_in(v: FeatureVector) -> Reason | None:
         return None
     return FAN_IN.reason(
         f"{v.fan_in_count_24h} payers of the receiving side in 24 h and {v.fan_in_count_7d} in 7 days "
-        f"({_said(usual)} transfers to it a week)."
+        f"({_usual_text(usual)} transfers to it a week)."
     )
 
 
@@ -137,7 +137,7 @@ def fan_out(v: FeatureVector) -> Reason | None:
         return None
     return FAN_OUT.reason(
         f"{v.fan_out_count_8h} payees of the paying side in 8 h and {v.fan_out_count_24h} in 24 h "
-        f"({_said(usual)} transfers of it a week)."
+        f"({_usual_text(usual)} transfers of it a week)."
     )
 
 
@@ -160,7 +160,7 @@ def gather_scatter(v: FeatureVector) -> Reason | None:
         return None
     return GATHER_SCATTER.reason(
         f"{v.gathered_count_7d} payers of the paying side in 7 days and {v.fan_out_count_7d} payees "
-        f"({_said(v.gathered_usual_week)} transfers to it and {_said(v.fan_out_usual_week)} of it a week)."
+        f"({_usual_text(v.gathered_usual_week)} transfers to it and {_usual_text(v.fan_out_usual_week)} of it a week)."
     )
 
 
@@ -226,7 +226,7 @@ def _unusual(count: int, floor: int, usual_week: int | None) -> bool:
     return count >= floor and (usual_week is None or count >= USUAL_WEEK_FACTOR * usual_week)
 
 
-def _said(usual_week: int | None) -> str:
+def _usual_text(usual_week: int | None) -> str:
     return "no usual number of" if usual_week is None else f"a usual {usual_week}"
 
 

@@ -1,4 +1,4 @@
-"""The geography and declared rules of trs-v1: where the money goes, and by which way it was said to go.
+"""The geography and declared rules of trs-v1: where the money goes, and the countries and rails declared.
 
 Source  dated lists of ``features/catalogue/thresholds.py``; [P] is proposed here, to be tuned on labels
 

@@ -1,4 +1,4 @@
-"""The identity rules of trs-v1: what the bank said of the entity, as known at the transfer's time.
+"""The identity rules of trs-v1: the bank's data on the entity, as known at the transfer's time.
 
 Source  named at each rule; [P] is proposed here, to be tuned on labels
 """
