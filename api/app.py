@@ -1,4 +1,4 @@
-"""The composition root: opens what the service stands on, wires it, serves, and lets go of it in reverse order.
+"""The composition root: opens the stores, wires the service, serves, and closes everything in reverse order.
 
 data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry ─▶ flow ─▶ HTTP
 """
@@ -14,17 +14,19 @@ import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
+from api.areas import ROUTES, services_of
 from api.http.http_app import http_app
 from api.http.server import address_of, listening_socket, serve_until_signalled
-from api.preflight.service import PreflightLog
+from api.log.preflight_log import PreflightLog
 from api.settings import Settings
-from api.system.routes import READY, Readiness
+from api.stores import Stores
 from api.telemetry.logs import configure_logs
 from api.telemetry.metrics import RequestMetrics, measure_process
 from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
+from api.telemetry.readiness import READY, Readiness
 from api.telemetry.request_log import RequestLog
-from api.wiring import Stores, wired_gate, wired_record, wired_services
+from api.wiring import wired_gate, wired_record, wired_resources
 from features.shard.shards import Shards
 from flows.backfill.backfill_log import BackfillLog
 from flows.backfill.backfills import Backfills
@@ -57,7 +59,7 @@ log = structlog.get_logger()
 
 
 def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
-    """Run the service until SIGTERM or SIGINT; ``on_ready`` is told the address, once.
+    """Run the service until SIGTERM or SIGINT; ``on_ready`` gets the address, once.
 
     Raises StartupError when it cannot be started.
     """
@@ -73,11 +75,12 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         stores = _open_stores(data_dir, target, base_url, opened)
         engine = _started_engine(stores, data_dir, target, opened)
         backfills = _backfills(stores, data_dir, target, opened)
-        services, preflight_log = wired_services(stores, _readiness(stores, engine), backfills)
-        services.readiness.add("preflights", lambda: preflight_log.is_open)
+        resources = wired_resources(stores, _readiness(stores, engine), backfills)
+        preflight_log = resources.preflight_log
+        resources.readiness.add("preflights", lambda: preflight_log.is_open)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
-        app = http_app(services, gate=gate, base_url=base_url)
+        app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
         metrics = CollectorRegistry()
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
@@ -86,7 +89,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         metrics.register(BackfillCollector(backfills.counts))
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
-        is_ready = _ready_check(stores, engine, preflight_log, services.readiness)
+        is_ready = _ready_check(stores, engine, preflight_log, resources.readiness)
 
         async def main() -> None:
             async with _in_background(stores, engine, backfills):
@@ -104,7 +107,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         failed = engine.ended
     log.info("stopped")
     if failed:
-        raise StartupError("The flow ended by itself; its log says why. Start the service again to go on.")
+        raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
 
 
 @asynccontextmanager
@@ -128,7 +131,7 @@ async def _in_background(stores: Stores, engine: Engine, backfills: Backfills) -
 
 
 async def _stop_when_ended(engine: Engine) -> None:
-    """A service that takes events and scores none is worse than one that ends and is started again."""
+    """End the service with the flow: one that takes events and scores none is worse than one that is restarted."""
     while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
     signal.raise_signal(signal.SIGTERM)
@@ -246,5 +249,5 @@ def _ready_check(
 
 
 def _end_before_start(*_: Any) -> NoReturn:
-    """A SIGTERM that comes before the server listens for it: unwind, and end as asked."""
+    """A SIGTERM that comes before the server listens for it: unwind and end."""
     raise SystemExit(0)

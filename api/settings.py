@@ -1,4 +1,4 @@
-"""What ``clearhold serve`` is told: the command's options and the environment's variables."""
+"""The settings of ``clearhold serve``: options of the command and variables of the environment."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -16,7 +16,7 @@ import msgspec
 from api.client.client import ClearholdClient
 from api.client.event_lines import ByteStream, LineReader
 from api.client.event_pipe import Target
-from api.client.event_replay import Replay, Tally
+from api.client.event_replay import EventReplay, Tally
 from bench.detection_data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
@@ -126,7 +126,7 @@ def _post(path: Path, target: Target, done: Done) -> None:
         told = tally.answered
 
     with path.open("rb") as lines:
-        tally = Replay(target, LineReader(cast("ByteStream", lines)), on_progress=tell).run()
+        tally = EventReplay(target, LineReader(cast("ByteStream", lines)), on_progress=tell).run()
     if tally.refused:
         raise SystemExit(f"{path}: {tally.refused} events were refused: {tally.first_refusals[0].sentence}")
 

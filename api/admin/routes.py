@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from litestar import Request, get, patch, post
+from litestar import get, patch, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
@@ -19,6 +19,8 @@ from api.admin.schemas import (
     countries_exist,
 )
 from api.admin.service import AdminService
+from api.area import Area
+from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, principal_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
@@ -50,7 +52,7 @@ def _administration(
         "createTenant", "A new bank.", {201: TenantCreated}, RequestSchema(NewTenant), shown_once=("operatorToken",)
     ),
 )
-async def create_tenant(request: Request[Any, Any, Any], admin: NamedDependency[AdminService]) -> TenantCreated:
+async def create_tenant(request: ApiRequest, admin: NamedDependency[AdminService]) -> TenantCreated:
     return await admin.create_tenant(
         principal_of(request.scope), body_of(request.scope, NewTenant), effect_id_of(request.scope)
     )
@@ -68,7 +70,7 @@ async def list_tenants(admin: NamedDependency[AdminService]) -> tuple[Tenant, ..
     ),
 )
 async def rotate_operator_token(
-    tenant_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]
+    tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]
 ) -> NewToken:
     return await admin.rotate_operator_token(
         principal_of(request.scope), tenant_id, body_of(request.scope, Rotation), effect_id_of(request.scope)
@@ -84,7 +86,7 @@ async def rotate_operator_token(
         RequestSchema(NewProgram, rules=countries_exist),
     ),
 )
-async def create_program(request: Request[Any, Any, Any], admin: NamedDependency[AdminService]) -> ProgramCreated:
+async def create_program(request: ApiRequest, admin: NamedDependency[AdminService]) -> ProgramCreated:
     return await admin.create_program(
         principal_of(request.scope), body_of(request.scope, NewProgram), effect_id_of(request.scope)
     )
@@ -100,7 +102,7 @@ async def create_program(request: Request[Any, Any, Any], admin: NamedDependency
     ),
 )
 async def change_program(
-    program_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]
+    program_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]
 ) -> Program:
     return await admin.change_program(
         principal_of(request.scope), program_id, body_of(request.scope, ProgramChange), effect_id_of(request.scope)
@@ -114,18 +116,14 @@ async def change_program(
     ),
 )
 async def rotate_ingest_secret(
-    program_id: FromPath[str], request: Request[Any, Any, Any], admin: NamedDependency[AdminService]
+    program_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]
 ) -> NewSecret:
     return await admin.rotate_ingest_secret(
         principal_of(request.scope), program_id, body_of(request.scope, Rotation), effect_id_of(request.scope)
     )
 
 
-ROUTES: Final = (
-    create_tenant,
-    list_tenants,
-    rotate_operator_token,
-    create_program,
-    change_program,
-    rotate_ingest_secret,
+AREA: Final = Area(
+    routes=(create_tenant, list_tenants, rotate_operator_token, create_program, change_program, rotate_ingest_secret),
+    provide={"admin": lambda resources: AdminService(resources.stores.registry)},
 )

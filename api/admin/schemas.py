@@ -48,7 +48,7 @@ class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """For how long what is replaced still holds."""
+    """``overlapHours`` is how long the replaced token or secret stays valid."""
 
     overlap_hours: OverlapHours = 0
 

@@ -1,4 +1,4 @@
-"""The platform's administration: who may bank here, and with which tokens and secrets."""
+"""The platform's administration: tenants, programs, and their tokens and secrets."""
 
 import structlog
 from msgspec import UNSET, structs

@@ -1,13 +1,14 @@
 """Alerts over HTTP: the queue, one alert, decisions and appeals."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
 from api.alerts.decisions import DecisionService
+from api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
 from api.alerts.schemas import (
     Alert,
     AlertDetail,
@@ -18,14 +19,21 @@ from api.alerts.schemas import (
     DecisionRequest,
 )
 from api.alerts.service import AlertService
+from api.area import Area, Resources
+from api.dispositions.examples import DISPOSITION
 from api.dispositions.schemas import Disposition
-from api.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST, DISPOSITION
+from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
-from api.lists.exports import MEDIA_TYPES, ExportFormat, examples_of
-from api.lists.lists import moments_exist, next_link
+from api.lists.exports import Downloads, ExportFormat
+from api.lists.lists import next_link
+from api.lists.operations import export_operation, list_operation
+from api.programs.service import ProgramService
+from api.transfers.routes import transfer_service
 from features.core.principal import KeyScope
+from store.duck.alerts import Alerts
+from store.duck.dispositions import Dispositions
 
 _TAG: Final = "alerts"
 
@@ -34,29 +42,23 @@ class AlertExportQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", 
     format: ExportFormat = ExportFormat.NDJSON
 
 
-_LIST: Final = Operation(
-    id="listAlerts",
+_LIST: Final = list_operation(
+    "listAlerts",
     tag=_TAG,
     summary="Alerts, newest first by the time at which they opened.",
-    access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: AlertPage, 404: None},
-    answer_example={"data": [ALERT], "hasMore": False, "nextCursor": None},
-    query=RequestSchema(AlertsQuery, rules=moments_exist),
-    headers=("Link",),
+    page=AlertPage,
+    query=AlertsQuery,
+    example=ALERT,
 )
-_EXPORT: Final = Operation(
-    id="exportAlerts",
+_EXPORT: Final = export_operation(
+    "exportAlerts",
     tag=_TAG,
-    summary="All alerts of a list as a download: one a line, or a row under a row of names. "
-    "An export that fails midway ends without a clean end of the connection; at most two run at a time.",
-    access=Access.BEARER,
+    summary="All alerts of a list as a download: one a line, or a row under a row of names.",
     scope=KeyScope.ALERTS_READ,
-    answers={200: Alert, 404: None},
-    query=RequestSchema(AlertExportQuery, rules=moments_exist),
-    headers=("Content-Disposition",),
-    media=tuple(MEDIA_TYPES.values()),
-    text_examples=examples_of(Alert, ALERT),
+    item=Alert,
+    query=AlertExportQuery,
+    example=ALERT,
 )
 _READ: Final = Operation(
     id="getAlert",
@@ -71,8 +73,8 @@ _READ: Final = Operation(
 _DECIDE: Final = Operation(
     id="decideAlert",
     tag=_TAG,
-    summary="Signs a decision. Of several at once one is made; a closed alert is final, and only a held one can be "
-    "released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator.",
+    summary="Signs a decision. Of several at the same time only one takes effect. A closed alert is final, and only "
+    "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_DECIDE,
     answers={201: Disposition, 404: None},
@@ -83,7 +85,7 @@ _DECIDE: Final = Operation(
 _APPEAL: Final = Operation(
     id="appealAlert",
     tag=_TAG,
-    summary="Opens a new alert, for a person, that points to a closed one.",
+    summary="Appeals against a closed alert: opens a new alert, for a person to decide, that refers to it.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_DECIDE,
     answers={201: Alert, 404: None},
@@ -103,52 +105,69 @@ _DISPOSITIONS: Final = Operation(
 
 
 @get("/api/alerts", opt=_LIST.as_opt)
-async def list_alerts(request: Request[Any, Any, Any], alerts: NamedDependency[AlertService]) -> Response[AlertPage]:
+async def list_alerts(request: ApiRequest, alerts: NamedDependency[AlertService]) -> Response[AlertPage]:
     page = await alerts.page(principal_of(request.scope), query_of(request.scope, AlertsQuery))
     return Response(page, headers=next_link(request, page.next_cursor))
 
 
 @get("/api/alerts/export", opt=_EXPORT.as_opt)
-async def export_alerts(request: Request[Any, Any, Any], alerts: NamedDependency[AlertService]) -> ASGIApp:
-    query = query_of(request.scope, AlertExportQuery)
-    return alerts.export(principal_of(request.scope), query, query.format)
+async def export_alerts(
+    request: ApiRequest, alerts: NamedDependency[AlertService], downloads: NamedDependency[Downloads]
+) -> ASGIApp:
+    principal, query = principal_of(request.scope), query_of(request.scope, AlertExportQuery)
+    batches = alerts.export(principal, query)
+    return downloads.of(principal, batches, name="alerts", kind=Alert, format_=query.format)
 
 
 @get("/api/alerts/{alert_id:str}", opt=_READ.as_opt)
-async def get_alert(
-    alert_id: FromPath[str], request: Request[Any, Any, Any], alerts: NamedDependency[AlertService]
-) -> AlertDetail:
+async def get_alert(alert_id: FromPath[str], request: ApiRequest, alerts: NamedDependency[AlertService]) -> AlertDetail:
     return await alerts.read(principal_of(request.scope), alert_id)
 
 
 @post("/api/alerts/{alert_id:str}/decide", opt=_DECIDE.as_opt)
 async def decide_alert(
-    alert_id: FromPath[str], request: Request[Any, Any, Any], decisions: NamedDependency[DecisionService]
+    alert_id: FromPath[str], request: ApiRequest, decisions: NamedDependency[DecisionService]
 ) -> Disposition:
-    asked = body_of(request.scope, DecisionRequest)
-    return await decisions.decide(principal_of(request.scope), alert_id, asked, effect_id_of(request.scope))
+    decision = body_of(request.scope, DecisionRequest)
+    return await decisions.decide(principal_of(request.scope), alert_id, decision, effect_id_of(request.scope))
 
 
 @post("/api/alerts/{alert_id:str}/appeal", opt=_APPEAL.as_opt)
 async def appeal_alert(
-    alert_id: FromPath[str], request: Request[Any, Any, Any], decisions: NamedDependency[DecisionService]
+    alert_id: FromPath[str], request: ApiRequest, decisions: NamedDependency[DecisionService]
 ) -> Alert:
-    asked = body_of(request.scope, AppealRequest)
-    return await decisions.appeal(principal_of(request.scope), alert_id, asked, effect_id_of(request.scope))
+    appeal = body_of(request.scope, AppealRequest)
+    return await decisions.appeal(principal_of(request.scope), alert_id, appeal, effect_id_of(request.scope))
 
 
 @get("/api/alerts/{alert_id:str}/dispositions", opt=_DISPOSITIONS.as_opt)
 async def list_dispositions_of_alert(
-    alert_id: FromPath[str], request: Request[Any, Any, Any], alerts: NamedDependency[AlertService]
+    alert_id: FromPath[str], request: ApiRequest, alerts: NamedDependency[AlertService]
 ) -> tuple[Disposition, ...]:
     return await alerts.dispositions(principal_of(request.scope), alert_id)
 
 
-ROUTES: Final = (
-    list_alerts,
-    export_alerts,
-    get_alert,
-    decide_alert,
-    appeal_alert,
-    list_dispositions_of_alert,
+def _alerts(resources: Resources) -> AlertService:
+    stores = resources.stores
+    return AlertService(
+        programs=ProgramService(stores.registry),
+        alerts=Alerts(stores.database),
+        dispositions=Dispositions(stores.database),
+        transfers=transfer_service(resources),
+        clock=stores.clock,
+    )
+
+
+def _decisions(resources: Resources) -> DecisionService:
+    stores = resources.stores
+    return DecisionService(
+        alerts=Alerts(stores.database),
+        dispositions=Dispositions(stores.database),
+        command_log=resources.command_log,
+    )
+
+
+AREA: Final = Area(
+    routes=(list_alerts, export_alerts, get_alert, decide_alert, appeal_alert, list_dispositions_of_alert),
+    provide={"alerts": _alerts, "decisions": _decisions},
 )

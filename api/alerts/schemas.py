@@ -1,12 +1,13 @@
-"""Alerts as the interface shows them, what lists of them are narrowed to, and what people say of them."""
+"""Alerts as the interface shows them, the filters of their lists, decisions and appeals."""
 
 from typing import Annotated, Any
 
 import msgspec
 
 from api.dispositions.schemas import Disposition
-from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
-from api.lists.lists import DEFAULT_LIMIT, instant_shown
+from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
+from api.lists.list_reader import ListPage
+from api.lists.lists import DEFAULT_LIMIT, instant_text
 from api.transfers.schemas import Transfer
 from features.alerts.narrative import Draft
 from features.core.instants import format_instant
@@ -18,7 +19,7 @@ _SOME = msgspec.Meta(min_length=1, max_length=20)
 
 
 class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What lists and exports of alerts are narrowed to; ``overdue`` is waiting although the time to decide ran out."""
+    """Filters of lists and exports of alerts; ``overdue`` means undecided past the due time."""
 
     status: Annotated[tuple[AlertStatus, ...], _SOME] | None = None
     route: Annotated[tuple[Route, ...], _SOME] | None = None
@@ -40,7 +41,7 @@ class AlertsQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbi
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something that a detector saw, and how it was decided so far."""
+    """A finding of a detector, with the state of its decision."""
 
     id: str
     tenant_id: str
@@ -66,14 +67,12 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sla_tier: SlaTier | None
 
 
-class AlertPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    data: tuple[Alert, ...]
-    has_more: bool
-    next_cursor: str | None
+class AlertPage(ListPage[Alert], frozen=True, kw_only=True, rename="camel"):
+    pass
 
 
 class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An alert with what a decision needs. ``dispositions`` are oldest first; no action can be requested yet."""
+    """An alert with all that a decision needs. ``dispositions`` are oldest first; ``actions`` is empty so far."""
 
     alert: Alert
     transfer: Transfer | None
@@ -85,14 +84,14 @@ class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     decision: AlertDecision
-    narrative: Words
+    narrative: Prose
 
 
 class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    reason: Words
+    reason: Prose
 
 
-def shown(row: AlertRow, evidence: dict[str, Any]) -> Alert:
+def to_alert(row: AlertRow, evidence: dict[str, Any]) -> Alert:
     return Alert(
         id=row.id,
         tenant_id=row.tenant_id,
@@ -111,9 +110,9 @@ def shown(row: AlertRow, evidence: dict[str, Any]) -> Alert:
         route=Route(row.route),
         policy_version=row.policy_version,
         opened_at=format_instant(row.opened_at),
-        closed_at=instant_shown(row.closed_at),
+        closed_at=instant_text(row.closed_at),
         dedupe_key=row.dedupe_key,
-        due_at=instant_shown(row.due_at),
-        escalated_at=instant_shown(row.escalated_at),
+        due_at=instant_text(row.due_at),
+        escalated_at=instant_text(row.escalated_at),
         sla_tier=SlaTier(row.sla_tier),
     )

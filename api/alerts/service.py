@@ -1,34 +1,32 @@
-"""Alerts, for reading: the queue, one alert with all that a decision needs, the whole list as a download.
+"""Alerts, for reading: the queue, one alert with all that a decision needs, the whole list in batches.
 
 Errors  NotFoundError for an alert or program that is not this tenant's; InvalidRequestError for a cursor of another
         list; UnavailableError while the log that holds the bank's own object cannot be read
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
 
-from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, shown
-from api.dispositions.schemas import Disposition
-from api.dispositions.schemas import shown as disposition_shown
-from api.lists.cursors import Place, place_of
-from api.lists.exports import BATCH, Concurrency, Export, ExportFormat
-from api.lists.lists import instant_in, page_of
+from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, to_alert
+from api.dispositions.schemas import Disposition, to_disposition
+from api.lists.cursors import Place, place_key
+from api.lists.list_reader import BATCH, ListReader, batches_of
+from api.lists.lists import instant_in
+from api.log.refusals import UnknownAlertError
 from api.programs.service import ProgramService
 from api.transfers.schemas import Transfer
 from api.transfers.service import TransferService
 from features.alerts.narrative import Draft
-from features.core.errors import NotFoundError
 from features.core.principal import Principal
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow
 from store.clock import Clock
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.dispositions import Dispositions
-
-UNKNOWN_ALERT: Final = "Unknown alert on this tenant."
 
 _DRAFT: Final = msgspec.json.Decoder(Draft)
 
@@ -42,39 +40,26 @@ class AlertService:
         dispositions: Dispositions,
         transfers: TransferService,
         clock: Clock,
-        limit: Concurrency,
     ) -> None:
         self._programs, self._alerts, self._dispositions = programs, alerts, dispositions
-        self._transfers, self._clock, self._limit = transfers, clock, limit
+        self._transfers, self._clock = transfers, clock
+        self._list = ListReader(
+            read_page=self._read_page, items_of=partial(to_alerts, alerts), place=_place, key=place_key
+        )
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
         """Newest first; a programId of another tenant is a 404."""
-        wanted = self._wanted(principal, query)
-        after = None if query.cursor is None else place_of(query.cursor, wanted).key
+        return AlertPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
 
-        def read() -> AlertPage:
-            found = self._alerts.list_page(principal, wanted, after, query.limit + 1, now=self._clock.now())
-            page, cursor = page_of(found, query.limit, wanted, _place)
-            data = tuple(alerts_shown(self._alerts, principal, page))
-            return AlertPage(data=data, has_more=cursor is not None, next_cursor=cursor)
-
-        return await to_thread.run_sync(read)
-
-    def export(self, principal: Principal, filters: AlertFilters, format_: ExportFormat) -> Export:
-        """What the list would page through; a programId of another tenant is a 404, now."""
-        wanted, now = self._wanted(principal, filters), self._clock.now()
-
-        def batches() -> Iterator[list[Alert]]:
-            for batch in self._alerts.export(principal, wanted, BATCH, now=now):
-                yield alerts_shown(self._alerts, principal, batch)
-
-        return Export(
-            name="alerts", kind=Alert, format_=format_, batches=batches, principal=principal, limit=self._limit
-        )
+    def export(self, principal: Principal, filters: AlertFilters) -> Generator[Sequence[Alert], None, None]:
+        """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
+        wanted = self._store_filter(principal, filters)
+        rows = self._alerts.export(principal, wanted, BATCH, now=self._clock.now())
+        return batches_of(rows, partial(to_alerts, self._alerts, principal))
 
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
         row = await self._row(principal, alert_id)
-        (alert,) = await to_thread.run_sync(alerts_shown, self._alerts, principal, [row])
+        (alert,) = await to_thread.run_sync(to_alerts, self._alerts, principal, [row])
         transfer = await self._transfer(principal, row)
         return AlertDetail(
             alert=alert,
@@ -91,7 +76,7 @@ class AlertService:
     async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
         row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
         if row is None:
-            raise NotFoundError(UNKNOWN_ALERT)
+            raise UnknownAlertError
         return row
 
     async def _transfer(self, principal: Principal, row: AlertRow) -> Transfer | None:
@@ -101,9 +86,14 @@ class AlertService:
 
     async def _decisions_on(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
         found = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
-        return tuple(map(disposition_shown, found))
+        return tuple(map(to_disposition, found))
 
-    def _wanted(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
+    def _read_page(
+        self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[AlertRow]:
+        return self._alerts.list_page(principal, wanted, after, limit, now=self._clock.now())
+
+    def _store_filter(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
         return AlertFilter(
             program_ids=self._programs.filter_by(principal, filters.program_id),
             statuses=filters.status,
@@ -120,8 +110,8 @@ class AlertService:
         )
 
 
-def alerts_shown(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
-    """Alerts whose evidence names transfers by their ids, where it was kept by the places of their log entries."""
+def to_alerts(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
+    """Alerts as the interface shows them: their stored evidence refers to transfers by log offset, this one by id."""
     evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
     paths = [(row.program_id, found.get("path") or {}) for row, found in zip(rows, evidence, strict=True)]
     ids = alerts.transfers_at(
@@ -129,11 +119,11 @@ def alerts_shown(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow])
     )
     for program, path in paths:
         path.update({name: [ids[program, int(at)] for at in places] for name, places in path.items()})
-    return [shown(row, found) for row, found in zip(rows, evidence, strict=True)]
+    return [to_alert(row, found) for row, found in zip(rows, evidence, strict=True)]
 
 
 def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
-    """What opened the alert; of an appeal, which nothing did, what made the transfer's score."""
+    """The reasons that opened the alert; for an appeal, which has none, those of the transfer's score."""
     if "reasons" in alert.evidence:
         return msgspec.convert(alert.evidence["reasons"], tuple[Reason, ...])
     return () if transfer is None or transfer.score_inputs is None else transfer.score_inputs.reasons

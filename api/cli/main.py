@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from api.app import serve as run_service
+from api.areas import PROVIDERS, ROUTES
 from api.cli import explain, rebuild, replay, verify
 from api.http.http_app import public_document
 from api.settings import Settings
@@ -67,7 +68,7 @@ def serve(
 @app.command()
 def openapi() -> None:
     """Print the OpenAPI document of this version, as it is served at /openapi.json."""
-    print(msgspec.json.format(public_document(base_url="http://127.0.0.1:8080"), indent=2).decode())
+    print(msgspec.json.format(public_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"), indent=2).decode())
 
 
 def main() -> None:

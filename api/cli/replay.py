@@ -20,8 +20,8 @@ from api.client.event_replay import (
     DEFAULT_IN_FLIGHT,
     DEFAULT_MAX_TRIES,
     FIRST_REFUSALS,
+    EventReplay,
     GaveUpError,
-    Replay,
     StoppedError,
     Tally,
 )
@@ -62,7 +62,7 @@ def replay(
     started = time.perf_counter()
     with closing(stream), _progress(screen) as progress:
         task = progress.add_task("posting", total=size)
-        run = Replay(
+        run = EventReplay(
             target,
             LineReader(cast("ByteStream", stream)),
             in_flight=in_flight,
@@ -87,7 +87,7 @@ def _open(file: str) -> tuple[BinaryIO, int | None]:
     return stream, path.stat().st_size if path.is_file() else None
 
 
-def _run(run: Replay) -> str | None:
+def _run(run: EventReplay) -> str | None:
     """The sentence of what kept it from posting every line, or None."""
     try:
         run.run()

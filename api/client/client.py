@@ -63,10 +63,12 @@ def pause_after(failures: int) -> float:
 def sentence_of(status: int, body: bytes) -> str:
     """The answer's own sentence, or the status when it has none."""
     try:
-        said = msgspec.json.decode(body, type=dict[str, Any]).get("error")
+        sentence = msgspec.json.decode(body, type=dict[str, object]).get("error")
     except (msgspec.DecodeError, UnicodeDecodeError):
-        said = None
-    return said[:_LONGEST_SENTENCE] if isinstance(said, str) and said else f"answered {status} without a sentence"
+        sentence = None
+    if not isinstance(sentence, str) or not sentence:
+        return f"answered {status} without a sentence"
+    return sentence[:_LONGEST_SENTENCE]
 
 
 class ClearholdClient:
@@ -109,9 +111,6 @@ class ClearholdClient:
     def preflight(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Ask about a transfer before it moves."""
         return self._object("POST", "/api/preflight", body=request, safe="idempotencyKey" in request)
-
-    def preflight_stats(self, *, days: int = 30) -> dict[str, Any]:
-        return self._object("GET", "/api/preflight/stats", query={"days": str(days)})
 
     def transfer(self, transfer_id: str, *, program_id: str | None = None) -> dict[str, Any]:
         query = {"programId": program_id} if program_id is not None else {}

@@ -21,7 +21,7 @@ class ByteStream(Protocol):
     def read1(self, size: int, /) -> bytes: ...
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class EventLine(msgspec.Struct, frozen=True, kw_only=True):
     """One event; ``body`` is None when the line is too long to send. ``end`` is how far into the file it reaches."""
 
     number: int
@@ -41,9 +41,9 @@ class LineReader:
         self._number = 0
         self._ended = False
 
-    def take(self, limit: int, *, wait: bool) -> list[Line]:
+    def take(self, limit: int, *, wait: bool) -> list[EventLine]:
         """Up to ``limit`` lines; fewer when they are not there yet. With ``wait``, none means the end of the file."""
-        taken: list[Line] = []
+        taken: list[EventLine] = []
         while len(taken) < limit:
             found = self._held.find(b"\n", self._at)
             if found >= 0:
@@ -68,7 +68,7 @@ class LineReader:
             self._before_held += len(self._held)
             self._held = b""
 
-    def _line(self, until: int, following: int) -> list[Line]:
+    def _line(self, until: int, following: int) -> list[EventLine]:
         """The line that ends at ``until``, unless it is blank."""
         body = self._held[self._at : until].removesuffix(b"\r")
         too_long = self._dropped + len(body) > MAX_LINE_BYTES
@@ -77,4 +77,4 @@ class LineReader:
         self._dropped = 0
         if not too_long and not body.strip():
             return []
-        return [Line(number=self._number, body=None if too_long else body, end=self._before_held + following)]
+        return [EventLine(number=self._number, body=None if too_long else body, end=self._before_held + following)]

@@ -33,7 +33,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = ANSWER_TIMEOUT_S
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class EventAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the service said to one event. After ``last`` the server closes the connection."""
 
     status: int
@@ -63,7 +63,7 @@ class EventPipe:
         if requests:
             self._socket.sendall(b"".join(requests))
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[EventAnswer]:
         """At least one answer, waiting for it if need be, and whatever else has come with it."""
         while not self._reader.finished:
             received = self._socket.recv(READ_BYTES)
@@ -88,7 +88,7 @@ class _AnswerReader:
     """The callbacks of the response parser, which goes on with the next answer by itself."""
 
     def __init__(self) -> None:
-        self.finished: deque[Answer] = deque()
+        self.finished: deque[EventAnswer] = deque()
         self.parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
 
@@ -102,7 +102,7 @@ class _AnswerReader:
         status = self.parser.get_status_code()
         if status >= 200:  # noqa: PLR2004 - 1xx is a remark before the answer
             last = not self.parser.should_keep_alive()
-            self.finished.append(Answer(status=status, body=b"".join(self._body), last=last))
+            self.finished.append(EventAnswer(status=status, body=b"".join(self._body), last=last))
 
 
 def _head(host: str, prefix: str, target: Target) -> bytes:

@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from api.client.client import pause_after, sentence_of
-from api.client.event_lines import MAX_LINE_BYTES, Line, LineReader
-from api.client.event_pipe import Answer, EventPipe, Target
+from api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
+from api.client.event_pipe import EventAnswer, EventPipe, Target
 
 DEFAULT_IN_FLIGHT: Final = 32
 DEFAULT_MAX_TRIES: Final = 12
@@ -58,13 +58,13 @@ class Tally:
     def answered(self) -> int:
         return self.accepted + self.duplicates + self.refused
 
-    def refuse(self, line: Line, sentence: str) -> None:
+    def refuse(self, line: EventLine, sentence: str) -> None:
         self.refused += 1
         if len(self.first_refusals) < FIRST_REFUSALS:
             self.first_refusals.append(Refusal(line=line.number, sentence=sentence))
 
 
-class Replay:
+class EventReplay:
     """One file on its way to one program."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Replay:
         self._target, self._reader = target, reader
         self._in_flight, self._max_tries, self._strict = in_flight, max_tries, strict
         self._on_progress, self._pause = on_progress, pause
-        self._waiting: deque[Line] = deque()  # Sent or to be sent, and not answered.
+        self._waiting: deque[EventLine] = deque()  # Sent or to be sent, and not answered.
         self._sent_to = 0
 
     def run(self) -> Tally:
@@ -117,7 +117,7 @@ class Replay:
             # At once: what the server has not begun by then it drops, and so takes in order when it is sent again.
             pipe.close()
 
-    def _more(self, *, wait: bool) -> list[Line]:
+    def _more(self, *, wait: bool) -> list[EventLine]:
         """Take lines from the file until enough are waiting."""
         while lines := self._reader.take(self._in_flight - len(self._waiting), wait=wait):
             for line in lines:
@@ -129,13 +129,13 @@ class Replay:
                 return sendable
         return []
 
-    def _send(self, pipe: EventPipe, lines: list[Line]) -> None:
+    def _send(self, pipe: EventPipe, lines: list[EventLine]) -> None:
         self.tally.retried += sum(line.number <= self._sent_to for line in lines)
         if lines:
             self._sent_to = max(self._sent_to, lines[-1].number)
         pipe.send(line.body for line in lines if line.body is not None)
 
-    def _settle(self, answer: Answer) -> None:
+    def _settle(self, answer: EventAnswer) -> None:
         """Book the answer to the oldest line that has none."""
         line = self._waiting[0]
         if answer.status in TRY_AGAIN_STATUSES:
@@ -154,7 +154,7 @@ class Replay:
         else:
             self.tally.accepted += 1
 
-    def _refuse(self, line: Line, sentence: str) -> None:
+    def _refuse(self, line: EventLine, sentence: str) -> None:
         self.tally.refuse(line, sentence)
         if self._strict:
             raise StoppedError(
@@ -163,7 +163,7 @@ class Replay:
             )
 
 
-def _is_duplicate(answer: Answer) -> bool:
+def _is_duplicate(answer: EventAnswer) -> bool:
     try:
         return msgspec.json.decode(answer.body, type=dict[str, object]).get("duplicate") is True
     except msgspec.DecodeError:

@@ -1,16 +1,19 @@
 """Decision clocks over HTTP."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, get
+from litestar import get
 from litestar.di import NamedDependency
 
+from api.area import Area
+from api.clocks.examples import OVERDUE
 from api.clocks.schemas import Overdue
 from api.clocks.service import ClockService
-from api.examples import OVERDUE
+from api.http.envelope import ApiRequest
 from api.http.gate import principal_of
 from api.http.operation import Access, Operation
 from features.core.principal import KeyScope
+from store.duck.alerts import Alerts
 
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",
@@ -24,8 +27,13 @@ _OVERDUE: Final = Operation(
 
 
 @get("/api/clocks/overdue", opt=_OVERDUE.as_opt)
-async def list_overdue_alerts(request: Request[Any, Any, Any], clocks: NamedDependency[ClockService]) -> Overdue:
+async def list_overdue_alerts(request: ApiRequest, clocks: NamedDependency[ClockService]) -> Overdue:
     return await clocks.overdue(principal_of(request.scope))
 
 
-ROUTES: Final = (list_overdue_alerts,)
+AREA: Final = Area(
+    routes=(list_overdue_alerts,),
+    provide={
+        "clocks": lambda resources: ClockService(alerts=Alerts(resources.stores.database), clock=resources.stores.clock)
+    },
+)

@@ -1,8 +1,8 @@
-"""Decision clocks over HTTP: what waits although its time ran out."""
+"""Decision clocks over HTTP: the alerts that are overdue."""
 
 import msgspec
 
-from api.lists.lists import instant_shown
+from api.lists.lists import instant_text
 from features.core.instants import format_instant
 from features.core.rows.alerts import AlertRow
 from features.policy.bodies import ClockPolicy
@@ -31,7 +31,7 @@ class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     alerts: tuple[OverdueAlert, ...]
 
 
-def shown(row: AlertRow) -> OverdueAlert:
+def to_overdue_alert(row: AlertRow) -> OverdueAlert:
     return OverdueAlert(
         id=row.id,
         program_id=row.program_id,
@@ -41,7 +41,7 @@ def shown(row: AlertRow) -> OverdueAlert:
         route=row.route,
         sla_tier=row.sla_tier,
         opened_at=format_instant(row.opened_at),
-        due_at=instant_shown(row.due_at),
-        escalated_at=instant_shown(row.escalated_at),
+        due_at=instant_text(row.due_at),
+        escalated_at=instant_text(row.escalated_at),
         summary=row.summary,
     )

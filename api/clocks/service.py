@@ -4,10 +4,10 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.clocks.schemas import Overdue, shown
+from api.clocks.schemas import Overdue, to_overdue_alert
 from features.core.instants import format_instant
 from features.core.principal import Principal
-from features.policy.seeds import CLOCK_V1
+from features.policy.in_force import clock_in_force
 from store.clock import Clock
 from store.duck.alerts import Alerts
 
@@ -21,5 +21,6 @@ class ClockService:
     async def overdue(self, principal: Principal) -> Overdue:
         """Alerts that are open, held or escalated and whose due time passed, oldest due first."""
         now = self._clock.now()
+        clocks = clock_in_force(principal.tenant_id, now)
         count, rows = await to_thread.run_sync(lambda: self._alerts.overdue(principal, MOST_SHOWN, now=now))
-        return Overdue(as_of=format_instant(now), policy=CLOCK_V1, count=count, alerts=tuple(map(shown, rows)))
+        return Overdue(as_of=format_instant(now), policy=clocks, count=count, alerts=tuple(map(to_overdue_alert, rows)))

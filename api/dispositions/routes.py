@@ -1,21 +1,25 @@
 """Dispositions over HTTP: every decision on every alert, by policy or by a person."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
+from api.area import Area, Resources
+from api.dispositions.examples import DISPOSITION
 from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery
 from api.dispositions.service import DispositionService
-from api.examples import DISPOSITION
+from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.exports import MEDIA_TYPES, ExportFormat, examples_of
-from api.lists.lists import moments_exist, next_link
+from api.lists.exports import Downloads, ExportFormat
+from api.lists.lists import next_link
+from api.lists.operations import export_operation, list_operation
+from api.programs.service import ProgramService
 from features.core.principal import KeyScope
+from store.duck.dispositions import Dispositions
 
 _TAG: Final = "dispositions"
 
@@ -24,29 +28,23 @@ class DispositionExportQuery(DispositionFilters, frozen=True, kw_only=True, rena
     format: ExportFormat = ExportFormat.NDJSON
 
 
-_LIST: Final = Operation(
-    id="listDispositions",
+_LIST: Final = list_operation(
+    "listDispositions",
     tag=_TAG,
     summary="Decisions on alerts, newest first.",
-    access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: DispositionPage, 404: None},
-    answer_example={"data": [DISPOSITION], "hasMore": False, "nextCursor": None},
-    query=RequestSchema(DispositionsQuery, rules=moments_exist),
-    headers=("Link",),
+    page=DispositionPage,
+    query=DispositionsQuery,
+    example=DISPOSITION,
 )
-_EXPORT: Final = Operation(
-    id="exportDispositions",
+_EXPORT: Final = export_operation(
+    "exportDispositions",
     tag=_TAG,
-    summary="All dispositions of a list as a download: one a line, or a row under a row of names. "
-    "An export that fails midway ends without a clean end of the connection; at most two run at a time.",
-    access=Access.BEARER,
+    summary="All dispositions of a list as a download: one a line, or a row under a row of names.",
     scope=KeyScope.ALERTS_READ,
-    answers={200: Disposition, 404: None},
-    query=RequestSchema(DispositionExportQuery, rules=moments_exist),
-    headers=("Content-Disposition",),
-    media=tuple(MEDIA_TYPES.values()),
-    text_examples=examples_of(Disposition, DISPOSITION),
+    item=Disposition,
+    query=DispositionExportQuery,
+    example=DISPOSITION,
 )
 _READ: Final = Operation(
     id="getDisposition",
@@ -61,7 +59,7 @@ _READ: Final = Operation(
 
 @get("/api/dispositions", opt=_LIST.as_opt)
 async def list_dispositions(
-    request: Request[Any, Any, Any], dispositions: NamedDependency[DispositionService]
+    request: ApiRequest, dispositions: NamedDependency[DispositionService]
 ) -> Response[DispositionPage]:
     page = await dispositions.page(principal_of(request.scope), query_of(request.scope, DispositionsQuery))
     return Response(page, headers=next_link(request, page.next_cursor))
@@ -69,17 +67,27 @@ async def list_dispositions(
 
 @get("/api/dispositions/export", opt=_EXPORT.as_opt)
 async def export_dispositions(
-    request: Request[Any, Any, Any], dispositions: NamedDependency[DispositionService]
+    request: ApiRequest,
+    dispositions: NamedDependency[DispositionService],
+    downloads: NamedDependency[Downloads],
 ) -> ASGIApp:
-    query = query_of(request.scope, DispositionExportQuery)
-    return dispositions.export(principal_of(request.scope), query, query.format)
+    principal, query = principal_of(request.scope), query_of(request.scope, DispositionExportQuery)
+    batches = dispositions.export(principal, query)
+    return downloads.of(principal, batches, name="dispositions", kind=Disposition, format_=query.format)
 
 
 @get("/api/dispositions/{disposition_id:str}", opt=_READ.as_opt)
 async def get_disposition(
-    disposition_id: FromPath[str], request: Request[Any, Any, Any], dispositions: NamedDependency[DispositionService]
+    disposition_id: FromPath[str], request: ApiRequest, dispositions: NamedDependency[DispositionService]
 ) -> Disposition:
     return await dispositions.read(principal_of(request.scope), disposition_id)
 
 
-ROUTES: Final = (list_dispositions, export_dispositions, get_disposition)
+def _dispositions(resources: Resources) -> DispositionService:
+    stores = resources.stores
+    return DispositionService(programs=ProgramService(stores.registry), dispositions=Dispositions(stores.database))
+
+
+AREA: Final = Area(
+    routes=(list_dispositions, export_dispositions, get_disposition), provide={"dispositions": _dispositions}
+)

@@ -1,4 +1,4 @@
-"""Dispositions as the interface shows them, and what lists of them are narrowed to."""
+"""Dispositions as the interface shows them, and the filters of their lists."""
 
 from typing import Annotated
 from uuid import UUID
@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 
 from api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
+from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.instants import format_instant
 from features.core.vocabulary import AlertDecision
@@ -13,7 +14,7 @@ from store.duck.dispositions import StoredDisposition
 
 
 class DispositionFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What lists and exports of dispositions are narrowed to."""
+    """Filters of lists and exports of dispositions."""
 
     decision: Annotated[tuple[AlertDecision, ...], msgspec.Meta(min_length=1, max_length=len(AlertDecision))] | None = (
         None
@@ -50,13 +51,11 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: str
 
 
-class DispositionPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    data: tuple[Disposition, ...]
-    has_more: bool
-    next_cursor: str | None
+class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="camel"):
+    pass
 
 
-def shown(stored: StoredDisposition) -> Disposition:
+def to_disposition(stored: StoredDisposition) -> Disposition:
     row = stored.row
     return Disposition(
         id=row.id,

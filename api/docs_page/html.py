@@ -1,4 +1,4 @@
-"""HTML by functions: whatever is not markup already is escaped, so that no text becomes markup by being forgotten."""
+"""HTML by functions: everything that is not yet markup is escaped, so that no text becomes markup by mistake."""
 
 from collections.abc import Iterable
 from html import escape
@@ -17,8 +17,8 @@ def joined(parts: Iterable[str], between: str = "") -> Html:
 
 def node(name: str, *parts: str, **attributes: str) -> Html:
     """An element; an underscore in an attribute stands for a hyphen, a last one for nothing."""
-    said = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
-    return Html(f"<{name}{said}>{joined(parts)}</{name}>")
+    markup = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    return Html(f"<{name}{markup}>{joined(parts)}</{name}>")
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:

@@ -1,11 +1,14 @@
 """``GET /docs``: the interface for people to read."""
 
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
-from litestar import Request, Response, get
+from litestar import Response, get
 
-from api.docs_page.page import CONTENT_SECURITY_POLICY
+from api.area import Area
+from api.docs_page.page import CONTENT_SECURITY_POLICY, page_of
 from api.http.conditional import ETAG, published
+from api.http.envelope import ApiRequest
 from api.http.operation import Access, Operation
 
 HTML: Final = "text/html"
@@ -23,10 +26,18 @@ _DOCS: Final = Operation(
 )
 
 
-@get("/docs", opt=_DOCS.as_opt)
-async def get_docs(request: Request[Any, Any, Any]) -> Response[bytes | None]:
-    page: bytes = request.app.state.docs
-    return published(request, page, media_type=HTML, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
+_page: Final = lru_cache(maxsize=1)(page_of)
+"""The page of the one document that a process has."""
 
 
-ROUTES: Final = (get_docs,)
+@get("/docs", opt=_DOCS.as_opt, sync_to_thread=True)
+def get_docs(request: ApiRequest) -> Response[bytes | None]:
+    return published(
+        request,
+        _page(request.app.state.openapi),
+        media_type=HTML,
+        headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY},
+    )
+
+
+AREA: Final = Area(routes=(get_docs,))

@@ -1,7 +1,7 @@
 """Who is calling: bearer tokens prove a tenant or the platform, X-Operator names the person.
 
 X-Operator is asserted by the bank and not authenticated here. It is ASCII, because look-alike letters would defeat the
-two-person rule, and may not look like another kind of actor.
+two-person rule, and it must not have the form of another kind of actor.
 
 Errors  UnauthorizedError, one sentence for a missing, unknown, revoked or repeated bearer; ForbiddenError for what a
         known caller may not do; InvalidRequestError for X-Operator
@@ -16,7 +16,14 @@ import msgspec
 from api.http.envelope import header_values
 from api.http.operation import Access, Operation
 from features.core.errors import ForbiddenError, InvalidRequestError, UnauthorizedError
-from features.core.principal import OUT_OF_REACH, SOURCE_OF_MODE, KeyMode, Principal, PrincipalKind
+from features.core.principal import (
+    KEY_OPERATOR_PREFIX,
+    OUT_OF_REACH,
+    SOURCE_OF_MODE,
+    KeyMode,
+    Principal,
+    PrincipalKind,
+)
 from features.core.program import Program
 from store.clock import Clock
 from store.control.entries import Tenant
@@ -27,9 +34,9 @@ from store.keys.secrets import token_digest
 
 UNKNOWN_BEARER: Final = "The bearer token is missing or unknown."
 OTHER_TENANT: Final = "The bearer token does not belong to this tenant."
-OPERATORS_ONLY: Final = "This needs the tenant's operator token; an API key cannot do it."
+OPERATORS_ONLY: Final = "This needs the tenant's operator token; an API key is not enough."
 TEST_KEYS_ONLY: Final = "The sandbox needs a test key."
-FORBIDDEN_PREFIXES: Final = ("key:", "policy:", "operator:")
+FORBIDDEN_PREFIXES: Final = (KEY_OPERATOR_PREFIX, "policy:", "operator:")
 OPERATOR_NAME: Final = (
     r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$"
 )
@@ -50,7 +57,7 @@ class NamedPrograms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Authenticator:
-    """Finds the principal of a request's headers, and says what it may not do."""
+    """Authenticates the principal of a request by its headers, and authorizes it."""
 
     def __init__(self, *, tenancy: Tenancy, admin_token: str, usage: KeyUsage, clock: Clock) -> None:
         self._tenancy, self._usage, self._clock = tenancy, usage, clock
@@ -63,12 +70,12 @@ class Authenticator:
             if not compare_digest(token_digest(token), self._admin_digest):
                 raise UnauthorizedError(UNKNOWN_BEARER)
             return Principal(kind=PrincipalKind.ADMIN, id=PrincipalKind.ADMIN, tenant_id="", tenant="")
-        found = self._operator(token) or (self._key(token) if access is not Access.OWNER else None)
-        if found is None:
+        principal = self._operator(token) or (self._key(token) if access is not Access.OWNER else None)
+        if principal is None:
             raise UnauthorizedError(UNKNOWN_BEARER)
-        if tenant is not None and tenant != found.tenant:
+        if tenant is not None and tenant != principal.tenant:
             raise UnauthorizedError(OTHER_TENANT)
-        return found
+        return principal
 
     def _operator(self, token: str) -> Principal | None:
         if token.startswith(_KEY_PREFIXES):
@@ -96,7 +103,7 @@ class Authenticator:
             id=entry.id,
             tenant_id=tenant.id,
             tenant=tenant.slug,
-            operator=f"key:{entry.prefix}",
+            operator=f"{KEY_OPERATOR_PREFIX}{entry.prefix}",
             mode=entry.mode,
             program_ids=program_ids,
             tenant_wide=entry.program_id is None and entry.mode is KeyMode.LIVE,
@@ -124,10 +131,10 @@ class Authenticator:
         """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
         find = self._tenancy.program_of_tenant
         if named.program_ids:
-            found = [find(tenant_id, program_id=each, slug=None) for each in named.program_ids]
+            programs = [find(tenant_id, program_id=each, slug=None) for each in named.program_ids]
         else:
-            found = [find(tenant_id, program_id=None, slug=named.program_slug)]
-        return [program for program in found if program is not None]
+            programs = [find(tenant_id, program_id=None, slug=named.program_slug)]
+        return [program for program in programs if program is not None]
 
 
 def operator_of(scope: Any, principal: Principal) -> str:
@@ -149,7 +156,7 @@ def operator_of(scope: Any, principal: Principal) -> str:
 
 def bearer_of(scope: Any) -> str:
     sent = header_values(scope, b"authorization")
-    found = _BEARER.fullmatch(sent[0]) if len(sent) == 1 else None
-    if found is None:
+    bearer = _BEARER.fullmatch(sent[0]) if len(sent) == 1 else None
+    if bearer is None:
         raise UnauthorizedError(UNKNOWN_BEARER)
-    return found[1].decode("ascii")
+    return bearer[1].decode("ascii")

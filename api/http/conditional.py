@@ -1,11 +1,11 @@
-"""Documents that may be kept: a strong ETag over the bytes, and 304 for whoever has them already (RFC 9110)."""
+"""Documents that clients may cache: a strong ETag over the bytes, and 304 for a matching If-None-Match (RFC 9110)."""
 
 from hashlib import sha256
 from typing import Any, Final
 
-from litestar import Request, Response
+from litestar import Response
 
-from api.http.envelope import header_values
+from api.http.envelope import ApiRequest, header_values
 
 MAX_AGE_S: Final = 300
 PUBLIC: Final = f"public, max-age={MAX_AGE_S}"
@@ -14,7 +14,7 @@ ETAG: Final = "ETag"
 
 
 def published(
-    request: Request[Any, Any, Any],
+    request: ApiRequest,
     body: bytes,
     *,
     media_type: str,
@@ -23,10 +23,10 @@ def published(
 ) -> Response[bytes | None]:
     """The document, or a 304 when the request names its ETag."""
     etag = f'"{sha256(body).hexdigest()}"'
-    said = {"Cache-Control": cache, ETAG: etag} | (headers or {})
+    sent_headers = {"Cache-Control": cache, ETAG: etag} | (headers or {})
     if _names(request.scope, etag):
-        return Response(None, status_code=304, headers=said)
-    return Response(body, media_type=media_type, headers=said)
+        return Response(None, status_code=304, headers=sent_headers)
+    return Response(body, media_type=media_type, headers=sent_headers)
 
 
 def _names(scope: Any, etag: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 import msgspec
+from litestar import Request
 from litestar.types import Message, Scope
 
 from api.http.rate_limits import rate_headers
@@ -23,10 +24,14 @@ _STAMPS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
-_UNLESS_SAID: Final = (
+_DEFAULTS: Final = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
 )
+
+
+ApiRequest = Request[Any, Any, Any]
+"""A request as handlers get it: the gate has read its body and its principal (``api/http/gate.py``)."""
 
 
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -55,12 +60,12 @@ async def stamp_headers(message: Message, scope: Scope) -> None:
     """Litestar's before_send hook."""
     if message["type"] != _START:
         return
-    said = {name.lower() for name, _ in message["headers"]}
-    unsaid = [stamp for stamp in _UNLESS_SAID if stamp[0] not in said]
+    present = {name.lower() for name, _ in message["headers"]}
+    defaults = [stamp for stamp in _DEFAULTS if stamp[0] not in present]
     message["headers"] = [
         *message["headers"],
         (b"x-request-id", request_id(scope).encode()),
         *_STAMPS,
-        *unsaid,
+        *defaults,
         *rate_headers(scope),
     ]

@@ -1,18 +1,18 @@
 """Errors over HTTP: the one table of statuses and the one rendering, ``{error, requestId}``.
 
-Every refusal of ours is a RiskError whose sentence is safe to show. What the framework raises is answered with a
-sentence of ours by status, so that its own shape never leaves the service.
+Every refusal of the service is a RiskError whose sentence is safe to show. Errors of the framework are answered by
+status with a sentence of this module, so that their own form never leaves the service.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import structlog
-from litestar import Request, Response
+from litestar import Response
 from litestar.exceptions import HTTPException
 from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
 
-from api.http.envelope import ErrorEnvelope, request_id
+from api.http.envelope import ApiRequest, ErrorEnvelope, request_id
 from features.core.errors import (
     ConflictError,
     ForbiddenError,
@@ -38,7 +38,7 @@ class InFlightError(ConflictError):
 
 
 class UnsupportedMediaTypeError(RiskError):
-    """The body is not what its route reads."""
+    """The media type of the body is not that of its route."""
 
 
 STATUS_OF: Final[Mapping[type[RiskError], int]] = {
@@ -61,7 +61,7 @@ INTERNAL: Final = "Internal error."
 
 _FRAMEWORK_SENTENCES: Final[Mapping[int, str]] = {
     400: "The request is malformed.",
-    404: "There is nothing at this path.",
+    404: "There is no resource at this path.",
     405: "This path does not take this method.",
     413: "The request body is too large.",
     415: "The request body must be application/json.",
@@ -70,7 +70,7 @@ _FRAMEWORK_SENTENCES: Final[Mapping[int, str]] = {
 log: Final = structlog.get_logger()
 
 
-def render_error(request: Request[Any, Any, Any], exc: Exception) -> Response[ErrorEnvelope]:
+def render_error(request: ApiRequest, exc: Exception) -> Response[ErrorEnvelope]:
     """Turn any failure into an answer. The only exception handler the app registers."""
     status, sentence = status_and_sentence(exc)
     if isinstance(exc, UnavailableError):
@@ -89,7 +89,7 @@ def render_error(request: Request[Any, Any, Any], exc: Exception) -> Response[Er
 
 
 def status_and_sentence(exc: Exception) -> tuple[int, str]:
-    """The status and the sentence of any exception; what nobody foresaw is a 500 that says nothing."""
+    """The status and the sentence of any exception; an unexpected one is a 500 without details."""
     if isinstance(exc, RiskError):
         for kind in type(exc).__mro__:
             if kind in STATUS_OF:

@@ -1,4 +1,4 @@
-r"""The kinds of text that requests are made of, with the words that say what each must be.
+r"""The types of the text fields of requests, each with its rule in words.
 
 A pattern ends in ``$(?!\n)``: a bare ``$`` also matches before a trailing newline, and money or ids must not. It reads
 the same in Python, in JSON Schema and in the OpenAPI document.
@@ -24,11 +24,11 @@ ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
 BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
 LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
-WORDS: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
+NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 
-WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
+RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     CENTS: "must be a string of digits",
     SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
     CURRENCY: "must be an ISO 4217 code of three capital letters",
@@ -37,15 +37,15 @@ WORDS_OF_PATTERN: Final[Mapping[str, str]] = {
     ALPHANUMERIC: "must be letters and digits",
     ROUTING: "must be letters, digits, spaces and hyphens",
     NO_NUL: "must not have NUL characters",
-    WORDS: "must have more than spaces, and no NUL characters",
+    NOT_BLANK: "must have more than spaces, and no NUL characters",
     BANK_ID: "must not have control characters",
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date",
-    CURSOR: "must be a cursor that this service has given out",
+    CURSOR: "must be a nextCursor of this service",
 }
 
 Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=NO_NUL)]
-Words = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=WORDS)]
+Prose = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=NOT_BLANK)]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_NUL)]
 Slug = Annotated[str, Meta(pattern=SLUG)]
 CentsText = Annotated[str, Meta(pattern=CENTS)]
@@ -60,7 +60,7 @@ BankIds = Annotated[
     Meta(
         min_length=1,
         max_length=FILTER_LIMIT,
-        description="Any of these. Commas separate them, so one that has a comma in it cannot be asked for.",
+        description="Any of these, separated by commas. A value that contains a comma cannot be given.",
     ),
 ]
 AccountLast4 = Annotated[str, Meta(min_length=1, max_length=4, pattern=ALPHANUMERIC)]

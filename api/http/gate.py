@@ -1,4 +1,4 @@
-"""The order of checks. Every request to a route of ours passes here, and the first failure answers.
+"""The order of checks. Every request to a route passes here, and the first failure is the answer.
 
 body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400 ─▶ Idempotency-Key 400
 ─▶ media type 415 ─▶ validation 400 ─▶ the key's stored answer, or 409 ─▶ the handler: 404, 409
@@ -18,7 +18,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from api.http.auth import Authenticator, NamedPrograms, operator_of
 from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
-from api.http.idempotency import Idempotency, Requested, key_of, requested
+from api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
 from api.http.operation import OPT, PROVEN, Access, Operation
 from api.http.rate_limits import RateLimits
 from api.http.request_schema import RequestSchema
@@ -33,7 +33,7 @@ BODY_PART_WITHIN_S: Final = 10.0
 BODY_WITHIN_S: Final = 30.0
 TOO_SLOW: Final = "The request body did not arrive in time."
 
-_PASSED: Final = "clearhold.passed"
+_CHECKED: Final = "clearhold.checked"
 _JSON: Final = b"application/json"
 _UTF8: Final = frozenset({b"charset=utf-8", b'charset="utf-8"'})
 
@@ -45,14 +45,14 @@ class NoQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gate leaves for the handler."""
+    """A request that passed the gate, as the handler gets it."""
 
     raw: bytes
     principal: Principal | None
     body: Any
     plain: dict[str, Any]
     query: Any
-    asked: Requested | None  # with an idempotency key
+    keyed: KeyedRequest | None  # with an Idempotency-Key
 
 
 class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,10 +65,10 @@ _EMPTY_QUERY: Final = NoQuery()
 
 
 class _NamedInBody(msgspec.Struct, frozen=True, rename="camel"):
-    """What a body that may yet turn out to be invalid says about its program."""
+    """The program that a body names, before the body is validated."""
 
-    program_id: Any = None
-    program_slug: Any = None
+    program_id: object = None
+    program_slug: object = None
 
 
 _NAMED_IN_BODY: Final = msgspec.json.Decoder(_NamedInBody)
@@ -85,19 +85,19 @@ class Gate(ASGIMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         operation: Operation | None = scope["route_handler"].opt.get(OPT)
         if operation is None:
-            await _say_methods(scope, receive, send)
+            await _answer_options(scope, receive, send)
             return
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         reads = operation.reads_body or operation.is_idempotent(method)
         raw = await read_body(scope, receive, limit=operation.body_limit) if reads else b""
-        allowed = self._checked(scope, operation, raw)
-        scope[_PASSED] = allowed  # type: ignore[typeddict-unknown-key]
-        if allowed.asked is None:
+        request = self._check(scope, operation, raw)
+        scope[_CHECKED] = request  # type: ignore[typeddict-unknown-key]
+        if request.keyed is None:
             await next_app(scope, receive, send)
         else:
-            await self._idempotency.answer(allowed.asked, operation, scope, receive, send, next_app)
+            await self._idempotency.answer(request.keyed, operation, scope, receive, send, next_app)
 
-    def _checked(self, scope: Any, operation: Operation, raw: bytes) -> CheckedRequest:
+    def _check(self, scope: Any, operation: Operation, raw: bytes) -> CheckedRequest:
         pairs, unread = _pairs_of(scope)
         principal = None
         key = None
@@ -117,11 +117,11 @@ class Gate(ASGIMiddleware):
         query = _query_of(operation, pairs)
         if shape is not None and (raw or required):
             body, plain = shape.decode(raw)
-        asked = None if principal is None or key is None else requested(scope, principal, key, plain, pairs)
-        return CheckedRequest(raw=raw, principal=principal, body=body, plain=plain, query=query, asked=asked)
+        keyed = None if principal is None or key is None else keyed_request(scope, principal, key, plain, pairs)
+        return CheckedRequest(raw=raw, principal=principal, body=body, plain=plain, query=query, keyed=keyed)
 
     def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
-        """Who asks, once it is clear that they may: 401, 403, 429 and X-Operator's 400."""
+        """The caller, once authenticated and authorized: 401, 403, 429 and the 400 of X-Operator."""
         tenant = next((text for name, text in pairs if name == TENANT), None)
         principal = self._authenticator.principal(scope, operation.access, tenant)
         scope[PRINCIPAL] = principal
@@ -132,46 +132,46 @@ class Gate(ASGIMiddleware):
         return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
 
 
-async def _say_methods(scope: Any, receive: Receive, send: Send) -> None:
-    """OPTIONS. The framework's own handler knows only the first of the handlers registered for a path."""
+async def _answer_options(scope: Any, receive: Receive, send: Send) -> None:
+    """Answer OPTIONS. The framework's own handler knows only the first handler of a path."""
     methods = scope["litestar_app"].route_handler_method_map[scope["path_template"]]
     answer = ASGIResponse(status_code=HTTP_204_NO_CONTENT, headers={"Allow": ", ".join(sorted(methods))})
     await answer(scope, receive, send)
 
 
-def passed(scope: Any) -> CheckedRequest:
-    found: CheckedRequest = scope[_PASSED]
-    return found
+def checked(scope: Any) -> CheckedRequest:
+    request: CheckedRequest = scope[_CHECKED]
+    return request
 
 
 def principal_of(scope: Any) -> Principal:
-    principal = passed(scope).principal
+    principal = checked(scope).principal
     assert principal is not None, "this route has no proven caller"
     return principal
 
 
 def effect_id_of(scope: Any) -> str | None:
     """The id that the effect of this request must have, when it came with an idempotency key."""
-    asked = passed(scope).asked
-    return None if asked is None else asked.effect_id
+    keyed = checked(scope).keyed
+    return None if keyed is None else keyed.effect_id
 
 
 def body_of(scope: Any, struct: type[S]) -> S:
-    body = passed(scope).body
+    body = checked(scope).body
     assert isinstance(body, struct), "this route's operation declares another body"
     return body
 
 
 def query_of(scope: Any, struct: type[S]) -> S:
-    query = passed(scope).query
+    query = checked(scope).query
     assert isinstance(query, struct), "this route's operation declares another query"
     return query
 
 
 async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
-    """The whole body; refused as soon as it is known to be too long, whether or not its length was declared.
+    """The whole body. One that is too long is refused as soon as that is known, with or without a declared length.
 
-    A body of which no part comes for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``, is refused as well.
+    So is a body of which no part arrives for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``.
     """
     declared = header_values(scope, b"content-length")
     if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
@@ -217,7 +217,7 @@ def query_pairs(scope: Any) -> list[tuple[str, str]]:
 
 
 def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | None]:
-    """The parameters, or why they are not read, which is a matter of validation and has to wait for its turn."""
+    """The parameters, or the reason why they are not read: a failed validation, which is reported in its turn."""
     try:
         return query_pairs(scope), None
     except InvalidRequestError as error:
@@ -231,7 +231,7 @@ def check_version(scope: Any) -> None:
 
 
 def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
-    """application/json, in UTF-8. A body that is not there is a matter of validation."""
+    """application/json, in UTF-8. A missing body is left to validation."""
     sent = header_values(scope, b"content-type")
     if not sent and not raw:
         return
@@ -243,17 +243,17 @@ def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
 
 
 def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> NamedPrograms:
-    """The programs named in the path, else in the query, else in the body. Keys are held against every one of them."""
+    """The programs named in the path, else in the query, else in the body. A key needs access to each of them."""
     in_path = scope["path_params"].get("program_id")
     in_query = (each for name, text in pairs if name == "programId" for each in text.split(","))
     named = (in_path,) if in_path else tuple(in_query)
     if named or not raw or principal.kind is not PrincipalKind.KEY:
         return NamedPrograms(program_ids=named)
     try:
-        found = _NAMED_IN_BODY.decode(raw)
+        body = _NAMED_IN_BODY.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return NamedPrograms()  # Validation will say what is wrong with it.
-    program_id, slug = found.program_id, found.program_slug
+        return NamedPrograms()  # Validation reports what is wrong with it.
+    program_id, slug = body.program_id, body.program_slug
     return NamedPrograms(
         program_ids=(program_id,) if isinstance(program_id, str) else (),
         program_slug=slug if isinstance(slug, str) else None,

@@ -1,7 +1,7 @@
-"""Idempotency-Key: what a repeated request is answered.
+"""Idempotency-Key: the answer to a repeated request.
 
-claim ─▶ effect ─▶ answer stored ─▶ answer sent. A 2xx is stored and replayed byte for byte; a 4xx had no effect and
-gives the key back; after a 5xx nobody knows, and only the same request may take the key up again. The effect carries an
+claim ─▶ effect ─▶ answer stored ─▶ answer sent. A 2xx is stored and replayed byte for byte. A 4xx had no effect and
+releases the key. After a 5xx the effect is unknown, and only the same request may use the key again. The effect has an
 id that follows from the claim, so that a request whose answer was lost finds its effect again instead of acting twice.
 
 Errors  InvalidRequestError for a key that is not well formed; ConflictError for a key of another request, InFlightError
@@ -38,8 +38,8 @@ _NO_EFFECT: Final = range(400, 500)
 log = structlog.get_logger()
 
 
-class Requested(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with an idempotency key: the scope of the key, what was asked, and the id that its effect will have."""
+class KeyedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with an Idempotency-Key: the scope of the key, a digest of the content, and the id of its effect."""
 
     scope: str
     fingerprint: str
@@ -56,15 +56,17 @@ def key_of(scope: Any) -> bytes | None:
     return sent[0]
 
 
-def requested(
+def keyed_request(
     scope: Any, principal: Principal, key: bytes, body: dict[str, Any], pairs: list[tuple[str, str]]
-) -> Requested:
+) -> KeyedRequest:
     """The principal is part of the scope, so that a narrow key never reads an answer stored for a wider caller."""
     place = (principal.tenant_id, principal.id, scope["method"], scope["path"], key.decode("ascii"))
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
-    asked = (canonical(body), sorted(pairs), principal.operator)
-    fingerprint = sha256(msgspec.json.encode(asked)).hexdigest()
-    return Requested(scope=key_scope, fingerprint=fingerprint, effect_id=derived_id("effect", key_scope, fingerprint))
+    content = (canonical(body), sorted(pairs), principal.operator)
+    fingerprint = sha256(msgspec.json.encode(content)).hexdigest()
+    return KeyedRequest(
+        scope=key_scope, fingerprint=fingerprint, effect_id=derived_id("effect", key_scope, fingerprint)
+    )
 
 
 def canonical(body: dict[str, Any]) -> bytes:
@@ -82,9 +84,9 @@ class Idempotency:
         self._claims = claims
 
     async def answer(
-        self, asked: Requested, operation: Operation, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp
+        self, request: KeyedRequest, operation: Operation, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp
     ) -> None:
-        outcome = await self._claims.claim(asked.scope, asked.fingerprint)
+        outcome = await self._claims.claim(request.scope, request.fingerprint)
         match outcome:
             case OtherRequest():
                 note(scope, Outcome.CONFLICT)
@@ -100,20 +102,20 @@ class Idempotency:
     async def _act(
         self, claimed: Claimed, operation: Operation, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp
     ) -> None:
-        held: list[Message] = []
+        messages: list[Message] = []
 
-        async def hold(message: Message) -> None:
-            held.append(message)
+        async def collect(message: Message) -> None:
+            messages.append(message)
 
         try:
-            await next_app(scope, receive, hold)
-            await self._settle(claimed, scope, _answer_in(held, operation))
+            await next_app(scope, receive, collect)
+            await self._settle(claimed, scope, _answer_in(messages, operation))
         except Exception as error:
             await self._settle(claimed, scope, StoredAnswer(status=status_and_sentence(error)[0], body=b""))
             raise
         finally:
             self._claims.let_go(claimed)
-        for message in held:
+        for message in messages:
             await send(message)
 
     async def _settle(self, claimed: Claimed, scope: Any, answer: StoredAnswer) -> None:
@@ -122,19 +124,19 @@ class Idempotency:
                 await self._claims.finish(claimed, answer)
             elif answer.status in _NO_EFFECT:
                 await self._claims.release(claimed)
-        except UnavailableError as error:  # The effect stands, and a repeat finds it by its id.
+        except UnavailableError as error:  # The effect remains, and a repeat finds it by its id.
             log.warning("idempotent_answer_not_stored", request_id=request_id(scope), reason=str(error))
 
 
-def _answer_in(held: list[Message], operation: Operation) -> StoredAnswer:
-    """What a repeat may be shown of the answer."""
-    start = next(message for message in held if message["type"] == "http.response.start")
-    body = b"".join(message["body"] for message in held if message["type"] == "http.response.body")
+def _answer_in(messages: list[Message], operation: Operation) -> StoredAnswer:
+    """The answer as it is stored for repeats: without the fields that are shown once."""
+    start = next(message for message in messages if message["type"] == "http.response.start")
+    body = b"".join(message["body"] for message in messages if message["type"] == "http.response.body")
     status: int = start["status"]
     names = {name.lower().encode() for name in operation.headers}
     headers = tuple((name, value) for name, value in start["headers"] if name.lower() in names)
-    kept = _without(body, operation.shown_once) if status in _OK else b""
-    return StoredAnswer(status=status, body=kept, headers=headers)
+    stored = _without(body, operation.shown_once) if status in _OK else b""
+    return StoredAnswer(status=status, body=stored, headers=headers)
 
 
 async def _replay(answer: StoredAnswer, send: Send) -> None:
@@ -149,8 +151,8 @@ async def _replay(answer: StoredAnswer, send: Send) -> None:
 
 
 def _without(body: bytes, names: tuple[str, ...]) -> bytes:
-    """The answer with null for what is shown once."""
+    """The answer with null in the fields that are shown once."""
     if not names:
         return body
-    shown = msgspec.json.decode(body)
-    return msgspec.json.encode(shown | dict.fromkeys(names))
+    answer = msgspec.json.decode(body)
+    return msgspec.json.encode(answer | dict.fromkeys(names))

@@ -102,22 +102,22 @@ _SENTENCES: Final = {
     409: "This Idempotency-Key was used for another request.",
     413: "The request body must have at most 65536 bytes.",
     415: "The request body must be application/json in UTF-8.",
-    429: "Too many requests of this kind; the header Retry-After says when to try again.",
+    429: "Too many requests of this kind. Try again after the seconds in the header Retry-After.",
     503: "The log did not confirm this in time. Try again.",
 }
 
 
 def document_of(app: Litestar, *, base_url: str) -> bytes:
     """The document of the app's public routes, as JSON."""
-    operations = sorted(_public(app), key=lambda found: (found[0], found[1]))
+    operations = sorted(_public(app), key=lambda each: (each[0], each[1]))
     schemas = _schemas_of([operation for _, _, operation in operations])
     paths: dict[str, dict[str, Any]] = {}
     for path, method, operation in operations:
         paths.setdefault(path, {})[method] = _described(path, method.upper(), operation, schemas)
     queries = {_name_of(operation.query, schemas) for _, _, operation in operations if operation.query is not None}
-    shown = {name: schema for name, schema in schemas.components.items() if name not in queries}
-    components = {
-        "schemas": _in_short(shown),
+    components = {name: schema for name, schema in schemas.components.items() if name not in queries}
+    described = {
+        "schemas": _in_short(components),
         "securitySchemes": _SECURITY_SCHEMES,
         "headers": {name: header | {"schema": {"type": "string"}} for name, header in _USUAL_HEADERS.items()},
     }
@@ -126,14 +126,14 @@ def document_of(app: Litestar, *, base_url: str) -> bytes:
         "info": {"title": TITLE, "version": INTERFACE_VERSION},
         "servers": [{"url": base_url}],
         "paths": _in_short(paths),
-        "components": components,
+        "components": described,
     }
     return msgspec.json.encode(document)
 
 
 def wire_path(path: str) -> str:
     """``/api/programs/{program_id}`` as the document writes it: ``/api/programs/{programId}``."""
-    return _PATH_PARAMETER.sub(lambda found: "{" + _camel(found[1]) + "}", path)
+    return _PATH_PARAMETER.sub(lambda match: "{" + _camel(match[1]) + "}", path)
 
 
 class _Schemas(msgspec.Struct, frozen=True):
@@ -241,9 +241,9 @@ def _content(status: int, answer: Any, operation: Operation, schemas: _Schemas) 
     content: dict[str, Any] = {kind: {"schema": schema if _is_json(kind) else {"type": "string"}} for kind in media}
     example = _example(status, answer, operation)
     for kind, described in content.items():
-        shown = example if _is_json(kind) else operation.text_examples.get(kind)
-        if shown is not None:
-            described["example"] = shown
+        text = example if _is_json(kind) else operation.text_examples.get(kind)
+        if text is not None:
+            described["example"] = text
     return content
 
 
@@ -254,7 +254,7 @@ def _is_json(media_type: str) -> bool:
 def _example(status: int, answer: Any, operation: Operation) -> Any:
     if answer is None and status in _SENTENCES:
         return {"error": _SENTENCES[status], "requestId": "8c1f2a44-9d0e-4b7d-8d2f-6f0f6f1f2a10"}
-    first = min(kept for kept, shown in operation.answers.items() if shown is not None)
+    first = min(each for each, kind in operation.answers.items() if kind is not None)
     return operation.answer_example if status == first else None
 
 
@@ -273,4 +273,4 @@ def _in_short(schema: Any) -> Any:
 
 
 def _camel(name: str) -> str:
-    return _UNDERSCORED.sub(lambda found: found[1].upper(), name)
+    return _UNDERSCORED.sub(lambda match: match[1].upper(), name)

@@ -1,4 +1,4 @@
-"""What a route says about itself. The gate enforces it and the OpenAPI document shows it, so the two cannot differ."""
+"""The description of a route. The gate enforces it and the OpenAPI document shows it, so the two cannot differ."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on one connection: what cannot be read, and who takes forever, is answered in our own form and hung up on.
+"""HTTP/1.1 on one connection: an unreadable or slow request is answered with our error envelope, and closed.
 
 Unit    seconds; a head's time runs from its first byte on, and not while an earlier request is being answered
 Limits  a head has ``HEAD_LIMIT`` bytes, and what arrived with them, and ``head_within_s``; the rest of a body that was

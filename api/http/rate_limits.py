@@ -3,7 +3,7 @@
 A bucket holds one second's worth and fills continuously. Levels are whole millionths of a token, so that a replay of
 the same instants decides alike.
 
-Errors  RateLimitedError with the seconds after which a token is there again
+Errors  RateLimitedError when the bucket is empty
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {
 MOST_PER_SECOND: Final = 1_000_000
 
 _KEY: Final = "clearhold.rate"
-_LIMITED: Final = "Too many requests of this kind; the header Retry-After says when to try again."
+_LIMITED: Final = "Too many requests of this kind. Try again after the seconds in the header Retry-After."
 
 
 class RateLimits:
@@ -37,7 +37,7 @@ class RateLimits:
         self._levels: dict[tuple[str, str, RateClass], tuple[int, int]] = {}
 
     def take(self, scope: Any, principal: Principal, rate_class: RateClass) -> None:
-        """Take a token, or raise; the headers that say so are put down for the answer."""
+        """Take a token, or raise; the headers of the bucket are kept for the answer."""
         limit = self._limits[rate_class]
         full = limit * SECOND_US
         now = self._clock.now()
@@ -61,7 +61,7 @@ def rate_headers(scope: Any) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def limits_of(text: str | None) -> Mapping[RateClass, int]:
-    """``preflight=5000,write=100``: requests a second; what is not named keeps its default. StartupError if unclear."""
+    """``preflight=5000,write=100``: requests a second; other classes keep their default. StartupError if malformed."""
     limits = dict(DEFAULT_LIMITS)
     for part in (text or "").replace(" ", "").split(","):
         if not part:

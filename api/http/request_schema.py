@@ -1,8 +1,8 @@
 """Reading untrusted bytes into closed Structs, in two steps.
 
-A body that is fine is decoded once by msgspec, which is fast and stops at the first failure. Only a body that is not is
-held against the JSON Schema of the same Struct, which lists every failing path. Then come what neither of them sees:
-repeated keys, NUL characters, and rules between fields.
+A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only an invalid one is validated
+against the JSON Schema of the same Struct, which lists every failing path. Then follow the checks that neither of them
+makes: repeated keys, NUL characters, and rules between fields.
 """
 
 import json
@@ -36,12 +36,12 @@ def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 class RequestSchema(Generic[S]):
-    """One closed Struct, with all that is needed to read it and to say what is wrong with what is not it."""
+    """One closed Struct, with its decoder and with the validator that lists the failures of an invalid value."""
 
     def __init__(
         self, struct: type[S], *, rules: Rules = no_rules, rules_schema: Mapping[str, Any] = NO_RULES_SCHEMA
     ) -> None:
-        """``rules_schema`` says in JSON Schema what the rules say, for the OpenAPI document."""
+        """``rules_schema`` is the rules as JSON Schema, for the OpenAPI document."""
         self.struct = struct
         self.rules_schema = rules_schema
         self._rules = rules
@@ -144,7 +144,7 @@ def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
 
 
 def _read(kind: str | None, text: str) -> Any:
-    """A parameter as its type; what is not of it stays text, for the validator to refuse."""
+    """A parameter as its type; a value of another type stays text, for the validator to refuse."""
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
     return int(text) if kind == "integer" and _DIGITS.fullmatch(text) else text

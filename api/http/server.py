@@ -26,7 +26,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Server(uvicorn.Server):
-    """Stops when it is told to. Signals belong to whoever composes the process, so that its end is a clean one."""
+    """Leaves signals to the composition root, so that the process ends cleanly."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -34,19 +34,19 @@ class Server(uvicorn.Server):
 
 
 def listening_socket(host: str, port: int, *, option: str = "--port") -> socket.socket:
-    """Take the address now, so that a taken port is told before anything else is started; ``option`` names the port."""
+    """Bind the address, so that a port in use is reported before anything is started; ``option`` sets the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((host, port))
-        taken.listen(BACKLOG)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
     except (OSError, OverflowError) as error:
-        taken.close()
+        listening.close()
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise StartupError(f"Port {port} is taken on {host}; name another with {option}.") from error
-        raise StartupError(f"The address {host}:{port} cannot be listened on: {error}.") from error
-    return taken
+            raise StartupError(f"Port {port} is already in use on {host}. Choose another one with {option}.") from error
+        raise StartupError(f"Cannot listen on {host}:{port}: {error}.") from error
+    return listening
 
 
 def address_of(listening: socket.socket) -> str:
@@ -82,7 +82,7 @@ async def serve_until_signalled(
 ) -> None:
     """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given.
 
-    ``on_stop`` is called with the signal: what would take longer than the answers may take is ended then.
+    ``on_stop`` is called at the signal, to cancel work that takes longer than the last answers may.
     """
     server = server_of(app)
     loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from api.http.fields import WORDS_OF_PATTERN
+from api.http.fields import RULE_OF_PATTERN
 from features.core.errors import InvalidRequestError
 
 SHOWN_FAILURES: Final = 20
@@ -33,7 +33,7 @@ _FORMAT_WORDS: Final[Mapping[str, str]] = {
 _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
     "type": lambda kind: "must be " + " or ".join(_TYPE_WORDS.get(name, name) for name in kind.types),
     "enum": lambda kind: _enum_words(kind.options),
-    "pattern": lambda kind: WORDS_OF_PATTERN.get(kind.pattern, "is not well formed"),
+    "pattern": lambda kind: RULE_OF_PATTERN.get(kind.pattern, "is not well formed"),
     "format": lambda kind: _FORMAT_WORDS.get(kind.format, "is not well formed"),
     "minLength": lambda kind: "must not be empty" if kind.limit == 1 else f"must have at least {kind.limit} characters",
     "maxLength": lambda kind: f"must have at most {kind.limit} characters",
@@ -46,7 +46,7 @@ _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 class Failure(NamedTuple):
-    """One path and what it must be. The empty path is the body itself."""
+    """A failing path and the rule that it breaks. The empty path is the body itself."""
 
     path: str
     words: str
@@ -64,7 +64,7 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
 
 
 def failures_of(errors: Iterable[jsonschema_rs.ValidationError], *, noun: str) -> Iterator[Failure]:
-    """Every failing path; ``noun`` is what an unknown name is not: a property or a parameter."""
+    """Every failing path; ``noun`` is the kind of its names: property or parameter."""
     for error in errors:
         kind: Any = error.kind
         path = path_of(error.instance_path)
@@ -92,7 +92,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def _likeliest(branches: list[list[Any]]) -> list[Any]:
-    """Of "this or null", the failures of "this": nobody who sent a value meant null."""
+    """Of "this or null", the failures of "this": a caller who sent a value did not mean null."""
     return next((errors for errors in branches if not _wants_null(errors)), branches[0])
 
 

@@ -1,6 +1,6 @@
-"""Taking in the bank's events: verify the raw bytes, then look at the envelope, then append, then answer.
+"""Ingest of bank events: verify the raw bytes, read the envelope, append, answer.
 
-Nothing inside ``data`` is looked at here; what is odd in it is stored and settled by the flow.
+``data`` is not read here: anything unusual in it is stored, and the flow deals with it.
 
 Errors  UnauthorizedError, one sentence for everything that does not prove the sender; InvalidRequestError for an
         envelope that cannot be used; UnavailableError when the log could not make the event durable
@@ -51,7 +51,7 @@ class IngestService:
     def __init__(
         self, *, tenancy: Tenancy, log: LogAppender, shards: Shards, pending: PendingEntries, clock: Clock
     ) -> None:
-        self._tenancy, self._log, self._shards, self._unapplied, self._clock = tenancy, log, shards, pending, clock
+        self._tenancy, self._log, self._shards, self._pending, self._clock = tenancy, log, shards, pending, clock
         self._appending: dict[EventKey, asyncio.Future[bool]] = {}
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
@@ -61,7 +61,7 @@ class IngestService:
         while (other := self._appending.get(key)) is not None:
             if await asyncio.shield(other):
                 return True
-        if self._unapplied.holds(key) or self._shards.seen_event(*key):
+        if self._pending.holds(key) or self._shards.seen_event(*key):
             return True
         await self._append(target, key, raw)
         return False
@@ -89,14 +89,14 @@ class IngestService:
         return target
 
     async def _append(self, target: IngestTarget, key: EventKey, raw: bytes) -> None:
-        """Append for everyone who waits for this event; when it fails, the next of them tries."""
+        """Append for all requests that wait for this event; if it fails, the next of them tries."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._appending[key] = done
         stored = False
         try:
             now = self._clock.now()
             offset = await self._log.append(target.shard, EntryKind.BANK, target.program_id, now, raw)
-            self._unapplied.add(target.shard, offset, now, key)
+            self._pending.add(target.shard, offset, now, key)
             stored = True
         finally:
             del self._appending[key]

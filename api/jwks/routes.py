@@ -1,12 +1,14 @@
-"""The public halves of the keys that the service signs with, for whoever checks what it signed."""
+"""The public keys of the service's signatures, for those who verify them."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.di import NamedDependency
 
+from api.area import Area
 from api.http.conditional import ETAG, published
+from api.http.envelope import ApiRequest
 from api.http.operation import Access, Operation
 from store.keys.signing_keys import SigningKeys
 
@@ -31,7 +33,7 @@ class Jwks(msgspec.Struct, frozen=True, kw_only=True):
 _READ: Final = Operation(
     id="getJwks",
     tag="record",
-    summary="The public keys under which the service's signatures hold.",
+    summary="The public keys that verify the service's signatures.",
     access=Access.PUBLIC,
     answers={200: Jwks, 304: None},
     answer_example={
@@ -52,11 +54,9 @@ _READ: Final = Operation(
 
 
 @get("/.well-known/jwks.json", opt=_READ.as_opt)
-async def get_jwks(
-    request: Request[Any, Any, Any], signing_keys: NamedDependency[SigningKeys]
-) -> Response[bytes | None]:
+async def get_jwks(request: ApiRequest, signing_keys: NamedDependency[SigningKeys]) -> Response[bytes | None]:
     keys = Jwks(keys=tuple(Jwk(x=key.x, kid=key.kid) for key in signing_keys.published()))
     return published(request, msgspec.json.encode(keys), media_type=JWKS)
 
 
-ROUTES: Final = (get_jwks,)
+AREA: Final = Area(routes=(get_jwks,), provide={"signing_keys": lambda resources: resources.stores.record.signing_keys})

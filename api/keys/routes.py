@@ -1,15 +1,17 @@
 """API keys. Only the tenant's operators manage them: a key never creates keys."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, delete, get, post
+from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.examples import KEY, NEW_KEY
+from api.area import Area
+from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, principal_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
+from api.keys.examples import KEY, NEW_KEY
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
 from api.keys.service import KeyService
 
@@ -45,20 +47,21 @@ _REVOKE: Final = Operation(
 
 
 @post("/api/keys", opt=_CREATE.as_opt)
-async def create_key(request: Request[Any, Any, Any], keys: NamedDependency[KeyService]) -> ApiKeyCreated:
+async def create_key(request: ApiRequest, keys: NamedDependency[KeyService]) -> ApiKeyCreated:
     return await keys.create(principal_of(request.scope), body_of(request.scope, NewKey), effect_id_of(request.scope))
 
 
 @get("/api/keys", opt=_LIST.as_opt)
-async def list_keys(request: Request[Any, Any, Any], keys: NamedDependency[KeyService]) -> tuple[ApiKey, ...]:
+async def list_keys(request: ApiRequest, keys: NamedDependency[KeyService]) -> tuple[ApiKey, ...]:
     return keys.list(principal_of(request.scope))
 
 
 @delete("/api/keys/{key_id:str}", status_code=200, opt=_REVOKE.as_opt)
-async def revoke_key(
-    key_id: FromPath[str], request: Request[Any, Any, Any], keys: NamedDependency[KeyService]
-) -> ApiKey:
+async def revoke_key(key_id: FromPath[str], request: ApiRequest, keys: NamedDependency[KeyService]) -> ApiKey:
     return await keys.revoke(principal_of(request.scope), key_id)
 
 
-ROUTES: Final = (create_key, list_keys, revoke_key)
+AREA: Final = Area(
+    routes=(create_key, list_keys, revoke_key),
+    provide={"keys": lambda resources: KeyService(resources.stores.registry, resources.stores.key_usage)},
+)

@@ -16,7 +16,7 @@ Scopes = Annotated[
 
 
 class NewKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``programId`` null: every program of the mode; no ``scopes``: all that the mode allows."""
+    """``programId`` null: every program of the mode. Without ``scopes`` a key may do all that its mode allows."""
 
     name: Name
     mode: KeyMode
@@ -37,12 +37,12 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ApiKeyCreated(ApiKey, frozen=True, kw_only=True, rename="camel"):
-    """``secret`` is null in the answer to a repeat: only its sha256 is kept."""
+    """``secret`` is null in the answer to a repeat: only its sha256 is stored."""
 
     secret: str | None
 
 
-def shown(key: HeldKey, last_used_at: int | None) -> ApiKey:
+def to_api_key(key: HeldKey, last_used_at: int | None) -> ApiKey:
     entry = key.entry
     return ApiKey(
         id=entry.id,

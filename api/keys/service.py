@@ -6,7 +6,7 @@ Errors  NotFoundError for a key or program that is not this tenant's
 import structlog
 from msgspec import structs
 
-from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, shown
+from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, to_api_key
 from features.core.principal import Principal
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
@@ -29,17 +29,17 @@ class KeyService:
             effect_id=effect_id,
         )
         log.info("api_key_created", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
-        return ApiKeyCreated(**structs.asdict(self._shown(key)), secret=secret)
+        return ApiKeyCreated(**structs.asdict(self._api_key(key)), secret=secret)
 
     def list(self, principal: Principal) -> tuple[ApiKey, ...]:
         """Newest first, revoked keys too."""
-        return tuple(map(self._shown, self._registry.keys.of_tenant(principal.tenant_id)))
+        return tuple(map(self._api_key, self._registry.keys.of_tenant(principal.tenant_id)))
 
     async def revoke(self, principal: Principal, key_id: str) -> ApiKey:
         """The key opens nothing from now on. Revoking it again changes nothing."""
         key = await self._registry.revoke_key(principal, key_id)
         log.info("api_key_revoked", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
-        return self._shown(key)
+        return self._api_key(key)
 
-    def _shown(self, key: HeldKey) -> ApiKey:
-        return shown(key, self._usage.last_used_at(key.entry.id))
+    def _api_key(self, key: HeldKey) -> ApiKey:
+        return to_api_key(key, self._usage.last_used_at(key.entry.id))

@@ -1,26 +1,32 @@
 """Labels over HTTP."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.di import NamedDependency
 
-from api.examples import LABEL, NEW_LABEL
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
+from api.labels.examples import LABEL, NEW_LABEL
 from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
 from api.labels.service import LabelService
-from api.lists.lists import moments_exist, next_link
+from api.lists.lists import next_link
+from api.lists.operations import list_operation
+from api.programs.service import ProgramService
 from features.core.principal import KeyScope
+from store.duck.labels import Labels
+from store.duck.transfers import Transfers
 
 _TAG: Final = "labels"
 
 _RECORD: Final = Operation(
     id="recordLabel",
     tag=_TAG,
-    summary="Says what a transfer turned out to be. Of several labels of one transfer the last one counts. "
-    "400 when several programs have a transfer of that id and programId names none of them.",
+    summary="Labels a transfer `bad` or `ok` once its outcome is known. The newest label of a transfer counts. "
+    "400 if several programs have a transfer of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.LABELS,
     answers={201: Label, 404: None},
@@ -28,29 +34,38 @@ _RECORD: Final = Operation(
     example=NEW_LABEL,
     answer_example=LABEL,
 )
-_LIST: Final = Operation(
-    id="listLabels",
+_LIST: Final = list_operation(
+    "listLabels",
     tag=_TAG,
-    summary="Labels, newest first, those too that a later one of the same transfer replaced.",
-    access=Access.BEARER,
+    summary="Labels, newest first, including those that a later label of the same transfer replaced.",
     scope=KeyScope.LABELS,
-    answers={200: LabelPage, 404: None},
-    answer_example={"data": [LABEL], "hasMore": False, "nextCursor": None},
-    query=RequestSchema(LabelsQuery, rules=moments_exist),
-    headers=("Link",),
+    page=LabelPage,
+    query=LabelsQuery,
+    example=LABEL,
 )
 
 
 @post("/api/labels", opt=_RECORD.as_opt)
-async def record_label(request: Request[Any, Any, Any], labels: NamedDependency[LabelService]) -> Label:
-    asked = body_of(request.scope, NewLabel)
-    return await labels.record(principal_of(request.scope), asked, effect_id_of(request.scope))
+async def record_label(request: ApiRequest, labels: NamedDependency[LabelService]) -> Label:
+    return await labels.record(
+        principal_of(request.scope), body_of(request.scope, NewLabel), effect_id_of(request.scope)
+    )
 
 
 @get("/api/labels", opt=_LIST.as_opt)
-async def list_labels(request: Request[Any, Any, Any], labels: NamedDependency[LabelService]) -> Response[LabelPage]:
+async def list_labels(request: ApiRequest, labels: NamedDependency[LabelService]) -> Response[LabelPage]:
     page = await labels.page(principal_of(request.scope), query_of(request.scope, LabelsQuery))
     return Response(page, headers=next_link(request, page.next_cursor))
 
 
-ROUTES: Final = (record_label, list_labels)
+def _labels(resources: Resources) -> LabelService:
+    stores = resources.stores
+    return LabelService(
+        programs=ProgramService(stores.registry),
+        labels=Labels(stores.database),
+        transfers=Transfers(stores.database),
+        command_log=resources.command_log,
+    )
+
+
+AREA: Final = Area(routes=(record_label, list_labels), provide={"labels": _labels})

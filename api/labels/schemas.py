@@ -1,10 +1,11 @@
-"""Labels over HTTP: what a transfer turned out to be."""
+"""Labels as the interface takes and shows them: whether a transfer turned out `bad` or `ok`."""
 
 from typing import Annotated
 
 import msgspec
 
-from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Words
+from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
+from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.instants import format_instant
 from features.core.rows.alerts import LabelRow
@@ -12,11 +13,11 @@ from features.core.vocabulary import LabelSource, LabelValue
 
 
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``programId`` is needed where several programs have a transfer of that id."""
+    """``programId`` is required if several programs have a transfer of that id."""
 
     transfer_id: BankId
     label: LabelValue
-    reason: Words
+    reason: Prose
     program_id: BankId | None = None
 
 
@@ -43,13 +44,11 @@ class Label(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: str
 
 
-class LabelPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    data: tuple[Label, ...]
-    has_more: bool
-    next_cursor: str | None
+class LabelPage(ListPage[Label], frozen=True, kw_only=True, rename="camel"):
+    pass
 
 
-def shown(row: LabelRow) -> Label:
+def to_label(row: LabelRow) -> Label:
     return Label(
         id=row.id,
         transfer_id=row.transfer_id,

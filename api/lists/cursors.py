@@ -15,8 +15,8 @@ import msgspec
 from features.core.errors import InvalidRequestError
 
 VERSION: Final = 1
-UNREADABLE: Final = "Validation failed: cursor must be a cursor that this list has given out"
-OTHER_FILTERS: Final = "Validation failed: cursor must be used with the filters it was given out for"
+UNREADABLE: Final = "Validation failed: cursor must be a nextCursor of this list"
+OTHER_FILTERS: Final = "Validation failed: cursor must be used with the same filters as the page that it came from"
 
 _MAX_INSTANT: Final = 2**62
 _MANY: Final = (list, tuple)
@@ -29,11 +29,6 @@ class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     id: str
     program_id: str
 
-    @property
-    def key(self) -> tuple[int, str]:
-        """The place in a list whose ids are unique in the tenant."""
-        return self.at, self.id
-
 
 class _Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     version: int
@@ -44,14 +39,19 @@ class _Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 _CURSORS: Final = msgspec.json.Decoder(_Cursor)
 
 
+def place_key(place: Place) -> tuple[int, str]:
+    """The place in a list whose ids are unique in the tenant."""
+    return place.at, place.id
+
+
 def cursor_for(place: Place, filters: Any) -> str:
-    """The cursor that goes on after ``place``; ``filters`` is a Struct or mapping of plain values and lists of them."""
+    """The cursor of the page after ``place``; ``filters`` is a Struct or mapping of plain values and lists of them."""
     encoded = msgspec.json.encode(_Cursor(VERSION, _hash(filters), place))
     return urlsafe_b64encode(encoded).rstrip(b"=").decode()
 
 
 def place_of(cursor: str, filters: Any) -> Place:
-    """Where the page that this cursor asks for begins."""
+    """The place after which the page of this cursor begins."""
     try:
         decoded = _CURSORS.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (msgspec.MsgspecError, binascii.Error, ValueError):
@@ -64,7 +64,7 @@ def place_of(cursor: str, filters: Any) -> Place:
 
 
 def _hash(filters: Any) -> str:
-    """The same for what asks for the same: neither the order nor the doubling of a filter's values matters."""
-    said: dict[str, Any] = msgspec.to_builtins(filters)
-    wanted = {name: sorted(set(value)) if isinstance(value, _MANY) else value for name, value in said.items()}
+    """Equal for equivalent filters: neither the order nor the repetition of a filter's values matters."""
+    values: dict[str, Any] = msgspec.to_builtins(filters)
+    wanted = {name: sorted(set(value)) if isinstance(value, _MANY) else value for name, value in values.items()}
     return sha256(msgspec.json.encode(wanted, order="deterministic")).hexdigest()[:16]

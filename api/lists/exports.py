@@ -1,9 +1,10 @@
 """Whole lists as a download: NDJSON or CSV, streamed in bounded memory, a few at a time for each principal.
 
-The status is sent before the first line, so what fails later ends the connection without a clean end, and a reader can
-tell a whole export from half of one. What fails before the first line is answered like any other request.
+The status is sent before the first line. A failure after that breaks the connection off, so that a reader can tell a
+complete export from a partial one. A failure before the first line is answered like that of any other request.
 
-Limits  a client that reads nothing for ``STALL_WITHIN_S``, or is not done within ``EXPORT_WITHIN_S``, is hung up on
+Limits  the connection of a client that reads nothing for ``STALL_WITHIN_S``, or that is not done within
+        ``EXPORT_WITHIN_S``, is closed
 Errors  RateLimitedError for one more than may run at a time
 """
 
@@ -11,8 +12,8 @@ import asyncio
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from typing import Any, Final
 
@@ -25,11 +26,10 @@ from features.core.errors import RateLimitedError
 from features.core.principal import Principal
 
 AT_A_TIME: Final = 2
-BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause of some 25 ms.
 STALL_WITHIN_S: Final = 30.0
 EXPORT_WITHIN_S: Final = 3_600.0
 
-_TOO_MANY: Final = "At most {most} {what} run at a time; try again when one of them is done."
+_TOO_MANY: Final = "At most {most} {what} run at a time. Try again when one of them has finished."
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\0")  # A spreadsheet would run what follows.
 
 
@@ -53,7 +53,7 @@ class Concurrency:
 
     @contextmanager
     def slot(self, principal: Principal) -> Iterator[None]:
-        """Held until the block is left, however that happens."""
+        """One slot, taken until the block is left, however that happens."""
         key = (principal.tenant_id, principal.id)
         if self._running[key] >= self._most:
             raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what))
@@ -66,11 +66,12 @@ class Concurrency:
                 del self._running[key]
 
 
-class Export:
-    """One download, as an ASGI application. ``batches`` starts to read, in a worker thread, when it is run.
+Batches = Generator[Sequence[msgspec.Struct | msgspec.Raw], None, None]
+"""The items of an export, some at a time. An item that is Raw is a line already; there is no CSV of such."""
 
-    An item that is Raw is a line already; there is no CSV of such.
-    """
+
+class Export:
+    """One download, as an ASGI application. ``batches`` are read in a worker thread, from when it is run."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Export:
         name: str,
         kind: type[msgspec.Struct],
         format_: ExportFormat,
-        batches: Callable[[], Iterator[Sequence[msgspec.Struct | msgspec.Raw]]],
+        batches: Batches,
         principal: Principal,
         limit: Concurrency,
     ) -> None:
@@ -116,8 +117,28 @@ class Export:
         if self._format is ExportFormat.CSV:
             yield _csv_lines([self._kind.__struct_encode_fields__])
         encode = _ndjson_of if self._format is ExportFormat.NDJSON else _csv_of
-        for batch in self._batches():
-            yield encode(batch)
+        with closing(self._batches) as batches:
+            for batch in batches:
+                yield encode(batch)
+
+
+class Downloads:
+    """Makes the exports of a process, which count together against the limit of each principal."""
+
+    def __init__(self) -> None:
+        self._limit = Concurrency()
+
+    def of(
+        self,
+        principal: Principal,
+        batches: Batches,
+        *,
+        name: str,
+        kind: type[msgspec.Struct],
+        format_: ExportFormat = ExportFormat.NDJSON,
+    ) -> Export:
+        """The download of ``batches`` as ``name.format``; ``kind`` names the columns of a CSV."""
+        return Export(name=name, kind=kind, format_=format_, batches=batches, principal=principal, limit=self._limit)
 
 
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:
@@ -154,7 +175,7 @@ def _csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
 
 
 def _cell(value: Any) -> str:
-    """A value as text that a spreadsheet shows and does not run; what has parts is their JSON."""
+    """A value as text that a spreadsheet shows and does not run; lists and objects are JSON."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,44 +1,99 @@
-"""Acting through the log: an entry is appended, the flow applies it, and what came of it can be read once recorded.
+"""The path of every command that changes state: its entry goes to the log, the flow decides, the result is read back.
 
-Nothing is decided here. A caller that is told to ask again does so under its Idempotency-Key: the entry carries an id
-that follows from the request, and whatever came of it is found by that id.
+entry appended ─▶ applied to the state as it then stands ─▶ result committed ─▶ result read, or its refusal raised
 
-Errors  UnavailableError when the log did not take the entry, or when it was not recorded in time
+Nothing is decided here. The id of an entry follows from the request's Idempotency-Key, if it has one. So a repeat whose
+first answer was lost finds the result of the first: the flow applies an id once.
+
+Errors  UnavailableError when the log does not accept the entry, or when it is not committed in time;
+        the refusal of the flow (``api/log/refusals.py``)
 """
 
-import asyncio
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+from anyio import to_thread
 
 from api.log.pending_entries import PendingEntries
+from api.log.refusals import refusal_of
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, shard_of
-from features.shard.shards import Shards
+from features.core.principal import Principal
+from features.core.rows.alerts import EntryResultRow
+from store.clock import Clock
+from store.duck.entry_results import EntryResults
+from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
+from store.redis_log.commit_waiter import CommitWaiter
 
 COMMITTED_WITHIN_S: Final = 5.0
-NOT_YET: Final = "This was taken and is not confirmed yet. Ask again under the same Idempotency-Key."
+NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."
 
-_LOOK_EVERY_S: Final = 0.004
+
+class Command(Protocol):
+    """The body of a log entry that has a result."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def at(self) -> int: ...
 
 
 class CommandLog:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(self, *, appender: LogAppender, shards: Shards, pending: PendingEntries) -> None:
-        self._appender, self._shards, self._unapplied = appender, shards, pending
+    def __init__(
+        self,
+        *,
+        appender: LogAppender,
+        shards: int,
+        pending: PendingEntries,
+        waiter: CommitWaiter,
+        results: EntryResults,
+        clock: Clock,
+        new_id: IdFactory,
+    ) -> None:
+        self._appender, self._shard_count, self._pending, self._waiter = appender, shards, pending, waiter
+        self._results, self._clock, self._new_id = results, clock, new_id
 
-    async def append(self, kind: EntryKind, program_id: str, at: int, body: bytes) -> None:
-        """Returns once the entry is applied and all that it led to can be read."""
-        shard = shard_of(program_id, self._shards.count)
-        offset = await self._appender.append(shard, kind, program_id, at, body)
-        self._unapplied.add(shard, offset, at)
-        await self.committed(shard, offset)
+    async def submit(
+        self,
+        principal: Principal,
+        kind: EntryKind,
+        program_id: str,
+        command: Callable[[str, int], Command],
+        *,
+        effect_id: str | None,
+    ) -> EntryResultRow:
+        """Have a command carried out, once for each ``effect_id``; ``command`` builds it from its id and its time.
 
-    async def committed(self, shard: int, offset: int) -> None:
-        """Wait until the shard is recorded up to this offset."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + COMMITTED_WITHIN_S
-        while self._shards.committed_offset(shard) < offset:
-            if loop.time() > until:
-                raise UnavailableError(NOT_YET)
-            await asyncio.sleep(_LOOK_EVERY_S)
+        Returns the result of a command that was carried out, now or under the same ``effect_id`` before. Everything
+        that it led to can then be read. Raises the refusal of one that was not.
+        """
+        earlier = await self.carried_out(principal, effect_id)
+        if earlier is not None:
+            return earlier
+        entry = command(effect_id or self._new_id(), self._clock.now())
+        shard = shard_of(program_id, self._shard_count)
+        offset = await self._appender.append(shard, kind, program_id, entry.at, msgspec.json.encode(entry))
+        self._pending.add(shard, offset, entry.at)
+        try:
+            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
+        except TimeoutError:
+            raise UnavailableError(NOT_CONFIRMED) from None
+        result = await self._result(principal, entry.id)
+        assert result is not None, "a committed entry of this kind has a result"
+        refusal = refusal_of(result)
+        if refusal is not None:
+            raise refusal
+        return result
+
+    async def carried_out(self, principal: Principal, effect_id: str | None) -> EntryResultRow | None:
+        """The result of the command that was carried out under this id before."""
+        result = None if effect_id is None else await self._result(principal, effect_id)
+        return None if result is None or refusal_of(result) is not None else result
+
+    async def _result(self, principal: Principal, entry_id: str) -> EntryResultRow | None:
+        return await to_thread.run_sync(self._results.find, principal, entry_id)

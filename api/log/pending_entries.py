@@ -1,7 +1,7 @@
-"""What this process has appended to the log and the flow has not applied yet, by shard.
+"""The entries that this process has appended to the log and the flow has not applied yet, by shard.
 
-Two questions are asked of it: is this event among them, so that it is a duplicate although the state has not seen it;
-and how long has the oldest been waiting, so that an answer can say that the state is behind.
+They answer two questions: whether an event is among them, which makes it a duplicate although the state has not seen it
+yet; and how long the oldest has been waiting, which makes the answer of a pre-flight degraded.
 """
 
 from bisect import bisect_right

@@ -1,19 +1,22 @@
 """Policies over HTTP, for reading."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.examples import POLICY
+from api.area import Area, Resources
 from api.http.conditional import ETAG, PRIVATE, published
+from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
+from api.policies.examples import POLICY
 from api.policies.schemas import PoliciesQuery, Policy
 from api.policies.service import PolicyService
+from api.programs.service import ProgramService
 from features.core.principal import KeyScope
 
 _TAG: Final = "policies"
@@ -42,19 +45,22 @@ _READ: Final = Operation(
 
 
 @get("/api/policies", opt=_LIST.as_opt)
-async def list_policies(
-    request: Request[Any, Any, Any], policies: NamedDependency[PolicyService]
-) -> Response[bytes | None]:
+async def list_policies(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Response[bytes | None]:
     found = policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
     return published(request, msgspec.json.encode(found), media_type=JSON, cache=PRIVATE)
 
 
 @get("/api/policies/{policy_id:str}", opt=_READ.as_opt)
 async def get_policy(
-    policy_id: FromPath[str], request: Request[Any, Any, Any], policies: NamedDependency[PolicyService]
+    policy_id: FromPath[str], request: ApiRequest, policies: NamedDependency[PolicyService]
 ) -> Response[bytes | None]:
     policy = policies.read(principal_of(request.scope), policy_id)
     return published(request, msgspec.json.encode(policy), media_type=JSON, cache=PRIVATE)
 
 
-ROUTES: Final = (list_policies, get_policy)
+def _policies(resources: Resources) -> PolicyService:
+    registry = resources.stores.registry
+    return PolicyService(tenancy=registry, programs=ProgramService(registry))
+
+
+AREA: Final = Area(routes=(list_policies, get_policy), provide={"policies": _policies})

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.http.fields import ProgramIds
-from features.policy.bodies import PolicyVersion as HeldPolicy
+from features.policy.bodies import PolicyVersion as StoredPolicy
 
 
 class PolicyPrefix(StrEnum):
@@ -38,13 +38,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: str
 
 
-def shown(held: HeldPolicy) -> Policy:
+def to_policy(stored: StoredPolicy) -> Policy:
     return Policy(
-        id=held.id,
-        tenant_id=held.tenant_id,
-        program_id=held.program_id,
-        version=held.version,
-        body=msgspec.to_builtins(held.body),
-        active=held.active,
-        created_at=held.created_at,
+        id=stored.id,
+        tenant_id=stored.tenant_id,
+        program_id=stored.program_id,
+        version=stored.version,
+        body=msgspec.to_builtins(stored.body),
+        active=stored.active,
+        created_at=stored.created_at,
     )

@@ -1,17 +1,17 @@
-"""The tenant's policies, for reading: those that it started with.
+"""The tenant's policies, for reading.
 
 Errors  NotFoundError for a policy or program that is not this tenant's
 """
 
 from typing import Final
 
-from api.policies.schemas import PoliciesQuery, Policy, shown
+from api.policies.schemas import PoliciesQuery, Policy, to_policy
 from api.programs.service import ProgramService
 from features.core.errors import NotFoundError
 from features.core.instants import parse_instant
 from features.core.principal import Principal
-from features.policy.bodies import PolicyVersion as HeldPolicy
-from features.policy.seeds import seeded_policies
+from features.policy.bodies import PolicyVersion as StoredPolicy
+from features.policy.in_force import policies_of_tenant
 from store.control.tenancy import Tenancy
 
 UNKNOWN_POLICY: Final = "Unknown policy on this tenant."
@@ -25,23 +25,25 @@ class PolicyService:
         """Newest first; a programId of another tenant is a 404."""
         of_program = self._programs.filter_by(principal, query.program_id)
         return tuple(
-            shown(held)
-            for held in self._of_tenant(principal)
-            if (query.prefix is None or held.version.partition("-")[0] in query.prefix)
-            and (of_program is None or held.program_id in of_program)
-            and query.active in {None, held.active}
+            to_policy(stored)
+            for stored in self._of_tenant(principal)
+            if (query.prefix is None or stored.version.partition("-")[0] in query.prefix)
+            and (of_program is None or stored.program_id in of_program)
+            and query.active in {None, stored.active}
         )
 
     def read(self, principal: Principal, policy_id: str) -> Policy:
-        for held in self._of_tenant(principal):
-            if held.id == policy_id.lower():
-                return shown(held)
+        for stored in self._of_tenant(principal):
+            if stored.id == policy_id.lower():
+                return to_policy(stored)
         raise NotFoundError(UNKNOWN_POLICY)
 
-    def _of_tenant(self, principal: Principal) -> tuple[HeldPolicy, ...]:
-        """Tenant-wide ones are everybody's to read: they are in force on every program."""
+    def _of_tenant(self, principal: Principal) -> tuple[StoredPolicy, ...]:
+        """All callers may read the tenant-wide policies, which are in force on every program."""
         tenant = self._tenancy.tenant(principal.tenant_id)
         assert tenant is not None, "a proven principal has a tenant"
         at = parse_instant(tenant.created_at)
         assert at is not None, "a tenant was created at an instant"
-        return tuple(sorted(seeded_policies(tenant.id, at), key=lambda held: (held.created_at, held.id), reverse=True))
+        return tuple(
+            sorted(policies_of_tenant(tenant.id, at), key=lambda stored: (stored.created_at, stored.id), reverse=True)
+        )

@@ -1,19 +1,24 @@
 """Pre-flight over HTTP."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from litestar import Request, get, post
+from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
+from litestar.types import Scope
 
-from api.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
-from api.http.fast_route import FastRoute, JsonAnswer
-from api.http.gate import body_of, effect_id_of, passed, principal_of
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
+from api.http.gate import body_of, checked, effect_id_of, principal_of
 from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from api.http.request_schema import RequestSchema
+from api.preflight.details import PreflightDetails
+from api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
 from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, names_one_program
-from api.preflight.service import PreflightDetails, PreflightService
+from api.preflight.service import PreflightService
+from api.programs.service import ProgramService
 from api.telemetry.metrics import Outcome, note
 from features.core.preflight import Preflight
 from features.core.principal import KeyScope
@@ -37,7 +42,7 @@ _SUBMIT: Final = Operation(
 _READ: Final = Operation(
     id="getPreflight",
     tag="preflight",
-    summary="A recorded pre-flight with its question and, once it landed, its transfer.",
+    summary="A recorded pre-flight with its request and, once it has landed, its transfer.",
     access=Access.BEARER,
     scope=KeyScope.PREFLIGHT,
     answers={200: PreflightDetail, 404: None, 503: None},
@@ -45,28 +50,44 @@ _READ: Final = Operation(
 )
 
 
-async def _submit(services: Any, scope: Any) -> JsonAnswer:
+async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
     """201 when it is new and recorded, 200 when it is replayed."""
-    preflights: PreflightService = services.preflights
-    asked = body_of(scope, PreflightRequest)
-    answer = await preflights.submit(principal_of(scope), asked, passed(scope).plain, effect_id_of(scope))
+    request = body_of(scope, PreflightRequest)
+    answer = await preflights.submit(principal_of(scope), request, checked(scope).plain, effect_id_of(scope))
     if answer.preflight.degraded:
         note(scope, Outcome.DEGRADED)
     further = [(MISMATCH.lower().encode(), b"true")] if answer.mismatch else []
     return 200 if answer.preflight.idempotent else 201, msgspec.json.encode(answer.preflight), further
 
 
-@post("/api/preflight", opt=_SUBMIT.as_opt, middleware=[FastRoute(_submit)])
-async def submit_preflight() -> Preflight:
-    """Names the route, which is answered at once."""
-    raise RuntimeError("The pre-flight route is answered by its middleware.")
+@post("/api/preflight", opt=_SUBMIT.as_opt, middleware=[FastRoute("preflights", _submit)])
+async def preflight_is_answered_by_middleware() -> Preflight:
+    """Names the route only."""
+    answered_by_middleware()
 
 
 @get("/api/preflight/{preflight_id:str}", opt=_READ.as_opt)
 async def get_preflight(
-    preflight_id: FromPath[str], request: Request[Any, Any, Any], preflight_details: NamedDependency[PreflightDetails]
+    preflight_id: FromPath[str], request: ApiRequest, preflight_details: NamedDependency[PreflightDetails]
 ) -> PreflightDetail:
     return await preflight_details.read(principal_of(request.scope), preflight_id)
 
 
-ROUTES: Final = (submit_preflight, get_preflight)
+def _preflights(resources: Resources) -> PreflightService:
+    stores = resources.stores
+    return PreflightService(
+        programs=ProgramService(stores.registry),
+        shards=stores.shards,
+        log=resources.preflight_log,
+        clock=stores.clock,
+        new_id=stores.new_id,
+    )
+
+
+AREA: Final = Area(
+    routes=(preflight_is_answered_by_middleware, get_preflight),
+    provide={
+        "preflights": _preflights,
+        "preflight_details": lambda resources: PreflightDetails(resources.recorded_preflights),
+    },
+)

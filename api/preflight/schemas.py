@@ -19,7 +19,7 @@ from api.http.fields import (
     Text,
 )
 from api.http.validation import Failure
-from features.core.preflight import Preflight, ProposedCounterparty, ProposedTransfer
+from features.core.preflight import Preflight, ProposedTransfer
 from features.core.vocabulary import AchType, Direction, Rail
 
 
@@ -51,7 +51,7 @@ class PreflightRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
-    """The answer as given, with the question, the match and the time."""
+    """The answer as it was given, with the request, the matched transfer and the time."""
 
     request: dict[str, Any]
     matched_transfer_id: str | None
@@ -62,7 +62,7 @@ def names_one_program(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """Exactly one of programId and programSlug."""
     named = [name for name in ("programId", "programSlug") if plain.get(name) is not None]
     if not named:
-        yield Failure("programId", "is required, unless programSlug is given")
+        yield Failure("programId", "is required unless programSlug is given")
     elif len(named) > 1:
         yield Failure("programSlug", "must not be given together with programId")
 
@@ -73,18 +73,10 @@ NAMES_ONE_PROGRAM: Final = {
 """``names_one_program`` in JSON Schema: neither two names nor two nulls."""
 
 
-def proposed(asked: TransferRequest) -> ProposedTransfer:
-    """The transfer in the words of the features."""
-    other = asked.counterparty
-    return ProposedTransfer(
-        rail=asked.rail,
-        direction=asked.direction,
-        amount_cents=asked.amount_cents,
-        type=asked.type,
-        currency=asked.currency,
-        entity_id=asked.entity_id,
-        counterparty_id=asked.counterparty_id,
-        counterparty=None if other is None else ProposedCounterparty(**msgspec.structs.asdict(other)),
-        effective_on=None if asked.effective_on is None else asked.effective_on.isoformat(),
-        description=asked.description,
-    )
+def proposed(request: TransferRequest) -> ProposedTransfer:
+    """The requested transfer as the features score it and the log keeps it.
+
+    They are two types on purpose: a request is closed and bounded by the limits of the interface, while a recorded
+    transfer must stay readable whatever those limits become.
+    """
+    return msgspec.convert(msgspec.to_builtins(request), ProposedTransfer)

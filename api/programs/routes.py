@@ -1,17 +1,19 @@
 """The tenant's programs, for reading. The platform's administration writes them (``api/admin``)."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
-from litestar import Request, get
+from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.examples import PROGRAM
+from api.area import Area
+from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
 from api.lists.lists import only
+from api.programs.examples import PROGRAM
 from api.programs.service import ProgramService
 from features.core.program import Program
 from features.core.vocabulary import ProgramSource
@@ -43,17 +45,18 @@ _READ: Final = Operation(
 
 
 @get("/api/programs", opt=_LIST.as_opt)
-async def list_programs(
-    request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
-) -> tuple[Program, ...]:
+async def list_programs(request: ApiRequest, programs: NamedDependency[ProgramService]) -> tuple[Program, ...]:
     return programs.list(principal_of(request.scope), source=only(query_of(request.scope, ProgramsQuery).source))
 
 
 @get("/api/programs/{program_id:str}", opt=_READ.as_opt)
 async def get_program(
-    program_id: FromPath[str], request: Request[Any, Any, Any], programs: NamedDependency[ProgramService]
+    program_id: FromPath[str], request: ApiRequest, programs: NamedDependency[ProgramService]
 ) -> Program:
     return programs.read(principal_of(request.scope), program_id)
 
 
-ROUTES: Final = (list_programs, get_program)
+AREA: Final = Area(
+    routes=(list_programs, get_program),
+    provide={"programs": lambda resources: ProgramService(resources.stores.registry)},
+)

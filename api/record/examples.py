@@ -1,8 +1,8 @@
-"""Examples of the record for the OpenAPI document, of a chain that does not exist."""
+"""Examples of the record for the OpenAPI document; their chain does not exist."""
 
 from typing import Any, Final
 
-from api.examples import DISPOSITION
+from api.dispositions.examples import DISPOSITION
 from features.core.canonical import Chain, LineKind, canonical, link_hash, record_line
 
 _ORIGIN: Final = "risk.bank.example/first-bank/dispositions"

@@ -1,15 +1,17 @@
 """The record over HTTP, for reading: nothing here can change it."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
-from api.lists.exports import MEDIA_TYPES, ExportFormat
+from api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
 from api.lists.lists import moments_exist, next_link
 from api.record.examples import CHAIN_REPORT, CHECKPOINT, CHECKPOINT_PAGE, RECORD_LINE, RECORD_PROOF
 from api.record.schemas import (
@@ -24,7 +26,12 @@ from api.record.schemas import (
     VerifyQuery,
 )
 from api.record.service import RecordService
+from features.core.canonical import canonical
 from features.core.principal import KeyScope
+from features.policy.in_force import policies_of_tenant
+from store.keys.signing_keys import KeyPurpose
+from store.record.reader import RecordReader
+from store.record.verification import Verification
 
 _TAG: Final = "record"
 _NOTE_MEDIA: Final = "text/plain"
@@ -32,10 +39,10 @@ _NOTE_MEDIA: Final = "text/plain"
 _VERIFY: Final = Operation(
     id="verifyRecord",
     tag=_TAG,
-    summary="Computes every hash of the tenant's chains anew, from the stored bodies, and holds them against the last "
-    "checkpoint. 200 also when something is wrong: then ok is false, and firstBreakAt says where. The first link that "
-    "does not hold ends the check of its chain. Both chains are checked, and `chains` says how each stands; `chain` "
-    "narrows what ok, checked and firstBreakAt are about.",
+    summary="Computes every hash of the tenant's chains again, from the stored bodies, and compares them with the last "
+    "checkpoint. The answer is 200 even if the record is broken: then ok is false, and firstBreakAt names the place. "
+    "The check of a chain ends at its first broken link. Both chains are checked and reported in `chains`; `chain` "
+    "restricts ok, checked and firstBreakAt to one of them.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,
@@ -48,7 +55,7 @@ _EXPORT: Final = Operation(
     tag=_TAG,
     summary="The record as a download, a RecordLine in canonical JSON (RFC 8785) a line: the policies and alerts that "
     "links cite, then the links of each chain from seq 0. A range of time is a run of links without holes; only a "
-    "whole export can be shown to be complete. One that fails midway ends without a clean end of the connection.",
+    "whole export can be proved complete. One that fails midway breaks off the connection without a clean end.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,
@@ -62,7 +69,7 @@ _CHECKPOINT: Final = Operation(
     id="signCheckpoint",
     tag=_TAG,
     summary="A checkpoint over a chain, signed now unless it was before: a C2SP note with the number of links and the "
-    "root of their RFC 6962 tree. Keep it somewhere else: it shows a cut or rewritten record. 409 when the chain "
+    "root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the chain "
     "contradicts an earlier checkpoint.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
@@ -75,7 +82,7 @@ _CHECKPOINT: Final = Operation(
 _CHECKPOINTS: Final = Operation(
     id="listCheckpoints",
     tag=_TAG,
-    summary="The checkpoints that were signed, hourly and when asked for, newest first.",
+    summary="The signed checkpoints, those of every hour and those on request, newest first.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,
@@ -98,32 +105,52 @@ _PROOF: Final = Operation(
 
 
 @get("/api/record/verify", opt=_VERIFY.as_opt)
-async def verify_record(request: Request[Any, Any, Any], record: NamedDependency[RecordService]) -> ChainReport:
+async def verify_record(request: ApiRequest, record: NamedDependency[RecordService]) -> ChainReport:
     return await record.verify(principal_of(request.scope), query_of(request.scope, VerifyQuery).chain)
 
 
 @get("/api/record/export", opt=_EXPORT.as_opt)
-async def export_record(request: Request[Any, Any, Any], record: NamedDependency[RecordService]) -> ASGIApp:
-    return record.export(principal_of(request.scope), query_of(request.scope, RecordExportQuery))
+async def export_record(
+    request: ApiRequest, record: NamedDependency[RecordService], downloads: NamedDependency[Downloads]
+) -> ASGIApp:
+    principal = principal_of(request.scope)
+    batches = record.export(principal, query_of(request.scope, RecordExportQuery))
+    return downloads.of(principal, batches, name="record", kind=RecordLine)
 
 
 @get("/api/record/checkpoint", opt=_CHECKPOINT.as_opt)
-async def sign_checkpoint(request: Request[Any, Any, Any], record: NamedDependency[RecordService]) -> Response[str]:
+async def sign_checkpoint(request: ApiRequest, record: NamedDependency[RecordService]) -> Response[str]:
     note = await record.checkpoint(principal_of(request.scope), query_of(request.scope, CheckpointQuery))
     return Response(note, media_type=_NOTE_MEDIA)
 
 
 @get("/api/record/checkpoints", opt=_CHECKPOINTS.as_opt)
-async def list_checkpoints(
-    request: Request[Any, Any, Any], record: NamedDependency[RecordService]
-) -> Response[CheckpointPage]:
+async def list_checkpoints(request: ApiRequest, record: NamedDependency[RecordService]) -> Response[CheckpointPage]:
     page = await record.checkpoints(principal_of(request.scope), query_of(request.scope, CheckpointsQuery))
     return Response(page, headers=next_link(request, page.next_cursor))
 
 
 @get("/api/record/proof", opt=_PROOF.as_opt)
-async def prove_record(request: Request[Any, Any, Any], record: NamedDependency[RecordService]) -> RecordProof:
+async def prove_record(request: ApiRequest, record: NamedDependency[RecordService]) -> RecordProof:
     return await record.proof(principal_of(request.scope), query_of(request.scope, ProofQuery))
 
 
-ROUTES: Final = (verify_record, export_record, sign_checkpoint, list_checkpoints, prove_record)
+def _record(resources: Resources) -> RecordService:
+    stores = resources.stores
+    record = stores.record
+    public_keys = record.signing_keys.public_keys(KeyPurpose.CHECKPOINT)
+    return RecordService(
+        reader=RecordReader(stores.database, _policy_bodies),
+        verification=Verification(stores.database, record.checkpoint_log, public_keys),
+        checkpoints=record.checkpoints,
+    )
+
+
+def _policy_bodies(tenant_id: str) -> list[bytes]:
+    """The bodies of all policies that the tenant ever had, which links of its chains may cite."""
+    return [canonical(policy.body) for policy in policies_of_tenant(tenant_id, 0)]
+
+
+AREA: Final = Area(
+    routes=(verify_record, export_record, sign_checkpoint, list_checkpoints, prove_record), provide={"record": _record}
+)

@@ -1,4 +1,4 @@
-"""The record as the interface shows it: what a check found, lines of an export, checkpoints and proofs."""
+"""The record as the interface shows it: the result of a verification, lines of an export, checkpoints and proofs."""
 
 import base64
 from collections.abc import Sequence
@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import msgspec
 
 from api.http.fields import CursorText, Moment, PageLimit
-from api.lists.lists import DEFAULT_LIMIT, instant_shown
+from api.lists.list_reader import ListPage
+from api.lists.lists import DEFAULT_LIMIT, instant_text
 from features.core.canonical import Chain, LineKind
 from features.core.instants import format_instant
 from store.record.checkpoints import InclusionProof
@@ -18,7 +19,7 @@ Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
 
 
 class VerifyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``chain`` narrows what ok, checked and firstBreakAt are about; without it they are about both."""
+    """``chain`` restricts ok, checked and firstBreakAt to one chain; without it they cover both."""
 
     chain: Chain | None = None
 
@@ -68,14 +69,14 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChainStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Both chains, whichever was asked for."""
+    """Both chains, whichever was requested."""
 
     dispositions: ChainState
     actions: ChainState
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``ok``, ``checked`` and ``firstBreakAt`` are about the chain that was asked for, or about both."""
+    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both."""
 
     ok: bool
     checked: int
@@ -84,7 +85,7 @@ class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A line of an export; what links cite has no chain, seq and hashes."""
+    """A line of an export. Cited policies and alerts have no chain, seq and hashes."""
 
     kind: LineKind
     chain: Chain | None
@@ -104,10 +105,8 @@ class RecordCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     created_at: str
 
 
-class CheckpointPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    data: tuple[RecordCheckpoint, ...]
-    has_more: bool
-    next_cursor: str | None
+class CheckpointPage(ListPage[RecordCheckpoint], frozen=True, kw_only=True, rename="camel"):
+    pass
 
 
 class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -120,19 +119,19 @@ class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def report_of(checks: Sequence[ChainCheck], chain: Chain | None) -> ChainReport:
-    """About one chain or both, with how each stands; the first break by the order of the chains."""
-    asked = [check for check in checks if chain in {None, check.chain}]
-    breaks = [check.broken_at for check in asked if check.broken_at is not None]
+    """The report of one chain or of both, with the state of each; the first break in the order of the chains."""
+    reported = [check for check in checks if chain in {None, check.chain}]
+    breaks = [check.broken_at for check in reported if check.broken_at is not None]
     states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
     return ChainReport(
         ok=not breaks,
-        checked=sum(check.checked for check in asked),
-        first_break_at=_break_shown(breaks[0]) if breaks else None,
+        checked=sum(check.checked for check in reported),
+        first_break_at=_to_break(breaks[0]) if breaks else None,
         chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
     )
 
 
-def checkpoint_shown(row: RecordCheckpointRow) -> RecordCheckpoint:
+def to_checkpoint(row: RecordCheckpointRow) -> RecordCheckpoint:
     return RecordCheckpoint(
         chain=Chain(row.chain),
         size=row.size,
@@ -142,7 +141,7 @@ def checkpoint_shown(row: RecordCheckpointRow) -> RecordCheckpoint:
     )
 
 
-def proof_shown(proof: InclusionProof) -> RecordProof:
+def to_proof(proof: InclusionProof) -> RecordProof:
     return RecordProof(
         leaf_index=proof.leaf_index,
         tree_size=proof.checkpoint.size,
@@ -151,12 +150,12 @@ def proof_shown(proof: InclusionProof) -> RecordProof:
     )
 
 
-def _break_shown(found: Break) -> ChainBreak:
+def _to_break(found: Break) -> ChainBreak:
     return ChainBreak(
         chain=Chain(found.chain),
         seq=found.seq,
         id=found.id,
         expected=found.expected,
         found=found.found,
-        created_at=instant_shown(found.created_at),
+        created_at=instant_text(found.created_at),
     )

@@ -1,11 +1,13 @@
 """Rescoring. The paths' segment ``skoor`` is literal."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, post
+from litestar import post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from api.area import Area
+from api.http.envelope import ApiRequest
 from api.http.gate import effect_id_of, principal_of
 from api.http.operation import Access, Operation
 from api.rescoring.schemas import TransfersRescored
@@ -15,8 +17,8 @@ from features.core.backfill import ActorsRescored
 _TRANSFERS: Final = Operation(
     id="rescoreTransfers",
     tag="rescoring",
-    summary="Gives every transfer of the program its score again, with the present scorer, beside live traffic. "
-    "Answers when all is recorded; asked for again meanwhile, it answers with the same result.",
+    summary="Rescores every transfer of the program with the current scorer, while live traffic goes on. "
+    "Answers when all is recorded. A second call while one is running returns the same result.",
     access=Access.OWNER,
     answers={200: TransfersRescored, 503: None},
     answer_example={"scored": 48_210},
@@ -24,8 +26,8 @@ _TRANSFERS: Final = Operation(
 _ACTORS: Final = Operation(
     id="rescoreActors",
     tag="rescoring",
-    summary="Gives every entity, counterparty and agent of the program its score again, as of the program's newest "
-    "transfer, and asks the detectors about their newest transfers again. Agents are counted among the entities too.",
+    summary="Rescores every entity, counterparty and agent of the program, as of the program's newest transfer, and "
+    "runs the detectors on their newest transfers again. Agents are counted among the entities as well.",
     access=Access.OWNER,
     answers={200: ActorsRescored, 503: None},
     answer_example={"entities": 412, "counterparties": 1_894, "agents": 0},
@@ -34,16 +36,19 @@ _ACTORS: Final = Operation(
 
 @post("/api/skoor/backfill/{program_id:str}", status_code=200, opt=_TRANSFERS.as_opt)
 async def rescore_transfers(
-    program_id: FromPath[str], request: Request[Any, Any, Any], rescoring: NamedDependency[RescoringService]
+    program_id: FromPath[str], request: ApiRequest, rescoring: NamedDependency[RescoringService]
 ) -> TransfersRescored:
     return await rescoring.transfers(principal_of(request.scope), program_id, effect_id_of(request.scope))
 
 
 @post("/api/skoor/actors/backfill/{program_id:str}", status_code=200, opt=_ACTORS.as_opt)
 async def rescore_actors(
-    program_id: FromPath[str], request: Request[Any, Any, Any], rescoring: NamedDependency[RescoringService]
+    program_id: FromPath[str], request: ApiRequest, rescoring: NamedDependency[RescoringService]
 ) -> ActorsRescored:
     return await rescoring.actors(principal_of(request.scope), program_id, effect_id_of(request.scope))
 
 
-ROUTES: Final = (rescore_transfers, rescore_actors)
+AREA: Final = Area(
+    routes=(rescore_transfers, rescore_actors),
+    provide={"rescoring": lambda resources: RescoringService(resources.rescoring)},
+)

@@ -1,9 +1,9 @@
-"""What rescoring answers with."""
+"""The answers of rescoring."""
 
 import msgspec
 
 
 class TransfersRescored(msgspec.Struct, frozen=True, kw_only=True):
-    """``scored`` counts every transfer of the program, also those whose score stayed what it was."""
+    """``scored`` counts every transfer of the program, including those whose score did not change."""
 
     scored: int

@@ -1,21 +1,12 @@
-"""Rescoring a program, for whoever asks over HTTP. The work is done by the flow; this waits for it.
+"""Rescoring a program on request. The flow does the work; this waits for it.
 
 Errors  UnavailableError when the service stops meanwhile
 """
 
-from typing import Protocol
-
+from api.area import Rescoring
 from api.rescoring.schemas import TransfersRescored
 from features.core.backfill import ActorsRescored
 from features.core.principal import Principal
-
-
-class Rescoring(Protocol):
-    """Who gives scores again. A caller that goes away stops nothing."""
-
-    async def rescore_transfers(self, tenant_id: str, program_id: str, backfill_id: str | None) -> int: ...
-
-    async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored: ...
 
 
 class RescoringService:

@@ -1,7 +1,7 @@
 """Logs: one JSON object a line on standard error. No logger is ever handed a body, token, secret or signature.
 
-Tracebacks are written without the local variables of their frames, because a request's headers are among them; and what
-exceptions say is written without what they quote, because they quote the value that they failed on.
+Tracebacks are written without the local variables of their frames, because a request's headers are among them. Messages
+of exceptions are written without quoted text, because they quote the value that they failed on.
 """
 
 import logging
@@ -21,9 +21,9 @@ _VALUES: Final = re.compile(
 )
 
 
-def without_values(said: str) -> str:
-    """What an exception says, with all that may be a value blanked."""
-    return _VALUES.sub(_BLANK, said)
+def without_values(text: str) -> str:
+    """The message of an exception, with everything blanked that may be a value."""
+    return _VALUES.sub(_BLANK, text)
 
 
 class _Transformer(structlog.tracebacks.ExceptionDictTransformer):
@@ -35,8 +35,8 @@ _TRACEBACKS: Final = structlog.processors.ExceptionRenderer(_Transformer(show_lo
 
 
 def configure_logs() -> None:
-    """For the whole process; whatever the standard library's loggers say goes the same way, from warnings on, and so
-    does what Python itself would print of warnings and of exceptions that nobody caught.
+    """Configure logging for the whole process: our loggers, those of the standard library from warnings on, and what
+    Python itself prints of warnings and uncaught exceptions.
     """
     structlog.configure(
         processors=[
@@ -69,7 +69,7 @@ def configure_logs() -> None:
 
 
 def _blank_error(_: Any, __: str, event: Any) -> Any:
-    """``error`` is where our own loggers put what an exception says."""
+    """Our own loggers put the message of an exception in ``error``."""
     if "error" in event:
         event["error"] = without_values(str(event["error"]))
     return event
@@ -95,5 +95,5 @@ def _uncaught_in_thread(args: Any) -> None:
 
 
 def _unraisable(args: Any) -> None:
-    """An exception in a finalizer; its object's repr is left out, because it may show what the object holds."""
+    """An exception in a finalizer; the repr of its object is left out, because it may contain values."""
     structlog.get_logger().error("unraisable", exc_info=args.exc_value)

@@ -1,7 +1,7 @@
-"""What is measured of requests, by route template, method, status and tenant slug; never by path, id or name.
+"""Metrics of requests, by route template, method, status and tenant slug; never by path, id or name.
 
 Unit    seconds
-A request costs a look-up and a few increments: all series that a kind of request moves are found once and kept.
+A request costs a look-up and a few increments: the series of a kind of request are looked up once and cached.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from store.redis_log.appender import LogAppender
 
 KINDS_LIMIT: Final = 1_000
-"""Kinds of request that are kept apart by tenant; from then on new ones are counted under ``OTHER``."""
+"""Kinds of request that are counted by tenant; further ones are counted under ``OTHER``."""
 
 OTHER: Final = "other"
 INGEST: Final = "/api/ingest/bank/{program_id}"
@@ -34,17 +34,17 @@ _OUTCOME: Final = "clearhold.outcome"
 
 
 class Outcome(StrEnum):
-    """What a status does not tell. A route notes it; at most one a request."""
+    """A detail that the status does not show. A route notes it; at most one for each request."""
 
     NONE = ""
-    DEGRADED = "degraded"  # a pre-flight that leaned on something missing or stale
+    DEGRADED = "degraded"  # a pre-flight with missing or stale inputs
     DUPLICATE = "duplicate"  # an event that was in the log already
-    REPLAYED = "replayed"  # the stored answer of an Idempotency-Key
-    CONFLICT = "conflict"  # an Idempotency-Key with another body, or one that is still at work
+    REPLAYED = "replayed"  # the stored answer to an Idempotency-Key
+    CONFLICT = "conflict"  # an Idempotency-Key with another body, or one whose first request is still running
 
 
 def note(scope: Any, outcome: Outcome) -> None:
-    """Leave the outcome for whoever counts the request."""
+    """Note the outcome for the metrics of the request."""
     scope[_OUTCOME] = outcome
 
 
@@ -54,11 +54,11 @@ def outcome_of(scope: Any) -> Outcome:
 
 
 def measure_process(registry: CollectorRegistry, appender: LogAppender) -> None:
-    """The process's memory, processor time and files, and what waits for the log."""
+    """Memory, processor time and files of the process, and the entries waiting for the log."""
     ProcessCollector(registry=registry)
     for unit, read in (("entries", lambda: appender.waiting_entries), ("bytes", lambda: appender.waiting_bytes)):
         name = f"clearhold_log_append_waiting_{unit}"
-        Gauge(name, "What waits to be sent to the log.", registry=registry).set_function(read)
+        Gauge(name, f"Log {unit} waiting to be sent.", registry=registry).set_function(read)
 
 
 class Kind(NamedTuple):
@@ -82,23 +82,23 @@ class RequestMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # When a series began is of no use here and doubles their number.
 
-        def counter(name: str, said: str, *labels: str) -> Counter:
-            return Counter(f"clearhold_{name}", said, labels, registry=registry)
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"clearhold_{name}", about, labels, registry=registry)
 
-        def histogram(name: str, said: str, labels: tuple[str, ...], bounds: tuple[float, ...]) -> Histogram:
-            return Histogram(f"clearhold_{name}", said, labels, buckets=bounds, registry=registry)
+        def histogram(name: str, about: str, labels: tuple[str, ...], bounds: tuple[float, ...]) -> Histogram:
+            return Histogram(f"clearhold_{name}", about, labels, buckets=bounds, registry=registry)
 
         self._requests = counter("http_requests", "Requests answered.", *_KIND)
         self._seconds = histogram(
             "http_request_duration_seconds", "First byte in to last byte out.", _KIND, _REQUEST_BOUNDS
         )
-        self._events = counter("ingest_events", "Bank events by what became of them.", "result")
+        self._events = counter("ingest_events", "Bank events by result.", "result")
         self._preflight_seconds = histogram(
             "preflight_duration_seconds", "Pre-flights scored and recorded.", ("tenant",), _PREFLIGHT_BOUNDS
         )
         self._degraded = counter("preflight_degraded", "Pre-flights answered with degraded true.", "tenant")
-        self._replays = counter("idempotency_replays", "Stored answers given again.", "tenant")
-        self._conflicts = counter("idempotency_conflicts", "Keys with another body, or at work.", "tenant")
+        self._replays = counter("idempotency_replays", "Stored answers replayed.", "tenant")
+        self._conflicts = counter("idempotency_conflicts", "Keys with another body, or still in use.", "tenant")
         self._auth_failures = counter("auth_failures", "Answers 401.", "route")
         self._rate_limited = counter("rate_limited", "Answers 429.", "tenant")
         self._kinds: dict[Kind, _Series] = {}
@@ -128,9 +128,9 @@ class RequestMetrics:
         return series
 
     def _further(self, kind: Kind) -> list[Counter]:
-        found = []
+        series = []
         if kind.route == INGEST:
-            found.append(self._events.labels(_event_result(kind)))
+            series.append(self._events.labels(_event_result(kind)))
         by_status = {401: (self._auth_failures, kind.route), 429: (self._rate_limited, kind.tenant)}
         by_outcome = {
             Outcome.DEGRADED: self._degraded,
@@ -139,10 +139,10 @@ class RequestMetrics:
         }
         if kind.status in by_status:
             family, label = by_status[kind.status]
-            found.append(family.labels(label))
+            series.append(family.labels(label))
         if kind.outcome in by_outcome:
-            found.append(by_outcome[kind.outcome].labels(kind.tenant))
-        return found
+            series.append(by_outcome[kind.outcome].labels(kind.tenant))
+        return series
 
 
 def _event_result(kind: Kind) -> str:

@@ -1,7 +1,7 @@
 """The port that Prometheus reads from: ``GET /metrics`` and nothing else, on a thread of its own.
 
-It is for the inside of a network: no TLS, no credentials. One request is answered at a time, each within a few seconds,
-and the interface's event loop has no part in it.
+It is meant for an internal network: no TLS, no credentials. It answers one request at a time, within a few seconds,
+outside the event loop of the interface.
 """
 
 import socket
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path.partition("?")[0] != PATH:
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"There is /metrics here.\n")
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"This port serves /metrics only.\n")
             return
         encode, content_type = choose_encoder(self.headers.get("Accept", ""))
         self._answer(HTTPStatus.OK, content_type, encode(self.server.registry))
@@ -93,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """The base class writes lines to standard error that are not ours."""
+        """Drop the base class's own lines on standard error."""
 
     def version_string(self) -> str:
         return "clearhold"

@@ -1,7 +1,7 @@
-"""What operators see of each request: it is counted, and told in one line of the log.
+"""Each request is counted in the metrics and written as one line of the log.
 
-The line holds the route's template, never the path, and nothing that a caller sent but its request id. Events that
-were taken in and probes that passed are many and say nothing, so they are only counted.
+The line has the template of the route, never the path, and nothing from the caller but its request id. Accepted events
+and passed probes are too many to be of use in the log, so they are only counted.
 """
 
 from time import perf_counter
@@ -19,12 +19,12 @@ _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "O
 _QUIET: Final = frozenset({INGEST, "/healthz", "/readyz"})
 _START: Final = "http.response.start"
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
-_UNANSWERED: Final = 500  # uvicorn's own answer for an application that gave none
+_UNANSWERED: Final = 500  # uvicorn answers with it if the application does not answer
 _FIRST_REFUSAL: Final = 300
 
 
 class Observed:
-    """Stands outside the application, so that nothing it answers is missed."""
+    """Wraps the whole application, so that no answer is missed."""
 
     def __init__(self, app: ASGIApp, metrics: RequestMetrics, log: RequestLog) -> None:
         self._app, self._metrics, self._log = app, metrics, log

@@ -20,7 +20,7 @@ _INFO: Final = "info"
 
 
 class RequestLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the form of every other line; nothing that a caller sent but its request id."""
+    """The same form as every other line of the log; nothing from the caller but its request id."""
 
     request_id: str
     method: str
@@ -43,19 +43,19 @@ def to_standard_error(text: str) -> None:
 class RequestLog:
     """Belongs to the API's event loop; ``write`` gets whole lines."""
 
-    def __init__(self, clock: Clock, write: Callable[[str], Any] = to_standard_error) -> None:
+    def __init__(self, clock: Clock, write: Callable[[str], object] = to_standard_error) -> None:
         self._clock, self._write = clock, write
         self._lines: list[bytes] = []
 
     def add(self, **fields: Any) -> None:
-        """Put a line down; the fields are those of RequestLine that have no default, but the time."""
+        """Add a line; ``fields`` are those of RequestLine without a default, except ``timestamp``."""
         line = RequestLine(**fields, timestamp=format_instant(self._clock.now()))
         self._lines.append(msgspec.json.encode(line))
         if len(self._lines) == 1:
             asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self.flush)
 
     def flush(self) -> None:
-        """Write what is there; called once more when the service stops."""
+        """Write the lines that are waiting; called once more when the service stops."""
         lines, self._lines = self._lines, []
         if lines:
             self._write(b"\n".join([*lines, b""]).decode())

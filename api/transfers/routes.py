@@ -1,35 +1,51 @@
 """Reading transfers; ingest alone writes them."""
 
-from typing import Any, Final
+from typing import Final
 
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
+from litestar.types import ASGIApp
 
-from api.examples import TRANSFER, TRANSFER_PAGE
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
-from api.lists.lists import moments_exist, next_link
-from api.transfers.schemas import Transfer, TransferPage, TransferQuery, TransfersQuery
+from api.lists.exports import Downloads
+from api.lists.lists import next_link
+from api.lists.operations import export_operation, list_operation
+from api.programs.service import ProgramService
+from api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
+from api.transfers.schemas import ExportQuery, Transfer, TransferPage, TransferQuery, TransfersQuery, TransferSummary
 from api.transfers.service import TransferService
 from features.core.principal import KeyScope
+from store.duck.transfers import Transfers
 
-_LIST: Final = Operation(
-    id="listTransfers",
-    tag="transfers",
+_TAG: Final = "transfers"
+
+_LIST: Final = list_operation(
+    "listTransfers",
+    tag=_TAG,
     summary="Transfers, newest first by the bank's creation time.",
-    access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: TransferPage, 404: None},
-    answer_example=TRANSFER_PAGE,
-    query=RequestSchema(TransfersQuery, rules=moments_exist),
-    headers=("Link",),
+    page=TransferPage,
+    query=TransfersQuery,
+    example=TRANSFER_SUMMARY,
+)
+_EXPORT: Final = export_operation(
+    "exportTransfers",
+    tag=_TAG,
+    summary="All transfers of a list as a download: one TransferSummary a line, or a row under a row of names.",
+    scope=KeyScope.ALERTS_READ,
+    item=TransferSummary,
+    query=ExportQuery,
+    example=TRANSFER_SUMMARY,
 )
 _READ: Final = Operation(
     id="getTransfer",
-    tag="transfers",
-    summary="One transfer with what its score was made from and the bank's own object.",
+    tag=_TAG,
+    summary="One transfer with the inputs of its score and the bank's own object.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Transfer, 404: None, 503: None},
@@ -39,19 +55,35 @@ _READ: Final = Operation(
 
 
 @get("/api/transfers", opt=_LIST.as_opt)
-async def list_transfers(
-    request: Request[Any, Any, Any], transfers: NamedDependency[TransferService]
-) -> Response[TransferPage]:
+async def list_transfers(request: ApiRequest, transfers: NamedDependency[TransferService]) -> Response[TransferPage]:
     page = await transfers.page(principal_of(request.scope), query_of(request.scope, TransfersQuery))
     return Response(page, headers=next_link(request, page.next_cursor))
 
 
+@get("/api/transfers/export", opt=_EXPORT.as_opt)
+async def export_transfers(
+    request: ApiRequest, transfers: NamedDependency[TransferService], downloads: NamedDependency[Downloads]
+) -> ASGIApp:
+    principal, query = principal_of(request.scope), query_of(request.scope, ExportQuery)
+    batches = transfers.export(principal, query)
+    return downloads.of(principal, batches, name="transfers", kind=TransferSummary, format_=query.format)
+
+
 @get("/api/transfers/{transfer_id:str}", opt=_READ.as_opt)
 async def get_transfer(
-    transfer_id: FromPath[str], request: Request[Any, Any, Any], transfers: NamedDependency[TransferService]
+    transfer_id: FromPath[str], request: ApiRequest, transfers: NamedDependency[TransferService]
 ) -> Transfer:
     program_id = query_of(request.scope, TransferQuery).program_id
     return await transfers.read(principal_of(request.scope), transfer_id, program_id)
 
 
-ROUTES: Final = (list_transfers, get_transfer)
+def transfer_service(resources: Resources) -> TransferService:
+    stores = resources.stores
+    return TransferService(
+        programs=ProgramService(stores.registry),
+        transfers=Transfers(stores.database),
+        events=resources.events,
+    )
+
+
+AREA: Final = Area(routes=(list_transfers, export_transfers, get_transfer), provide={"transfers": transfer_service})

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 import msgspec
 
 from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from api.lists.lists import DEFAULT_LIMIT, instant_shown
+from api.lists.exports import ExportFormat
+from api.lists.list_reader import ListPage
+from api.lists.lists import DEFAULT_LIMIT, instant_text
 from features.core.instants import format_instant
 from features.core.reason import Reason
 from features.core.rows.transfers import TransferRow
@@ -13,7 +15,7 @@ from features.core.vocabulary import Band
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What lists and exports of transfers are narrowed to."""
+    """Filters of lists and exports of transfers."""
 
     program_id: ProgramIds | None = None
     band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
@@ -28,15 +30,18 @@ class TransfersQuery(TransferFilters, frozen=True, kw_only=True, rename="camel",
     cursor: CursorText | None = None
 
 
+class ExportQuery(TransferFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    format: ExportFormat = ExportFormat.NDJSON
+
+
 class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     program_id: BankId | None = None
 
 
 class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the score was made from, as it stood at the transfer's own time.
+    """The inputs of the score, as of the transfer's own time.
 
-    ``paths`` names the transfers that a round trip or layering hops rest on, oldest first; lists and exports leave it
-    out.
+    ``paths`` names the transfers of a round trip or of layering hops, oldest first; lists and exports leave it out.
     """
 
     feature_version: str
@@ -83,14 +88,12 @@ class Transfer(TransferSummary, frozen=True, kw_only=True, rename="camel"):
     raw: dict[str, Any]
 
 
-class TransferPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    data: tuple[TransferSummary, ...]
-    has_more: bool
-    next_cursor: str | None
+class TransferPage(ListPage[TransferSummary], frozen=True, kw_only=True, rename="camel"):
+    pass
 
 
-def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
-    """A row in the interface's words: cents as digits, instants as text."""
+def to_summary(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
+    """A row as the interface shows it: cents as digits, instants as text."""
     return TransferSummary(
         id=row.id,
         tenant_id=row.tenant_id,
@@ -107,8 +110,8 @@ def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
         counterparty_country=row.counterparty_country,
         sec_code=row.sec_code,
         return_code=row.return_code,
-        returned_at=instant_shown(row.returned_at),
-        effective_at=instant_shown(row.effective_at),
+        returned_at=instant_text(row.returned_at),
+        effective_at=instant_text(row.effective_at),
         bank_created_at=format_instant(row.bank_created_at),
         score=row.score,
         score_band=None if row.score_band is None else Band(row.score_band),
@@ -116,6 +119,6 @@ def shown(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
         score_n=row.score_n,
         score_confidence=row.score_confidence,
         score_inputs=inputs,
-        scored_at=instant_shown(row.scored_at),
+        scored_at=instant_text(row.scored_at),
         updated_at=format_instant(row.updated_at),
     )

@@ -4,14 +4,17 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         list; UnavailableError while the log that holds the bank's own object cannot be read
 """
 
+from collections.abc import Generator, Sequence
 from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
-from api.lists.cursors import Place, place_of
-from api.lists.lists import instant_in, page_of
+from api.lists.cursors import Place
+from api.lists.list_reader import BATCH, ListReader, batches_of
+from api.lists.lists import instant_in
+from api.log.refusals import UnknownTransferError
 from api.programs.service import ProgramService
 from api.transfers.schemas import (
     ScoreInputs,
@@ -20,19 +23,18 @@ from api.transfers.schemas import (
     TransferPage,
     TransfersQuery,
     TransferSummary,
-    shown,
+    to_summary,
 )
 from features.bank.masking import masked_raw
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.errors import NotFoundError, UnavailableError
+from features.core.errors import UnavailableError
 from features.core.principal import Principal
 from features.core.reason import Reason
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
 from store.lake.raw_events import RawEvents
 
-UNKNOWN_TRANSFER: Final = "Unknown transfer on this tenant."
-UNREADABLE: Final = "The bank's object cannot be read right now. Try again."
+UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
 
 
 class _Delivered(msgspec.Struct, frozen=True):
@@ -48,27 +50,43 @@ _DELIVERED: Final = msgspec.json.Decoder(_Delivered)
 class TransferService:
     def __init__(self, *, programs: ProgramService, transfers: Transfers, events: RawEvents) -> None:
         self._programs, self._transfers, self._events = programs, transfers, events
+        self._list = ListReader(
+            read_page=transfers.list_page, items_of=lambda _, rows: to_transfers(rows), place=_place, key=_key
+        )
 
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
-        wanted = filter_of(query, self._programs.filter_by(principal, query.program_id))
-        after = None if query.cursor is None else msgspec.structs.astuple(place_of(query.cursor, wanted))
-        found = await to_thread.run_sync(self._transfers.list_page, principal, wanted, after, query.limit + 1)
-        page, cursor = page_of(found, query.limit, wanted, _place)
-        return TransferPage(data=tuple(map(summary_of, page)), has_more=cursor is not None, next_cursor=cursor)
+        return TransferPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
+
+    def export(
+        self, principal: Principal, filters: TransferFilters
+    ) -> Generator[Sequence[TransferSummary], None, None]:
+        """All transfers of the list, batch by batch; a programId of another tenant is a 404 at once."""
+        wanted = self._store_filter(principal, filters)
+        return batches_of(self._transfers.export(principal, wanted, BATCH), to_transfers)
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
         if found is None:
-            raise NotFoundError(UNKNOWN_TRANSFER)
+            raise UnknownTransferError
         raw = await to_thread.run_sync(self._raw_of, found)
-        summary = summary_of(found)
+        summary = _summary(found)
         if found.features is not None and found.features.paths is not None:
             paths = await to_thread.run_sync(self._transfers.paths, principal, found.features)
             assert summary.score_inputs is not None
             summary = replace(summary, score_inputs=replace(summary.score_inputs, paths=paths))
         return Transfer(**{name: getattr(summary, name) for name in summary.__struct_fields__}, raw=raw)
+
+    def _store_filter(self, principal: Principal, filters: TransferFilters) -> TransferFilter:
+        return TransferFilter(
+            program_ids=self._programs.filter_by(principal, filters.program_id),
+            bands=filters.band,
+            entity_ids=filters.entity_id,
+            counterparty_ids=filters.counterparty_id,
+            created_from=instant_in(filters.from_),
+            created_to=instant_in(filters.to),
+        )
 
     def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
         """The object of the entry that this version came from, masked."""
@@ -81,21 +99,13 @@ class TransferService:
         return masked_raw(bytes(_DELIVERED.decode(body).data))
 
 
-def filter_of(query: TransferFilters, program_ids: tuple[str, ...] | None) -> TransferFilter:
-    """The filters of a request in the store's words, with the programs that it names."""
-    return TransferFilter(
-        program_ids=program_ids,
-        bands=query.band,
-        entity_ids=query.entity_id,
-        counterparty_ids=query.counterparty_id,
-        created_from=instant_in(query.from_),
-        created_to=instant_in(query.to),
-    )
+def to_transfers(stored: Sequence[StoredTransfer]) -> list[TransferSummary]:
+    """Stored transfers as lists and exports show them."""
+    return [_summary(each) for each in stored]
 
 
-def summary_of(transfer: StoredTransfer) -> TransferSummary:
-    """A stored transfer as lists and exports show it."""
-    return shown(transfer.row, None if transfer.features is None else _inputs(transfer.features))
+def _summary(transfer: StoredTransfer) -> TransferSummary:
+    return to_summary(transfer.row, None if transfer.features is None else _inputs(transfer.features))
 
 
 def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
@@ -109,3 +119,8 @@ def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
 
 def _place(transfer: StoredTransfer) -> Place:
     return Place(transfer.row.bank_created_at, transfer.row.id, transfer.row.program_id)
+
+
+def _key(place: Place) -> tuple[int, str, str]:
+    """Transfer ids are unique in a program, not in the tenant."""
+    return place.at, place.id, place.program_id

@@ -4,7 +4,7 @@ From    open: close, hold, escalate, no_action; held: release, close, escalate, 
         decision, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
         final, and an appeal opens a new alert
 To      close, no_action and release: closed; hold: held; escalate: escalated
-Errors  none: a refusal is a word of ``DecisionResult`` in the entry's result
+Errors  none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import msgspec
 
 from features.alerts.evidence import AppealedAlert, Escalation, appeal_evidence, text_of, with_totals
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
-from features.core.commands import AppealEntry, DecisionEntry, DecisionResult, LabelEntry, ResultKind, needs_person
+from features.core.commands import AppealEntry, DecisionEntry, EntryResult, LabelEntry, ResultKind, needs_person
 from features.core.instants import format_instant
 from features.core.log_entry import EntryPosition
 from features.core.principal import is_key_operator
@@ -58,7 +58,7 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     if alert is not None and entry.id in alert.disposition_ids:
         return
     result = _result_of(alert, entry)
-    if alert is None or result is not DecisionResult.MADE:
+    if alert is None or result is not EntryResult.MADE:
         emit(result_row(program, position, result, ResultKind.DECISION, entry.id, alert_id=entry.alert_id))
         return
     policies = policy_in_force(program.id, position.appended_at)
@@ -86,16 +86,16 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     emit(result_row(program, position, result, kind, entry.id, alert_id=alert.id, disposition_id=signed.id))
 
 
-def _result_of(alert: AlertState | None, entry: DecisionEntry) -> DecisionResult:
+def _result_of(alert: AlertState | None, entry: DecisionEntry) -> EntryResult:
     if alert is None:
-        return DecisionResult.UNKNOWN
+        return EntryResult.UNKNOWN
     if alert.status is AlertStatus.CLOSED:
-        return DecisionResult.FINAL
+        return EntryResult.FINAL
     if needs_person(entry.operator_kind, alert.status, alert.route):
-        return DecisionResult.NEEDS_PERSON
+        return EntryResult.NEEDS_PERSON
     if entry.decision in ALLOWED[alert.status] or (entry.decision is _HOLD and not alert.disposition_ids):
-        return DecisionResult.MADE
-    return DecisionResult.NOT_HELD if entry.decision is _RELEASE else DecisionResult.ALREADY
+        return EntryResult.MADE
+    return EntryResult.NOT_HELD if entry.decision is _RELEASE else EntryResult.ALREADY
 
 
 def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
@@ -123,14 +123,14 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     earlier = book.get(alert_id_of(program.id, appeal_key(entry.alert_id)))
     if earlier is not None and entry.id in earlier.disposition_ids:
         return
-    result = DecisionResult.MADE
+    result = EntryResult.MADE
     if old is None:
-        result = DecisionResult.UNKNOWN
+        result = EntryResult.UNKNOWN
     elif old.status is not AlertStatus.CLOSED:
-        result = DecisionResult.NOT_FINAL
+        result = EntryResult.NOT_FINAL
     elif earlier is not None:
-        result = DecisionResult.APPEALED
-    if old is None or result is not DecisionResult.MADE:
+        result = EntryResult.APPEALED
+    if old is None or result is not EntryResult.MADE:
         emit(result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=entry.alert_id))
         return
     policies = policy_in_force(program.id, position.appended_at)
@@ -179,7 +179,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
 def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emit: Emit) -> None:
     """Record the label of a transfer, once for each entry's id."""
     row = program.transfers.row_of(entry.transfer_id)
-    result = DecisionResult.UNKNOWN if row is None else DecisionResult.MADE
+    result = EntryResult.UNKNOWN if row is None else EntryResult.MADE
     if row is not None and not program.alerts.add_label(entry.id):
         return
     if row is not None:

@@ -6,11 +6,11 @@ import msgspec
 
 from features.alerts.narrative import Draft
 from features.core.canonical import Chain, canonical, digest_of
-from features.core.commands import DecisionResult, ResultKind
+from features.core.commands import EntryResult, ResultKind
 from features.core.ids import ALERT_IDS
 from features.core.instants import format_instant
 from features.core.log_entry import EntryPosition
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow
+from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
 from features.core.rows.record import ChainFactRow
 from features.core.vocabulary import AlertDecision
 from features.state.alert_book import AlertState
@@ -223,7 +223,7 @@ def _disposition_body(program: ProgramState, alert: AlertState, signed: SignedDe
 def result_row(
     program: ProgramState,
     position: EntryPosition,
-    result: DecisionResult,
+    result: EntryResult,
     kind: ResultKind,
     entry_id: str,
     *,
@@ -231,9 +231,9 @@ def result_row(
     transfer_id: str | None = None,
     disposition_id: str | None = None,
     opened_alert_id: str | None = None,
-) -> DecisionResultRow:
+) -> EntryResultRow:
     """The result of an entry that decides, appeals or labels."""
-    return DecisionResultRow(
+    return EntryResultRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
         id=entry_id,

@@ -64,7 +64,9 @@ class ResultKind(StrEnum):
     LABEL = "label"
 
 
-class DecisionResult(StrEnum):
+class EntryResult(StrEnum):
+    """The result of an entry: carried out, or the reason why not."""
+
     MADE = "made"
     UNKNOWN = "unknown"  # no such alert, or transfer, in the program
     FINAL = "final"  # the alert is closed; an appeal would open a new one

@@ -1,11 +1,13 @@
 """Pre-flight: the question asked before money moves, the answer recorded, and the rules of its decision."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from features.core.reason import Reason
+from features.core.reason import Reason, Score
 from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
+
+_MS: Final = 1_000
 
 
 class ProposedCounterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -95,3 +97,25 @@ def decide(band: Band, *, hard: bool, limits_hit: tuple[LimitHit, ...] = ()) -> 
     if band in (Band.REVIEW, Band.UNSCORED) or limits_hit:
         return Decision.REVIEW
     return Decision.CLEAR
+
+
+def answer_of(
+    score: Score, *, preflight_id: str, program_id: str, degraded_reasons: tuple[str, ...], latency_us: int
+) -> Preflight:
+    """The answer to a new pre-flight. No caps are evaluated, so ``limitsHit`` is empty."""
+    return Preflight(
+        preflight_id=preflight_id,
+        decision=decide(score.band, hard=score.hard),
+        score=score.value,
+        band=score.band,
+        version=score.version,
+        n=score.n,
+        confidence=score.confidence,
+        reasons=score.reasons,
+        limits_hit=(),
+        degraded=bool(degraded_reasons),
+        degraded_reasons=degraded_reasons,
+        latency_ms=max(0, latency_us) // _MS,
+        idempotent=False,
+        program_id=program_id,
+    )

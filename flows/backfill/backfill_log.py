@@ -21,12 +21,12 @@ from features.shard.shards import Shards
 from store.clock import Clock
 from store.lake.log_segments import LogSegments
 from store.redis_log.appender import LogAppender
+from store.redis_log.commit_waiter import CommitWaiter
 from store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4
 """Steps that may wait for their commit, so that the stream's events never wait behind more than these."""
 
-_COMMIT_POLL_S: Final = 0.005
 _RETRY_S: Final = 0.2
 _PAGE_ENTRIES: Final = 1_000
 _TELL_EVERY_S: Final = 5.0
@@ -52,7 +52,7 @@ class BackfillLog:
     ) -> None:
         self.shards = shards
         self._appender, self._segments, self._open_reader, self._clock = appender, segments, open_reader, clock
-        self._settle = settle or self._committed
+        self._settle = settle or CommitWaiter(shards.committed_offset).wait
 
     async def append(self, program_id: str, step: BackfillStep) -> int:
         """Returns the step's offset once it is durable."""
@@ -95,10 +95,6 @@ class BackfillLog:
 
     def shard_of(self, program_id: str) -> int:
         return shard_of(program_id, self.shards.count)
-
-    async def _committed(self, shard: int, offset: int) -> None:
-        while self.shards.committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
-            await asyncio.sleep(_COMMIT_POLL_S)
 
 
 class Steps:

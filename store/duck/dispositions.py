@@ -1,4 +1,4 @@
-"""Reading dispositions with their links, whose hashes are the record's own, and what came of decisions and appeals.
+"""Reading dispositions with their links, whose hashes are the record's own.
 
 Errors  none of its own; a disposition that is not there is None
 """
@@ -11,14 +11,13 @@ import msgspec
 
 from features.core.canonical import Chain
 from features.core.principal import Principal
-from features.core.rows.alerts import DecisionResultRow, DispositionRow
+from features.core.rows.alerts import DispositionRow
 from store.duck.timeline import Place, Timeline
 from store.tables.predicate import TEXTS, Predicate, listed
 
 MOST_OF_ONE_ALERT: Final = 1_000
 
 _TABLE: Final = Timeline("dispositions", DispositionRow, at="created_at")
-_RESULTS: Final = Timeline("decision_results", DecisionResultRow, at="created_at")
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _LINKS: Final = f"""
     SELECT id, prev_hash, hash FROM record_chain
@@ -56,11 +55,6 @@ class Dispositions:
         with self._connection.cursor() as cursor:
             row = _TABLE.find(cursor, principal, disposition_id)
             return None if row is None else _linked(cursor, principal, [row])[0]
-
-    def result(self, principal: Principal, entry_id: str) -> DecisionResultRow | None:
-        """What came of the decision, appeal or label of this id."""
-        with self._connection.cursor() as cursor:
-            return _RESULTS.find(cursor, principal, entry_id)
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredDisposition]:
         """The decisions on one alert, in the order in which they were made, which is that of the log."""

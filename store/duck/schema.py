@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow, ProgramRow
@@ -41,7 +41,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("alerts", AlertRow),
     ("alert_bodies", AlertBodyRow),
     ("dispositions", DispositionRow),
-    ("decision_results", DecisionResultRow),
+    ("decision_results", EntryResultRow),
     ("labels", LabelRow),
     ("backfills", BackfillRow),
     ("quarantine", QuarantineRow),

@@ -108,4 +108,4 @@ def test_given_a_log_that_is_no_log_any_more_when_the_flow_ends_then_the_service
 
         assert service.ended_with(within_s=20) != 0
 
-    assert "The flow ended by itself" in (tmp_path / "service.log").read_text()
+    assert "The flow ended unexpectedly" in (tmp_path / "service.log").read_text()

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from features.core.commands import DecisionEntry, OperatorKind
-from features.core.rows.alerts import AlertRow, DecisionResultRow
+from features.core.rows.alerts import AlertRow, EntryResultRow
 from features.core.vocabulary import AlertDecision, Severity
 from tests.support.clock import T0
 
@@ -35,4 +35,4 @@ def a_decision(alert: AlertRow, decision: str, at: int, **over: Any) -> Decision
 
 def results_of(rows: list[msgspec.Struct]) -> list[str]:
     """The results of the decisions and appeals among these rows."""
-    return [row.result for row in rows if isinstance(row, DecisionResultRow)]
+    return [row.result for row in rows if isinstance(row, EntryResultRow)]

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.rows.alerts import AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from store.record.rows import RecordChainRow
@@ -192,7 +192,7 @@ def a_link(row: DispositionRow, **over: Any) -> RecordChainRow:
     return RecordChainRow(**usual | over)
 
 
-def a_result(**over: Any) -> DecisionResultRow:
+def a_result(**over: Any) -> EntryResultRow:
     usual: dict[str, Any] = {
         "id": "dsp_1",
         "kind": "decision",
@@ -203,7 +203,7 @@ def a_result(**over: Any) -> DecisionResultRow:
         "opened_alert_id": None,
         "created_at": AT,
     }
-    return DecisionResultRow(**_WRITTEN | usual | over)
+    return EntryResultRow(**_WRITTEN | usual | over)
 
 
 def a_label(**over: Any) -> LabelRow:

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -12,10 +12,12 @@ import msgspec
 from litestar.testing import TestClient
 from redis import Redis
 
+from api.areas import ROUTES, services_of
 from api.http.http_app import http_app
 from api.http.operation import RateClass
-from api.system.routes import Readiness
-from api.wiring import RecordStores, Stores, wired_gate, wired_record, wired_services
+from api.stores import RecordStores, Stores
+from api.telemetry.readiness import Readiness
+from api.wiring import wired_gate, wired_record, wired_resources
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
 from flows.backfill.backfill_log import BackfillLog
@@ -132,10 +134,11 @@ class RunningApp:
 
     def _start(self) -> None:
         self.backfills = self._new_backfills()
-        self.services, self.preflight_log = wired_services(self.stores, self._readiness, self.backfills)
-        self.preflight_log.open(idempotent_ids(self.stores.database))
+        self.resources = wired_resources(self.stores, self._readiness, self.backfills)
+        self.services: Mapping[str, Any] = services_of(self.resources)
+        self.resources.preflight_log.open(idempotent_ids(self.stores.database))
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
-        self.app = http_app(self.services, gate=gate, base_url=BASE_URL)
+        self.app = http_app(ROUTES, self.services, gate=gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
 

@@ -77,10 +77,10 @@ class DispositionRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
 
 
-class DecisionResultRow(msgspec.Struct, frozen=True, gc=False):
+class EntryResultRow(msgspec.Struct, frozen=True, gc=False):
     """The result of a log entry of kind decision, appeal or label; ``id`` is the entry's, and the newest row counts.
 
-    ``result`` is a value of ``features.core.commands.DecisionResult``.
+    ``result`` is a value of ``features.core.commands.EntryResult``.
     """
 
     tenant_id: str

@@ -212,7 +212,7 @@ def test_given_a_taken_port_when_served_then_a_sentence_and_no_start(service: tu
 
     assert second.returncode not in {0, None}
     assert output == ""
-    assert f"Port {port} is taken" in errors
+    assert f"Port {port} is already in use" in errors
     assert "Traceback" not in errors
 
 

@@ -11,14 +11,15 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from api.examples import ALERT
-from api.http.http_app import ROUTES, public_document
+from api.alerts.examples import ALERT
+from api.areas import PROVIDERS, ROUTES
+from api.http.http_app import public_document
 from api.http.operation import OPT, Access, Operation
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
-DOCUMENT: dict[str, Any] = msgspec.json.decode(public_document(base_url="http://127.0.0.1:8080"))
+DOCUMENT: dict[str, Any] = msgspec.json.decode(public_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
 WITHOUT_EXAMPLE = {"submitPreflight 201", "getOpenApi 200"}  # As its 200; and the document itself.
 METHODS = {"get", "put", "post", "delete", "patch"}
 
@@ -180,7 +181,7 @@ def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_co
         (path, parameter["name"]): parameter["schema"]
         for path, _, operation in operations()
         for parameter in operation["parameters"]
-        if parameter["schema"].get("description", "").startswith("Any of these. Commas")
+        if parameter["schema"].get("description", "").startswith("Any of these, separated by commas")
     }
 
     assert {name for _, name in said} == {"subjectId", "transferId", "entityId", "counterpartyId", "decidedBy"}

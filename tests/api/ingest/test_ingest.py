@@ -222,7 +222,7 @@ def take_at_once(api: RunningApp, program: dict[str, Any], count: int) -> list[A
 
     async def all_of_them() -> list[Any]:
         scope = {"headers": headers}
-        taken = (api.services.ingest.take(program["id"], scope, body) for _ in range(count))
+        taken = (api.services["ingest"].take(program["id"], scope, body) for _ in range(count))
         return list(await asyncio.gather(*taken, return_exceptions=True))
 
     return api.on_loop(all_of_them)

@@ -11,7 +11,7 @@ from msgspec import json
 
 from api.lists import exports
 from api.lists.exports import Concurrency
-from api.transfers import export as transfer_export
+from api.transfers import service as transfer_service
 from features.core.errors import RateLimitedError
 from features.core.principal import Principal, PrincipalKind
 from tests.api.transfers.test_transfers import land
@@ -60,7 +60,7 @@ def listed(api: RunningApp, tenant: dict[str, Any], **query: Any) -> list[dict[s
 def test_given_filters_when_exported_then_the_lines_are_what_the_list_shows(
     api: RunningApp, tenant: dict[str, Any], query: dict[str, str], batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer_export, "BATCH", batch)
+    monkeypatch.setattr(transfer_service, "BATCH", batch)
 
     answer = download(api, tenant, **query)
 
@@ -204,7 +204,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
 
 
 def use(source: Endless, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer_export.TransferExports, "_batches", source.batches)
+    monkeypatch.setattr(transfer_service.TransferService, "export", source.batches)
 
 
 def asked(api: RunningApp, tenant: dict[str, Any]) -> bytes:

@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from api.log.preflight_log import STATE_BEHIND_AFTER_US
 from api.preflight.schemas import PreflightRequest
-from api.preflight.service import STATE_BEHIND_AFTER_US
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind
 from features.core.preflight import PreflightRecord
@@ -162,7 +162,7 @@ def test_given_twenty_questions_under_one_key_at_once_when_asked_then_one_is_rec
     ann = an_operator(found.id)
 
     async def all_of_them() -> list[Any]:
-        submit = api.services.preflights.submit
+        submit = api.services["preflights"].submit
         return list(await asyncio.gather(*(submit(ann, request, plain, None) for _ in range(20))))
 
     answers = [answer.preflight for answer in api.on_loop(all_of_them)]
@@ -206,7 +206,7 @@ def test_given_a_log_that_is_away_when_asked_then_503_and_the_key_is_free(
 def test_given_a_service_that_is_starting_when_asked_then_503(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    api.preflight_log.is_open = False
+    api.resources.preflight_log.is_open = False
 
     answers = [ask(api, tenant), ask(api, tenant, idempotencyKey="k")]
 

@@ -91,7 +91,7 @@ def test_given_one_chain_when_verified_then_it_is_told_of_beside_how_both_stand(
 def test_given_two_verifications_when_another_is_asked_for_then_it_is_told_what_there_are_too_many_of(
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
-    checks = api.services.record._checks
+    checks = api.services["record"]._checks
     principal = an_operator(tenant["id"])
 
     with checks.slot(principal), checks.slot(principal):
@@ -316,9 +316,9 @@ def test_given_two_checks_or_downloads_under_way_when_a_third_is_asked_for_then_
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     operator = an_operator(tenant["id"])
-    for counted in (api.services.record._checks, api.services.record._exports):
+    for counted in (api.services["record"]._checks, api.resources.downloads._limit):
         with counted.slot(operator), counted.slot(operator):
-            path = "verify" if counted is api.services.record._checks else "export"
+            path = "verify" if counted is api.services["record"]._checks else "export"
             assert_refused(get(api, tenant, path), 429)
 
 

@@ -200,7 +200,7 @@ def test_given_a_named_port_that_is_taken_when_served_then_a_sentence_and_no_sta
         service = RunningService(tmp_path / "data", "--metrics-port", port)
 
         with pytest.raises(
-            AssertionError, match=f"Port {port} is taken on 127.0.0.1; name another with --metrics-port"
+            AssertionError, match=f"Port {port} is already in use on 127.0.0.1. Choose another one with --metrics-port"
         ):
             service.start()
 
@@ -222,7 +222,7 @@ def test_given_the_usual_port_that_is_taken_and_none_named_when_started_then_two
             lines = [*logged(one, "metrics_off"), *logged(other, "metrics_off")]
 
     assert [line["level"] for line in lines] == ["warning", "warning"]
-    assert all("Port 9464 is taken" in line["reason"] for line in lines)
+    assert all("Port 9464 is already in use" in line["reason"] for line in lines)
 
 
 @pytest.mark.parametrize("text", ["65536", "-1", "http", "1e3", "9" * 5_000])

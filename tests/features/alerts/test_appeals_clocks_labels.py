@@ -8,7 +8,7 @@ from features.core.commands import AppealEntry, LabelEntry
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US, format_instant
 from features.core.instants import HOUR_US as HOUR
-from features.core.rows.alerts import AlertRow, DecisionResultRow, DispositionRow, LabelRow
+from features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.vocabulary import LabelSource, LabelValue
 from features.policy.seeds import CLOCK_V1
 from tests.support import bank_events as bank
@@ -29,7 +29,7 @@ def test_given_a_closed_alert_when_it_is_appealed_then_a_new_one_waits_that_poin
     rows = story.submit(an_appeal(old.id, 4 * HOUR, id="apl_1"))
 
     (new,) = (row for row in rows if isinstance(row, AlertRow))
-    (result,) = (row for row in rows if isinstance(row, DecisionResultRow))
+    (result,) = (row for row in rows if isinstance(row, EntryResultRow))
     assert (result.result, result.kind, result.opened_alert_id) == ("made", "appeal", new.id)
     assert (new.status, new.route, new.sla_tier, new.appeal_of) == ("open", "reviewed", "appeal", old.id)
     assert (new.detector, new.subject_id, new.transfer_id) == (old.detector, old.subject_id, old.transfer_id)

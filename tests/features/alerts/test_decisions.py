@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.canonical import digest_of
-from features.core.commands import DecisionResult, OperatorKind
+from features.core.commands import EntryResult, OperatorKind
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US, format_instant
 from features.core.instants import HOUR_US as HOUR
 from features.core.log_entry import EntryKind
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DecisionResultRow, DispositionRow
+from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
 from features.core.rows.events import QuarantineRow
 from features.core.rows.record import ChainFactRow
 from features.core.vocabulary import AlertDecision, AlertStatus
@@ -60,11 +60,11 @@ def test_given_an_alert_in_a_status_when_it_is_decided_then_the_table_says_what_
     outcome, now = OUTCOMES[status][decision], story.alerts(alert.detector)[0]
     if outcome in set(AlertStatus):
         kinds = [type(row) for row in rows]
-        assert kinds == [AlertRow, DispositionRow, ChainFactRow, DecisionResultRow]
+        assert kinds == [AlertRow, DispositionRow, ChainFactRow, EntryResultRow]
         assert (now.status, results_of(rows)) == (outcome, ["made"])
         assert now.closed_at == (T0 + at if outcome == "closed" else None)
     else:
-        assert [type(row) for row in rows] == [DecisionResultRow]
+        assert [type(row) for row in rows] == [EntryResultRow]
         assert (now.status, results_of(rows)) == (status, [outcome])
 
 
@@ -229,4 +229,4 @@ def test_given_an_entry_that_cannot_be_read_then_it_is_set_aside_and_no_alert_ch
 def test_given_the_results_then_every_word_is_one_that_can_come_of_an_entry() -> None:
     refusals = {word for outcomes in OUTCOMES.values() for word in outcomes.values()} - set(AlertStatus)
 
-    assert refusals | {"made", "unknown", "not_final", "appealed", "needs_person"} == set(DecisionResult)
+    assert refusals | {"made", "unknown", "not_final", "appealed", "needs_person"} == set(EntryResult)

@@ -31,7 +31,7 @@ STOP_WITHIN_S: Final = 5.0
 WRONG: Final = "UPDATE transfer_features SET score = 1, confidence = 0.01, reasons = '[]', band = 'clear'"
 OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0', score = NULL, band = 'unscored'"
 IN_SMALL_STEPS: Final = (
-    "import flows.transfer_backfill as t; t.STEP_TRANSFERS, t.PAGE_TRANSFERS = 1, 5; "
+    "import flows.backfill.transfers as t; t.STEP_TRANSFERS, t.PAGE_TRANSFERS = 1, 5; "
     "from api.cli.main import main; main()"
 )
 NEWEST: Final = (

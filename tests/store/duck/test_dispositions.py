@@ -8,9 +8,10 @@ import duckdb
 import pytest
 
 from features.core.errors import ForbiddenError
-from features.core.rows.alerts import DecisionResultRow, DispositionRow
+from features.core.rows.alerts import DispositionRow, EntryResultRow
 from store.duck.database import open_database
 from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
+from store.duck.entry_results import EntryResults
 from store.duck.writer import BatchWriter
 from store.record.rows import RecordChainRow
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_link, a_result
@@ -121,9 +122,9 @@ def test_given_an_entry_that_was_tried_again_when_its_result_is_read_then_the_ne
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     made = a_result(offset=8)
-    BatchWriter(database).commit({DecisionResultRow: [made, a_result(offset=3, result="not_held")]}, {}, AT)
-    reader = Dispositions(database)
+    BatchWriter(database).commit({EntryResultRow: [made, a_result(offset=3, result="not_held")]}, {}, AT)
+    results = EntryResults(database)
 
-    assert reader.result(OPERATOR, "dsp_1") == made
-    assert reader.result(OPERATOR, "dsp_2") is None
-    assert reader.result(an_operator("tnt_2"), "dsp_1") is None
+    assert results.find(OPERATOR, "dsp_1") == made
+    assert results.find(OPERATOR, "dsp_2") is None
+    assert results.find(an_operator("tnt_2"), "dsp_1") is None

@@ -1,7 +1,7 @@
-"""Finding a recorded pre-flight again: in DuckDB once it is committed, until then in the log.
+"""Reads recorded pre-flights: from DuckDB once they are committed, until then from the log.
 
-An entry that is durable but not committed is known by its place in the log, about 150 bytes each, and read back from
-there. When the places run out the flow has stood still for long, and new pre-flights are refused.
+Of an entry that is durable but not committed its place in the log is kept, about 150 bytes each. When there is no room
+for more places, the flow has not committed for long, and new pre-flights are refused.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ UNCOMMITTED_LIMIT: Final = 65_536
 """Pre-flights a shard that may be durable and not yet committed."""
 
 
-UNREADABLE: Final = "The record of this pre-flight cannot be read right now. Try again."
+UNREADABLE: Final = "The record of this pre-flight cannot be read at the moment. Try again."
 
 
 class RecordedPreflights:

@@ -1,0 +1,55 @@
+"""An area of the interface: its routes, and how the services that they call are made.
+
+An area is one folder and one line in ``api/areas.py``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+import msgspec
+from litestar.types import ControllerRouterHandler
+
+from api.lists.exports import Downloads
+from api.log.commands import CommandLog
+from api.log.pending_entries import PendingEntries
+from api.log.preflight_log import PreflightLog
+from api.log.recorded_preflights import RecordedPreflights
+from api.stores import Stores
+from api.telemetry.readiness import Readiness
+from features.core.backfill import ActorsRescored
+from store.lake.raw_events import RawEvents
+
+
+class Rescoring(Protocol):
+    """Rescores the transfers or the actors of a program. A caller that goes away stops nothing."""
+
+    async def rescore_transfers(self, tenant_id: str, program_id: str, backfill_id: str | None) -> int: ...
+
+    async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored: ...
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
+    """What areas make their services from: the stores, and all that exists once for the process."""
+
+    stores: Stores
+    events: RawEvents
+    pending: PendingEntries
+    command_log: CommandLog
+    preflight_log: PreflightLog
+    recorded_preflights: RecordedPreflights
+    downloads: Downloads
+    readiness: Readiness
+    rescoring: Rescoring
+
+
+Provider = Callable[[Resources], object]
+"""Makes one service."""
+
+NO_SERVICES: Mapping[str, Provider] = {}
+
+
+class Area(NamedTuple):
+    """``provide`` makes each service under the name by which a handler asks for it."""
+
+    routes: tuple[ControllerRouterHandler, ...]
+    provide: Mapping[str, Provider] = NO_SERVICES

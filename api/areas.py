@@ -1,0 +1,54 @@
+"""The areas of the interface, one line each, and the routes and services that follow from them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from litestar.types import ControllerRouterHandler
+
+from api.admin.routes import AREA as ADMIN
+from api.alerts.routes import AREA as ALERTS
+from api.area import Area, Provider, Resources
+from api.clocks.routes import AREA as CLOCKS
+from api.dispositions.routes import AREA as DISPOSITIONS
+from api.docs_page.routes import AREA as DOCS_PAGE
+from api.ingest.routes import AREA as INGEST
+from api.jwks.routes import AREA as JWKS
+from api.keys.routes import AREA as KEYS
+from api.labels.routes import AREA as LABELS
+from api.policies.routes import AREA as POLICIES
+from api.preflight.routes import AREA as PREFLIGHT
+from api.programs.routes import AREA as PROGRAMS
+from api.record.routes import AREA as RECORD
+from api.rescoring.routes import AREA as RESCORING
+from api.system.routes import AREA as SYSTEM
+from api.transfers.routes import AREA as TRANSFERS
+
+AREAS: Final[tuple[Area, ...]] = (
+    ADMIN,
+    ALERTS,
+    CLOCKS,
+    DISPOSITIONS,
+    DOCS_PAGE,
+    INGEST,
+    JWKS,
+    KEYS,
+    LABELS,
+    POLICIES,
+    PREFLIGHT,
+    PROGRAMS,
+    RECORD,
+    RESCORING,
+    SYSTEM,
+    TRANSFERS,
+)
+
+ROUTES: Final[tuple[ControllerRouterHandler, ...]] = tuple(route for area in AREAS for route in area.routes)
+PROVIDERS: Final[Mapping[str, Provider]] = {
+    "downloads": lambda resources: resources.downloads,
+    **{name: provider for area in AREAS for name, provider in area.provide.items()},
+}
+
+
+def services_of(resources: Resources) -> Mapping[str, object]:
+    """Every service under the name by which a handler asks for it."""
+    return {name: provider(resources) for name, provider in PROVIDERS.items()}

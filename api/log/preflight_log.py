@@ -1,0 +1,84 @@
+"""Where the answer to a pre-flight becomes durable: the log, and the memory of what this process appended to it.
+
+Errors  UnavailableError while the service starts, when too many entries wait for their commit, or when the log does not
+        confirm an entry
+"""
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from api.log.pending_entries import PendingEntries
+from api.log.recorded_preflights import RecordedPreflights
+from features.core.errors import UnavailableError
+from features.core.ids import is_derived
+from features.core.instants import SECOND_US
+from features.core.log_entry import EntryKind, shard_of
+from features.core.preflight import PreflightRecord
+from features.core.principal import Principal
+from features.shard.shards import Shards
+from features.windows.id_index import IdIndex
+from store.redis_log.appender import LogAppender
+
+STATE_BEHIND_AFTER_US: Final = 2 * SECOND_US
+STARTING: Final = "The service is starting. Nothing was recorded; try again."
+CATCHING_UP: Final = "The service is catching up. Nothing was recorded; try again."
+
+
+class PreflightLog:
+    """Belongs to the API's event loop. ``keyed`` holds the ids that follow from an idempotency key."""
+
+    def __init__(
+        self,
+        *,
+        appender: LogAppender,
+        recorded: RecordedPreflights,
+        pending: PendingEntries,
+        keyed: IdIndex,
+        shards: Shards,
+    ) -> None:
+        self._appender, self._recorded, self._pending, self._keyed = appender, recorded, pending, keyed
+        self._shard_count = shards.count
+        self.is_open = False
+
+    def open(self, keyed_ids: Iterable[str]) -> None:
+        """Begin, knowing the ids of all repeatable pre-flights that earlier processes recorded."""
+        for preflight_id in keyed_ids:
+            self._keyed.put(UUID(preflight_id).int, 0)
+        self.is_open = True
+
+    def behind(self, program_id: str, *, now: int) -> bool:
+        """Whether an entry of the program's shard has been waiting for too long to be applied."""
+        return self._pending.waiting_us(self._shard(program_id), now=now) > STATE_BEHIND_AFTER_US
+
+    def waiting_entries(self, shard: int) -> int:
+        """How many entries that this process appended are not applied yet."""
+        return self._pending.entries(shard)
+
+    async def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
+        """The record of this id; an id that was never recorded is not looked up on disk."""
+        if not self.is_open:
+            raise UnavailableError(STARTING)
+        if self._keyed.get(UUID(preflight_id).int) is None:
+            return None
+        return await self._recorded.find(principal, preflight_id)
+
+    async def append(self, record: PreflightRecord) -> None:
+        """Returns once the record is durable."""
+        if not self.is_open:
+            raise UnavailableError(STARTING)
+        answer = record.answer
+        shard = self._shard(answer.program_id)
+        if not self._recorded.has_room(shard):
+            raise UnavailableError(CATCHING_UP)
+        body = msgspec.json.encode(record)
+        offset = await self._appender.append(shard, EntryKind.PREFLIGHT, answer.program_id, record.asked_at, body)
+        self._recorded.add(shard, offset, answer.preflight_id)
+        self._pending.add(shard, offset, record.asked_at)
+        if is_derived(answer.preflight_id):
+            self._keyed.put(UUID(answer.preflight_id).int, shard)
+
+    def _shard(self, program_id: str) -> int:
+        return shard_of(program_id, self._shard_count)

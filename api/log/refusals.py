@@ -1,0 +1,76 @@
+"""The refusals of log entries: each result that is not ``made``, as an error of its own name.
+
+The flow decides on refusals, against the state as it is when the entry is applied (``features/core/commands.py``).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from features.core.commands import EntryResult, ResultKind
+from features.core.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
+from features.core.rows.alerts import EntryResultRow
+
+
+class UnknownAlertError(NotFoundError):
+    def __init__(self) -> None:
+        super().__init__("Unknown alert on this tenant.")
+
+
+class UnknownTransferError(NotFoundError):
+    def __init__(self) -> None:
+        super().__init__("Unknown transfer on this tenant.")
+
+
+class AlertClosedError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("This alert is closed, which is final. An appeal opens a new alert.")
+
+
+class AlertNotHeldError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("Only an alert with status held can be released.")
+
+
+class AlreadyDecidedError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("This alert already has this decision, and nothing has changed since.")
+
+
+class AlreadyAppealedError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("This alert was already appealed. Decide the alert that the appeal opened.")
+
+
+class AlertNotClosedError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("Only a closed alert can be appealed.")
+
+
+class PersonNeededError(InvalidRequestError):
+    def __init__(self) -> None:
+        super().__init__("This alert needs a person: name one in the header X-Operator when calling with an API key.")
+
+
+_UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
+    ResultKind.DECISION: UnknownAlertError,
+    ResultKind.APPEAL: UnknownAlertError,
+    ResultKind.LABEL: UnknownTransferError,
+}
+_REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
+    EntryResult.FINAL: AlertClosedError,
+    EntryResult.NOT_HELD: AlertNotHeldError,
+    EntryResult.ALREADY: AlreadyDecidedError,
+    EntryResult.APPEALED: AlreadyAppealedError,
+    EntryResult.NOT_FINAL: AlertNotClosedError,
+    EntryResult.NEEDS_PERSON: PersonNeededError,
+}
+
+
+def refusal_of(row: EntryResultRow) -> RiskError | None:
+    """The error of a refused entry; None for one that was carried out."""
+    result = EntryResult(row.result)
+    if result is EntryResult.MADE:
+        return None
+    if result is EntryResult.UNKNOWN:
+        return _UNKNOWN[ResultKind(row.kind)]()
+    return _REFUSALS[result]()

@@ -1,0 +1,34 @@
+"""Recorded pre-flights, for reading.
+
+Errors  NotFoundError for a pre-flight that is not this tenant's; UnavailableError while the log cannot be read
+"""
+
+from typing import Final
+
+from api.log.recorded_preflights import RecordedPreflights
+from api.preflight.schemas import PreflightDetail
+from features.core.errors import NotFoundError
+from features.core.instants import format_instant
+from features.core.preflight import Preflight
+from features.core.principal import Principal
+
+UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
+
+
+class PreflightDetails:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(self, recorded: RecordedPreflights) -> None:
+        self._recorded = recorded
+
+    async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
+        record = await self._recorded.find(principal, preflight_id.lower())
+        if record is None:
+            raise NotFoundError(UNKNOWN_PREFLIGHT)
+        matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
+        return PreflightDetail(
+            **{name: getattr(record.answer, name) for name in Preflight.__struct_fields__},
+            request=record.request | {"operator": record.operator, "resolved": record.resolved},
+            matched_transfer_id=matched,
+            created_at=format_instant(record.asked_at),
+        )
