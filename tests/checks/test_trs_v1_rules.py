@@ -4,18 +4,15 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.reason import Reason, Score
+from features.core.reason import Score
 from features.core.vocabulary import Band, Rail
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.scorers.trs_v1.rules import RULES
 from tests.checks import trs_v1_cases, trs_v1_flow_cases
+from tests.checks.scorecards import found
 from tests.support.builders import a_vector
 
 CASES: Final = trs_v1_cases.CASES | trs_v1_flow_cases.CASES
-
-
-def found(score: Score, reason_id: str) -> list[Reason]:
-    return [reason for reason in score.reasons if reason.id == reason_id]
 
 
 def scored(**over: Any) -> Score:

@@ -12,12 +12,9 @@ from features.core.vocabulary import Band
 from features.scorers.families import Family
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.scorers.trs_v1.rules import CAPS, RULES
+from tests.checks.scorecards import found
 from tests.support.builders import a_vector
 from tests.support.vectors import VECTORS
-
-
-def found(score: Score, reason_id: str) -> list[Reason]:
-    return [reason for reason in score.reasons if reason.id == reason_id]
 
 
 def scored(**over: object) -> Score:

@@ -1,7 +1,5 @@
 """Alerts are read as they stand now, page by page, tenant by tenant; the overdue ones oldest due first."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,7 +12,6 @@ from features.core.errors import ForbiddenError
 from features.core.rows.alerts import AlertRow
 from store.duck import timeline
 from store.duck.alerts import AlertFilter, Alerts
-from store.duck.database import open_database
 from store.duck.timeline import Place
 from store.duck.writer import BatchWriter
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert
@@ -22,12 +19,6 @@ from tests.support.principals import a_key, an_operator
 
 SECOND = 1_000_000
 OPERATOR = an_operator(TENANT)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: msgspec.Struct) -> None:

@@ -1,7 +1,5 @@
 """Dispositions are read with their links of the chain; results as the newest of them says."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -9,7 +7,6 @@ import pytest
 
 from features.core.errors import ForbiddenError
 from features.core.rows.alerts import DispositionRow, EntryResultRow
-from store.duck.database import open_database
 from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
 from store.duck.entry_results import EntryResults
 from store.duck.writer import BatchWriter
@@ -18,12 +15,6 @@ from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_link, 
 from tests.support.principals import a_key, an_operator
 
 OPERATOR = an_operator(TENANT)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: DispositionRow) -> None:

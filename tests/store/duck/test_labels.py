@@ -1,8 +1,6 @@
 """Labels are listed newest first, and the last one of a transfer grades the pre-flight that it landed for."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,19 +9,12 @@ import pytest
 from features.core.errors import ForbiddenError
 from features.core.rows.alerts import LabelRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow
-from store.duck.database import open_database
 from store.duck.labels import LabelFilter, Labels
 from store.duck.writer import BatchWriter, Rows
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_match, a_preflight
 from tests.support.principals import a_key, an_operator
 
 OPERATOR = an_operator(TENANT)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: LabelRow) -> None:

@@ -1,28 +1,17 @@
 """Recorded pre-flights are found by their tenant, with the transfer that landed for them."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import duckdb
 import msgspec
-import pytest
 
 from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow
 from features.core.vocabulary import Band, Decision, Direction, Rail
-from store.duck.database import open_database
 from store.duck.preflights import Preflights, idempotent_ids
 from store.duck.writer import BatchWriter
 from store.ids import new_id
 from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
 from tests.support.principals import an_operator
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def a_record() -> PreflightRecord:

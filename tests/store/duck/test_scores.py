@@ -1,7 +1,5 @@
 """Score records are read by subject and by program, newest first; another tenant or program sees none of them."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,19 +9,12 @@ from hypothesis import strategies as st
 
 from features.core.errors import ForbiddenError
 from features.core.rows.scores import ScoreRow
-from store.duck.database import open_database
 from store.duck.scores import Scores
 from store.duck.writer import BatchWriter
 from tests.support.duck_rows import AT, PROGRAM, TENANT
 from tests.support.principals import a_key, an_operator
 
 OPERATOR = an_operator(TENANT)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def a_score(**over: Any) -> ScoreRow:

@@ -1,7 +1,5 @@
 """Stored scorings as a backfill reads them: the newest of each transfer, page by page, exactly as they were written."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
@@ -18,7 +16,6 @@ from features.landing.actor_scores import shares_of
 from features.scorers.trs_v1.rules import REASONS
 from features.state.score_memory import StrongestTransfers
 from flows.backfill.actors import FADING
-from store.duck.database import open_database
 from store.duck.scorings import NewestScorings, newest_of
 from store.duck.strongest import StoredScore, StrongestScorings
 from store.duck.writer import BatchWriter
@@ -26,12 +23,6 @@ from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_featur
 from tests.support.vectors import VECTORS
 
 OLD: Final = "features-v0"
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def a_scoring(**over: Any) -> TransferFeaturesRow:

@@ -1,7 +1,6 @@
 """Transfers are read as their newest version stands, page by page, tenant by tenant."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import duckdb
 import pytest
@@ -11,19 +10,12 @@ from hypothesis import strategies as st
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows.transfers import TransferRow
 from store.duck import transfers as transfers_module
-from store.duck.database import open_database
 from store.duck.transfers import Place, TransferFilter, Transfers
 from store.duck.writer import BatchWriter
 from tests.support.duck_rows import AT, TENANT, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 
 MANY_VERSIONS = 300
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def commit(

@@ -1,6 +1,5 @@
 """Facts become links of one unforked chain a tenant, in DuckDB and in a file, and the two cannot drift apart."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 from features.core.canonical import Chain, canonical
 from features.core.rows.record import ChainFactRow
-from store.duck.database import open_database
 from store.duck.writer import BatchWriter, Rows
 from store.record import chain_file
 from store.record.chain import links_of
@@ -23,12 +21,6 @@ from tests.support.record import TENANT, a_fact, chains_of, record
 
 DISPOSITIONS = (TENANT, Chain.DISPOSITIONS.value)
 ACTIONS = (TENANT, Chain.ACTIONS.value)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 def stored(database: duckdb.DuckDBPyConnection, key: tuple[str, str] = DISPOSITIONS) -> list[RecordChainRow]:

@@ -1,6 +1,5 @@
 """Checkpoints are made hourly and on demand, kept twice, and never contradict one another."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,6 @@ import pytest
 from features.core.canonical import Chain
 from features.core.errors import ForbiddenError, NotFoundError
 from features.core.instants import HOUR_US
-from store.duck.database import open_database
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.record.checkpoint_log import CheckpointLog
@@ -26,12 +24,6 @@ from tests.support.record import PROGRAM, TENANT, a_fact, record
 OPERATOR: Final = an_operator(TENANT)
 DISPOSITIONS, ACTIONS = Chain.DISPOSITIONS, Chain.ACTIONS
 LINKS: Final = 300  # more than a tile
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 class Office:

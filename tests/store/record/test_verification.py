@@ -1,6 +1,5 @@
 """A chain is recomputed from its bodies, and whatever was done to it is found at the first link that tells."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +8,6 @@ import pytest
 
 from features.core.canonical import Chain, link_hash
 from features.core.errors import ForbiddenError
-from store.duck.database import open_database
 from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog
 from store.record.rows import RecordCheckpointRow
@@ -22,12 +20,6 @@ from tests.support.record import PROGRAM, TENANT, a_fact, record
 OPERATOR: Final = an_operator(TENANT)
 LINKS: Final = 12
 SECOND_US: Final = 1_000_000
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_database(tmp_path / "clearhold.duckdb") as connection:
-        yield connection
 
 
 @pytest.fixture
