@@ -28,15 +28,15 @@ from api.telemetry.readiness import READY, Readiness
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_gate, wired_record, wired_resources
 from features.shard.shards import Shards
-from flows.backfill.backfill_log import BackfillLog
-from flows.backfill.backfills import Backfills
 from flows.backfill.collector import BackfillCollector
+from flows.backfill.service import BackfillService
+from flows.backfill.step_log import StepLog
 from flows.engine import STATE_VERSION, Engine
 from flows.ticks import tick_every_minute
 from store.clock import SystemClock
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
-from store.data_dir import DataDir
+from store.data_dir import DataDir, StartupError
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.ids import new_id, new_token
@@ -48,7 +48,6 @@ from store.redis_log.appender import LogAppender
 from store.redis_log.connect import check_external, connect_async, connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
-from store.startup import StartupError
 from store.state_snapshots import StateSnapshots
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
@@ -111,7 +110,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
 
 @asynccontextmanager
-async def _in_background(stores: Stores, engine: Engine, backfills: Backfills) -> AsyncIterator[None]:
+async def _in_background(stores: Stores, engine: Engine, backfills: BackfillService) -> AsyncIterator[None]:
     """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
     tasks = [
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
@@ -137,7 +136,7 @@ async def _stop_when_ended(engine: Engine) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-async def _resume_when_caught_up(engine: Engine, backfills: Backfills) -> None:
+async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> None:
     while not engine.caught_up():  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
     await backfills.resume()
@@ -198,7 +197,7 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
         stores.shards,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
-        checkpoints=StateSnapshots(data_dir.checkpoints_dir, format_version=STATE_VERSION),
+        snapshots=StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION),
         segments=stores.segments,
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
@@ -209,16 +208,16 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
     return engine
 
 
-def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> Backfills:
+def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
     reading = opened.enter_context(closing(connect_sync(target)))
-    backfill_log = BackfillLog(
+    step_log = StepLog(
         stores.shards,
         appender=stores.appender,
         segments=stores.segments,
         open_reader=lambda: LogReader(reading, range(data_dir.shards)),
         clock=stores.clock,
     )
-    return Backfills(backfill_log, database=stores.database, new_id=stores.new_id, folder=data_dir.path)
+    return BackfillService(step_log, database=stores.database, new_id=stores.new_id, folder=data_dir.path)
 
 
 def _readiness(stores: Stores, engine: Engine) -> Readiness:

@@ -8,7 +8,7 @@ import msgspec
 
 from api.http.operation import RateClass
 from api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
-from store.startup import StartupError
+from store.data_dir import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable
 REDIS_URL: Final = "CLEARHOLD_REDIS_URL"

@@ -17,8 +17,8 @@ from bench.workbench import TENANT, Workbench, programs, wait_until_caught_up
 from features.catalogue.vector import FEATURE_VERSION
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.shards import Shards
-from flows.backfill.backfill_log import BackfillLog
-from flows.backfill.backfills import Backfills
+from flows.backfill.service import BackfillService
+from flows.backfill.step_log import StepLog
 from flows.engine import Engine
 from store.clock import SystemClock
 from store.duck.scorings import NewestScorings
@@ -82,14 +82,14 @@ def _rescored(bench: Workbench, engine: Engine, program_id: str) -> float:
 
     async def main() -> int:
         client = connect_async(bench.socket)
-        backfill_log = BackfillLog(
+        step_log = StepLog(
             engine.shards,
             appender=LogAppender(client, shards=engine.shards.count),
             segments=LogSegments(bench.data_dir.lake_dir),
             open_reader=lambda: LogReader(bench.redis, range(engine.shards.count)),
             clock=SystemClock(),
         )
-        backfills = Backfills(backfill_log, database=bench.database, new_id=new_id, folder=bench.data_dir.path)
+        backfills = BackfillService(step_log, database=bench.database, new_id=new_id, folder=bench.data_dir.path)
         try:
             return await backfills.rescore_transfers(TENANT, program_id, None)
         finally:

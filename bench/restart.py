@@ -1,8 +1,8 @@
 """How long after a start is the service ready again, with a million transfers behind it?
 
 The transfers go through a real ``clearhold serve``, fed straight into its log. Then it is stopped as an operator would
-and started; then more is fed, it is killed with -9 while some of it comes in, and started: from its newest checkpoints
-it applies the tail of the log again. Ready means that everything the log held is recorded.
+and started; then more is fed, it is killed with -9 while some of it comes in, and started: from its newest state
+snapshots it applies the tail of the log again. Ready means that everything the log held is recorded.
 """
 
 import time
@@ -23,7 +23,7 @@ READY_S: Final = Promise(10)
 PROGRAMS: Final = 8
 PARTIES: Final = 5_000
 CHUNK_EVENTS: Final = 40_000
-TAIL_SHARE: Final = 20  # of the events come after the clean stop, and a part of them after the last checkpoint
+TAIL_SHARE: Final = 20  # of the events come after the clean stop, and a part of them after the last snapshot
 UNDER_WAY_EVENTS: Final = 2_000
 _STEP_US: Final = 20_000_000
 _CHUNK_WITHIN_S: Final = 600

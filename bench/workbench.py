@@ -70,7 +70,7 @@ class Workbench:
             shards,
             open_redis=lambda: connect_sync(self.socket),
             database=self.database,
-            checkpoints=StateSnapshots(self.data_dir.checkpoints_dir, format_version=STATE_VERSION),
+            snapshots=StateSnapshots(self.data_dir.snapshots_dir, format_version=STATE_VERSION),
             segments=LogSegments(self.data_dir.lake_dir),
             chains=ChainWriter(self.database, self.data_dir.record_dir),
             clock=SystemClock(),

@@ -1,6 +1,6 @@
-"""The flow's numbers in the form that Prometheus reads. Nothing is kept here: all is read when it is asked for.
+"""The flow's metrics for Prometheus, read from their sources at each scrape.
 
-Unit    seconds; shards by their number. What needs the log is left out while the log cannot be reached
+Unit    seconds; shards by number. Series that need the log are left out while the log cannot be reached
 """
 
 from collections.abc import Callable, Iterator
@@ -22,8 +22,8 @@ _PER_SHARD: Final = ("shard",)
 
 
 class FlowCollector(Collector):
-    """``checkpointed`` holds the offset of each shard's newest checkpoint; ``waiting`` counts a shard's entries that
-    this process appended and the flow has not applied. The reader is used by no one else.
+    """``snapshot_offsets`` holds the offset of each shard's newest state snapshot; ``waiting`` counts a shard's entries
+    that this process appended and the flow has not applied. The reader belongs to this collector alone.
     """
 
     def __init__(
@@ -31,20 +31,20 @@ class FlowCollector(Collector):
         shards: Shards,
         *,
         counts: FlowCounts,
-        checkpointed: dict[int, int],
+        snapshot_offsets: dict[int, int],
         waiting: Callable[[int], int],
         reader: LogReader,
         clock: Clock,
     ) -> None:
-        self._shards, self._counts, self._checkpointed = shards, counts, checkpointed
+        self._shards, self._counts, self._snapshot_offsets = shards, counts, snapshot_offsets
         self._waiting, self._reader, self._clock = waiting, reader, clock
 
     def collect(self) -> Iterator[Metric]:
         counts = self._counts
         yield histogram("clearhold_ingest_lag_seconds", "Append to commit, the oldest of a batch.", counts.lag_seconds)
         yield histogram("clearhold_flow_batch_entries", "Log entries in one commit.", counts.batch_entries)
-        yield histogram("clearhold_flow_commit_duration_seconds", "Time one commit took.", counts.commit_seconds)
-        yield _counter("clearhold_flow_quarantined_entries", "Entries set aside as unreadable.", counts.quarantined)
+        yield histogram("clearhold_flow_commit_duration_seconds", "Duration of one commit.", counts.commit_seconds)
+        yield _counter("clearhold_flow_quarantined_entries", "Entries quarantined as unreadable.", counts.quarantined)
         yield _counter("clearhold_flow_commit_failures", "Commits that failed.", counts.commit_failures)
         entries = GaugeMetricFamily(
             "clearhold_flow_behind_entries", "Entries appended by this process and not applied yet.", labels=_PER_SHARD
@@ -52,16 +52,18 @@ class FlowCollector(Collector):
         for shard in range(self._shards.count):
             entries.add_metric([str(shard)], self._waiting(shard))
         yield entries
-        yield self._checkpoint_ages()
+        yield self._snapshot_ages()
         yield from self._behind()
 
-    def _checkpoint_ages(self) -> Metric:
-        """By the log's time, so a checkpoint that an earlier process wrote has its real age."""
+    def _snapshot_ages(self) -> Metric:
+        """Measured in the log's time, so a snapshot that an earlier process wrote has its real age."""
         family = GaugeMetricFamily(
-            "clearhold_checkpoint_age_seconds", "Since the last entry that the checkpoint holds.", labels=_PER_SHARD
+            "clearhold_checkpoint_age_seconds",  # named before the signed checkpoints; dashboards depend on it
+            "Age of the last log entry in the shard's newest state snapshot.",
+            labels=_PER_SHARD,
         )
         now = self._clock.now()
-        for shard, offset in self._checkpointed.copy().items():  # Another thread writes to it.
+        for shard, offset in self._snapshot_offsets.copy().items():  # Another thread writes to it.
             if offset:
                 family.add_metric([str(shard)], max(0, now - log_time_of(offset)) / SECOND_US)
         return family
@@ -74,7 +76,7 @@ class FlowCollector(Collector):
         try:
             for shard in range(self._shards.count):
                 seconds.add_metric([str(shard)], self._behind_us(shard) / SECOND_US)
-        except ConnectionError:  # The gauge says it; whoever reads the log for a living logs it.
+        except ConnectionError:  # The gauge shows it, and the flow's own reader logs it.
             reachable.add_metric([], 0)
             yield reachable
             return
@@ -88,13 +90,13 @@ class FlowCollector(Collector):
         return max(0, self._clock.now() - oldest[0].appended_at) if oldest else 0
 
 
-def histogram(name: str, said: str, values: Distribution) -> Metric:
+def histogram(name: str, meaning: str, values: Distribution) -> Metric:
     counts, total = values.read()
     bounds = [*(str(float(bound)) for bound in values.bounds), "+Inf"]
     return HistogramMetricFamily(
-        name, said, buckets=list(zip(bounds, accumulate(counts), strict=True)), sum_value=total
+        name, meaning, buckets=list(zip(bounds, accumulate(counts), strict=True)), sum_value=total
     )
 
 
-def _counter(name: str, said: str, value: int) -> Metric:
-    return CounterMetricFamily(name, said, value=value)
+def _counter(name: str, meaning: str, value: int) -> Metric:
+    return CounterMetricFamily(name, meaning, value=value)

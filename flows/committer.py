@@ -1,8 +1,8 @@
-"""The writer thread: everything the flow has ready becomes one DuckDB transaction, with the log offsets in it.
+"""The writer thread: commits all results that are ready in one DuckDB transaction, together with their log offsets.
 
-While one transaction is written the next one gathers, so batches grow with the load; transactions start at least
-``LEAST_INTERVAL_S`` apart, because each costs an fsync and about 10 ms however little is in it. The flow waits when too
-much is gathered. A transaction that fails is tried again until it succeeds: its rows exist nowhere else but in the log.
+Results queue while a transaction is written, so batches grow with the load. Transactions start at least
+``LEAST_INTERVAL_S`` apart, because each costs an fsync and about 10 ms however little is in it. The flow waits while
+the queue is full. A transaction that fails is retried until it succeeds: outside the log its rows exist nowhere else.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,11 @@ from features.core.instants import SECOND_US
 from features.core.rows.events import QuarantineRow
 from features.shard.shards import Shards
 from flows.counts import FlowCounts
-from flows.publishing import Publisher
-from flows.results import ShardResults
+from flows.shard_step import ShardResults
 from store.clock import Clock
 from store.duck.writer import BatchWriter, Rows
 
-GATHERED_ENTRIES_LIMIT: Final = 8_192
+QUEUED_ENTRIES_LIMIT: Final = 8_192
 FULL_ENTRIES: Final = 1_024
 LEAST_INTERVAL_S: Final = 0.05
 _RETRY_S: Final = 1.0
@@ -34,9 +33,9 @@ log = structlog.get_logger()
 class Committer:
     """Takes results from the flow thread and commits them on its own."""
 
-    def __init__(self, writer: BatchWriter, shards: Shards, *, publisher: Publisher, clock: Clock) -> None:
-        self._writer, self._shards, self._publisher, self._clock = writer, shards, publisher, clock
-        self._gathered: list[ShardResults] = []
+    def __init__(self, writer: BatchWriter, shards: Shards, *, clock: Clock) -> None:
+        self._writer, self._shards, self._clock = writer, shards, clock
+        self._queue: list[ShardResults] = []
         self._entries = 0
         self._changed = Condition()
         self._closing = False
@@ -50,15 +49,15 @@ class Committer:
         self._thread.start()
 
     def put(self, results: ShardResults) -> None:
-        """Hand over one shard's results; waits while too much is gathered."""
+        """Queue one shard's results; waits while the queue is full."""
         with self._changed:
-            self._changed.wait_for(lambda: self._entries < GATHERED_ENTRIES_LIMIT or self._closing)
-            self._gathered.append(results)
+            self._changed.wait_for(lambda: self._entries < QUEUED_ENTRIES_LIMIT or self._closing)
+            self._queue.append(results)
             self._entries += results.entries
             self._changed.notify_all()
 
     def close(self, timeout_s: float) -> bool:
-        """Commit what is gathered and stop; False when that took too long."""
+        """Commit the queue and stop; False if that took too long."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -69,7 +68,7 @@ class Committer:
     def _run(self) -> None:
         try:
             self._commit_until_closed()
-        except BaseException as error:  # noqa: BLE001 - a thread that ends must be heard of
+        except BaseException as error:  # noqa: BLE001 - a thread must not end unnoticed
             self.failure = f"{type(error).__name__}: {error}"
             self.ended = True
             log.critical("committer_failed", error=self.failure)
@@ -78,48 +77,47 @@ class Committer:
         while True:
             began = monotonic()
             with self._changed:
-                self._changed.wait_for(lambda: self._gathered or self._closing)
+                self._changed.wait_for(lambda: self._queue or self._closing)
                 pause = began + LEAST_INTERVAL_S - monotonic()
                 self._changed.wait_for(lambda: self._entries >= FULL_ENTRIES or self._closing, timeout=max(0.0, pause))
-                gathered, self._gathered, self._entries = self._gathered, [], 0
+                batch, self._queue, self._entries = self._queue, [], 0
                 self._changed.notify_all()
-            if not gathered:
+            if not batch:
                 return
-            self._commit(gathered)
+            self._commit(batch)
 
-    def _commit(self, gathered: list[ShardResults]) -> None:
-        together: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
+    def _commit(self, batch: list[ShardResults]) -> None:
+        by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
         offsets: dict[int, int] = {}
-        for results in gathered:
+        for results in batch:
             offsets[results.shard] = results.offset
             for row_type, of_type in results.rows.items():
-                together.setdefault(row_type, []).extend(of_type)
-        rows: Rows = together
+                by_type.setdefault(row_type, []).extend(of_type)
+        rows: Rows = by_type
         while not self._abandoned.is_set():
             began = perf_counter()
             try:
                 self._writer.commit(rows, offsets, self._clock.now())
-            except Exception as error:  # noqa: BLE001 - nothing may be lost: whatever failed, it is tried again
+            except Exception as error:  # noqa: BLE001 - nothing may be lost: whatever failed is retried
                 self.failure = f"{type(error).__name__}: {error}"
                 self.counts.commit_failures += 1
                 log.error("commit_failed", error=self.failure)  # noqa: TRY400 - the engine's message is enough
-                rows, odd = self._writer.without_invalid_rows(rows, self._clock.now())
-                if not odd:
+                rows, invalid = self._writer.without_invalid_rows(rows, self._clock.now())
+                if not invalid:
                     self._abandoned.wait(_RETRY_S)
                 continue
             self.failure = None
-            self._count(gathered, rows, seconds=perf_counter() - began)
+            self._count(batch, rows, seconds=perf_counter() - began)
             for shard, offset in offsets.items():
                 self._shards.mark_committed(shard, offset)
-            self._publisher.publish(gathered)
             return
 
-    def _count(self, gathered: list[ShardResults], rows: Rows, *, seconds: float) -> None:
+    def _count(self, batch: list[ShardResults], rows: Rows, *, seconds: float) -> None:
         counts, now = self.counts, self._clock.now()
         counts.commit_seconds.add(seconds)
-        counts.batch_entries.add(sum(results.entries for results in gathered))
+        counts.batch_entries.add(sum(results.entries for results in batch))
         counts.quarantined += len(rows.get(QuarantineRow, ()))
-        for results in gathered:
+        for results in batch:
             if results.oldest_at is not None:
                 counts.lag_seconds.add(max(0, now - results.oldest_at) / SECOND_US)
 

@@ -14,7 +14,7 @@ import structlog
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 
 from features.core.log_entry import LogEntry
-from flows.results import ShardChunk
+from flows.shard_step import ShardChunk
 from store.redis_log.reader import LogReader
 
 BATCH_ENTRIES: Final = 2_048

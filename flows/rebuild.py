@@ -21,10 +21,9 @@ from features.core.canonical import Chain
 from features.core.log_entry import LogEntry
 from features.shard.shard import ShardState
 from features.shard.shards import Shards
-from flows.results import ShardChunk, ShardResults
-from flows.shard_step import ShardStep, StepContext
+from flows.shard_step import ShardChunk, ShardResults, ShardStep, StepContext
 from store.clock import Clock
-from store.data_dir import DataDir
+from store.data_dir import DataDir, StartupError
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.durable_files import fsync_folder
@@ -35,7 +34,6 @@ from store.record.checkpoint_log import CheckpointLog
 from store.record.rebuilding import RebuildingChains
 from store.record.verification import Verification
 from store.redis_log.reader import LogReader
-from store.startup import StartupError
 
 PAGE_ENTRIES: Final = 2_048
 _UNFINISHED: Final = ".rebuilding"

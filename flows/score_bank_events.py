@@ -1,9 +1,12 @@
 """Score every entry of the ingest log.
 
-ingest log ─▶ by shard ─▶ decoded, applied, scored ─▶ committed with the log offset
+ingest log ─▶ by shard ─▶ one stateful step ─▶ committed with the log offset
+                          │
+                          └ for each entry: decode ▸ dedupe ▸ apply ▸ score ▸ detect ▸ route ▸ match
 
-Decoding happens inside the stateful step, entry by entry: an entry that cannot be read becomes a quarantine row that
-commits with its neighbours, so no order and no offset is lost on a second branch.
+The order within the step is that of ``features/shard``: what an entry means is decided there, not in the flow. An entry
+that cannot be decoded becomes a quarantine row that commits with its neighbours; on a branch of its own it would need
+offsets of its own.
 """
 
 from bytewax import operators as op
@@ -12,8 +15,7 @@ from bytewax.inputs import Source
 from bytewax.operators import KeyedStream
 from bytewax.outputs import Sink
 
-from flows.results import ShardChunk, ShardResults
-from flows.shard_step import ShardStep, StepContext
+from flows.shard_step import ShardChunk, ShardResults, ShardStep, StepContext
 
 
 def score_bank_events(

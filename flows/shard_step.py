@@ -1,23 +1,53 @@
-"""The stateful step: a shard's entries applied in order, one list of rows out of each batch."""
+"""The stateful step: a shard's entries applied in log order, one list of rows out of each batch."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+import msgspec
 from bytewax.operators import StatefulBatchLogic
 
 from features.core.log_entry import LogEntry
 from features.shard.shards import Shards
-from flows.results import ShardChunk, ShardResults
+
+
+class ShardChunk(msgspec.Struct, gc=False):
+    """Entries of one shard, in log order, as the source read them."""
+
+    shard: int
+    entries: list[LogEntry]
+
+
+class ShardResults:
+    """The rows that one shard's share of a batch produced, by row type, and the log offset that the shard has reached.
+
+    ``oldest_at`` is the append time of the first entry that had not been committed before; None when all had been.
+    """
+
+    __slots__ = ("entries", "offset", "oldest_at", "rows", "shard")
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard
+        self.offset = 0
+        self.entries = 0
+        self.oldest_at: int | None = None
+        self.rows: defaultdict[type[msgspec.Struct], list[msgspec.Struct]] = defaultdict(list)
+
+    def emit(self, row: msgspec.Struct) -> None:
+        self.rows[type(row)].append(row)
 
 
 class Snapshots(Protocol):
-    """Whoever takes a shard's state for a checkpoint when it is due."""
+    """Takes a snapshot of a shard's state whenever one is due."""
 
     def offer(self, shard: int, entries: int) -> None: ...
 
 
 class StepContext:
-    """What all shard steps of this process share. ``committed`` is how far each shard was recorded before the start."""
+    """Shared by all shard steps of this process. ``committed`` holds each shard's last committed offset at the start.
+
+    Entries up to that offset change the state and produce no rows: their rows are already in the tables.
+    """
 
     def __init__(self, shards: Shards, *, committed: Mapping[int, int], snapshots: Snapshots) -> None:
         self.shards, self.committed, self.snapshots = shards, committed, snapshots

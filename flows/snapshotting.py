@@ -1,6 +1,7 @@
-"""Checkpoints of shard states: taken on the flow thread, written by another, only once what they hold is committed.
+"""Snapshots of shard states: taken on the flow thread, written by another thread once their entries are committed.
 
-A checkpoint is due after a number of entries that grows with the state, so taking it stays a small share of the work.
+A snapshot is due after a number of entries that grows with the state, so taking snapshots stays a small share of the
+work.
 """
 
 from collections.abc import Iterator
@@ -22,30 +23,33 @@ _COMMIT_POLL_S: Final = 0.02
 log = structlog.get_logger()
 
 
-class Checkpointer:
-    """Counts what each shard has applied since its last checkpoint and takes the next one when it is due."""
+class SnapshotWriter:
+    """Counts the entries that each shard has applied since its last snapshot, and takes the next one when it is due.
 
-    def __init__(self, shards: Shards, checkpoints: StateSnapshots) -> None:
-        self._shards, self._checkpoints = shards, checkpoints
+    ``written`` holds the offset of each shard's newest snapshot on disk.
+    """
+
+    def __init__(self, shards: Shards, snapshots: StateSnapshots) -> None:
+        self._shards, self._snapshots = shards, snapshots
         self._taken = {shard: shards.state(shard).applied_offset for shard in range(shards.count)}
         self._since = dict.fromkeys(range(shards.count), 0)
         self.written = dict(self._taken)
         self._queue: SimpleQueue[tuple[int, int, list[bytes]]] = SimpleQueue()
         self._closing = Event()
-        self._thread = Thread(target=self._run, name="checkpointer", daemon=True)
+        self._thread = Thread(target=self._run, name="snapshot-writer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def offer(self, shard: int, entries: int) -> None:
-        """Note applied entries and take the state if a checkpoint is due; called by the thread that changes it."""
+        """Note applied entries and take a snapshot if one is due; called by the thread that changes the state."""
         self._since[shard] += entries
         since = self._since[shard]
         if since >= DUE_ENTRIES and since * DUE_SHARE >= self._shards.state(shard).size:
             self.take(shard)
 
     def take(self, shard: int) -> None:
-        """Take the state as it is now, if it changed since the last time."""
+        """Take a snapshot of the state as it is now, unless it has not changed since the last one."""
         state = self._shards.state(shard)
         if state.applied_offset == self._taken[shard]:
             return
@@ -53,7 +57,7 @@ class Checkpointer:
         self._queue.put((shard, state.applied_offset, list(state.dump())))
 
     def close(self, timeout_s: float) -> bool:
-        """Write what was taken and stop; False when that took too long, and the log will be replayed instead."""
+        """Write the snapshots taken and stop; False if that took too long, and the log will be replayed instead."""
         self._closing.set()
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -68,35 +72,37 @@ class Checkpointer:
                 continue
             while self._shards.committed_offset(shard) < offset:
                 if self._closing.wait(_COMMIT_POLL_S) and self._shards.committed_offset(shard) < offset:
-                    log.warning("checkpoint_dropped", shard=shard, offset=offset)
+                    log.warning("snapshot_dropped", shard=shard, offset=offset)
                     break
             else:
                 self._write(shard, offset, parts)
 
     def _write(self, shard: int, offset: int, parts: list[bytes]) -> None:
         try:
-            self._checkpoints.write(shard, offset, _framed(parts))
+            self._snapshots.write(shard, offset, _framed(parts))
         except OSError as error:
-            log.error("checkpoint_failed", shard=shard, error=str(error))  # noqa: TRY400 - more of the log is replayed
+            log.error("snapshot_failed", shard=shard, error=str(error))  # noqa: TRY400 - more of the log is replayed
             return
         self.written[shard] = offset
 
 
-def load_state(checkpoints: StateSnapshots, shard: int, *, committed_offset: int) -> ShardState:
-    """The shard's newest checkpointed state, or a new one; one that cannot be read costs a replay, not the start.
+def load_state(snapshots: StateSnapshots, shard: int, *, committed_offset: int) -> ShardState:
+    """The state in the shard's newest snapshot, or an empty one: an unreadable snapshot costs a replay, not the start.
 
-    One ahead of the tables, as after an older database was put back, would skip rows for good, and is not used.
+    A snapshot ahead of the tables, as after an older database was restored, is not used: the rows between the two would
+    never be written.
     """
-    found = checkpoints.newest(shard)
-    if found is None:
+    snapshot = snapshots.newest(shard)
+    if snapshot is None:
         return ShardState(shard)
-    if found[0] > committed_offset:
-        log.warning("checkpoint_ahead", shard=shard, offset=found[0], committed=committed_offset)
+    offset, state = snapshot
+    if offset > committed_offset:
+        log.warning("snapshot_ahead", shard=shard, offset=offset, committed=committed_offset)
         return ShardState(shard)
     try:
-        return ShardState.loaded(_parts(found[1]))
-    except Exception as error:  # noqa: BLE001 - whatever another version may have written: the log is replayed instead
-        log.warning("checkpoint_unreadable", shard=shard, offset=found[0], error=f"{type(error).__name__}: {error}")
+        return ShardState.loaded(_parts(state))
+    except Exception as error:  # noqa: BLE001 - whatever another version wrote: the log is replayed instead
+        log.warning("snapshot_unreadable", shard=shard, offset=offset, error=f"{type(error).__name__}: {error}")
         return ShardState(shard)
 
 

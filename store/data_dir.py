@@ -13,13 +13,18 @@ from typing import Final, Self
 import msgspec
 
 from store.keys.secrets import MASTER_KEY_BYTES, new_master_key
-from store.startup import StartupError
 
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1_024
 LAYOUT_VERSION: Final = 1
 _DIR_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
+
+
+class StartupError(Exception):
+    """Why the service cannot start: ``str(error)`` is one sentence for the person who starts it, and is what the
+    command line prints. No caller of the API sees it.
+    """
 
 
 class DataDirInUseError(StartupError):
@@ -42,14 +47,14 @@ class DataDir:
         self.redis_dir = path / "redis"
         self.redis_socket = path / "redis.sock"
         self.duckdb_path = path / "clearhold.duckdb"
-        self.checkpoints_dir = path / "checkpoints"
+        self.snapshots_dir = path / "checkpoints"
         self.lake_dir = path / "lake"
         self.record_dir = path / "record"
         self.admin_token_path = path / "admin.token"
         self.master_key_path = path / "master.key"
         self.signing_keys_path = path / "signing-keys.json"
         self._lock: int | None = lock
-        for folder in (self.redis_dir, self.checkpoints_dir, self.lake_dir, self.record_dir):
+        for folder in (self.redis_dir, self.snapshots_dir, self.lake_dir, self.record_dir):
             folder.mkdir(mode=_DIR_MODE, exist_ok=True)
 
     @classmethod

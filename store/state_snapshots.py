@@ -1,10 +1,12 @@
-"""Checkpoints: a shard's state as of one log offset, so that a restart replays minutes of log and not years.
+"""Snapshots of the state: one shard's state as of a log offset, so that a restart replays minutes of log, not years.
 
-A checkpoint is a cache. It may be lost, or damaged, or of a format that this version does not read: then an older one,
-or none, is used, and more of the log is replayed to the same state.
+A snapshot is a cache. If it is lost, damaged or in a format that this version does not read, an older one is used, or
+none, and more of the log is replayed to reach the same state.
 
-File    ``shard-07.v3.00000000000000001234.checkpoint``: one header line, the state, SHA-256 of all before it
-Errors  ``OSError`` when the disk refuses; damage is no error, the file is set aside under ``.damaged``
+File    ``shard-07.v3.00000000000000001234.checkpoint``: a header line, the state, SHA-256 of everything before it. The
+        ending dates from before *checkpoint* meant the signed checkpoints of the record only; it stays, so that the
+        next version still finds and removes the files
+Errors  ``OSError`` from the disk; a damaged file is no error, it is set aside under ``.damaged``
 """
 
 import hashlib
@@ -17,6 +19,7 @@ import structlog
 from store.durable_files import durable_file, make_durable_folder, remove_unfinished
 
 KEPT_PER_SHARD: Final = 2
+_ENDING: Final = ".checkpoint"
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 _OFFSET_DIGITS: Final = 20
 
@@ -24,9 +27,9 @@ log = structlog.get_logger()
 
 
 class StateSnapshots:
-    """The newest few checkpoints of each shard. ``format_version`` is the caller's.
+    """The newest few snapshots of each shard, in the caller's ``format_version``.
 
-    Files of earlier versions go once as many of this one are there; those of later versions are not touched.
+    Files of earlier versions are removed once ``keep`` files of this one exist; those of later versions are left alone.
     """
 
     def __init__(self, root: Path, *, format_version: int, keep: int = KEPT_PER_SHARD) -> None:
@@ -35,8 +38,8 @@ class StateSnapshots:
         self._root, self._format_version, self._keep = root, format_version, keep
 
     def write(self, shard: int, offset: int, chunks: Iterable[bytes]) -> Path:
-        """Stream a state to disk; only when it is there for good are older ones removed."""
-        path = self._root / f"{self._stem(shard)}{offset:0{_OFFSET_DIGITS}d}.checkpoint"
+        """Stream a state to disk; older snapshots are removed only after the new one is durable."""
+        path = self._root / f"{self._stem(shard)}{offset:0{_OFFSET_DIGITS}d}{_ENDING}"
         header = _header(shard, offset, self._format_version)
         digest = hashlib.sha256(header)
         with durable_file(path) as file:
@@ -45,31 +48,31 @@ class StateSnapshots:
                 digest.update(chunk)
                 file.write(chunk)
             file.write(digest.digest())
-        held = self._newest_first(shard)
-        for superseded in held[self._keep :]:
+        snapshots = self._newest_first(shard)
+        for superseded in snapshots[self._keep :]:
             superseded.unlink()
-        if len(held) >= self._keep:
-            for outlived in self._of_earlier_versions(shard):
-                outlived.unlink()
+        if len(snapshots) >= self._keep:
+            for outdated in self._of_earlier_versions(shard):
+                outdated.unlink()
         return path
 
     def newest(self, shard: int) -> tuple[int, bytes] | None:
-        """The newest undamaged checkpoint as (offset, state)."""
+        """The newest undamaged snapshot as (offset, state)."""
         for path in self._newest_first(shard):
             offset = int(path.name.split(".")[2])
             state = _intact_state(path.read_bytes(), _header(shard, offset, self._format_version))
             if state is not None:
                 return offset, state
             aside = path.with_name(path.name + ".damaged")
-            log.warning("checkpoint_damaged", shard=shard, offset=offset, set_aside=aside.name)
+            log.warning("snapshot_damaged", shard=shard, offset=offset, set_aside=aside.name)
             path.replace(aside)
         return None
 
     def _newest_first(self, shard: int) -> list[Path]:
-        return sorted(self._root.glob(f"{self._stem(shard)}*.checkpoint"), reverse=True)
+        return sorted(self._root.glob(f"{self._stem(shard)}*{_ENDING}"), reverse=True)
 
     def _of_earlier_versions(self, shard: int) -> list[Path]:
-        files = self._root.glob(f"shard-{shard:02d}.v*.checkpoint")
+        files = self._root.glob(f"shard-{shard:02d}.v*{_ENDING}")
         return [path for path in files if int(path.name.split(".")[1][1:]) < self._format_version]
 
     def _stem(self, shard: int) -> str:

@@ -25,9 +25,9 @@ from features.measurement.explain import AmountChange, smallest_change
 from features.measurement.rescored import rescored
 from features.scorers.sentences import money
 from features.scorers.trs_v1 import scorer as trs_v1
+from store.data_dir import StartupError
 from store.duck.database import open_to_read
 from store.duck.scorings import newest_of
-from store.startup import StartupError
 
 EXIT_DIFFERS: Final = 1
 EXIT_NOTHING: Final = 2

@@ -13,7 +13,7 @@ from api.areas import PROVIDERS, ROUTES
 from api.cli import explain, rebuild, replay, verify
 from api.http.http_app import public_document
 from api.settings import Settings
-from store.startup import StartupError
+from store.data_dir import StartupError
 
 CANNOT_START: Final = 2
 

@@ -17,13 +17,12 @@ from api.settings import REDIS_URL
 from flows.rebuild import Rebuilt
 from flows.rebuild import rebuild as rebuild_database
 from store.clock import SystemClock
-from store.data_dir import DataDir
+from store.data_dir import DataDir, StartupError
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import SigningKeys
 from store.lake.segment_files import DamagedSegmentError
 from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
-from store.startup import StartupError
 
 EXIT_NOT_MADE: Final = 2
 

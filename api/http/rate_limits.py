@@ -14,7 +14,7 @@ from features.core.errors import RateLimitedError
 from features.core.instants import SECOND_US
 from features.core.principal import Principal
 from store.clock import Clock
-from store.startup import StartupError
+from store.data_dir import StartupError
 
 RATE_LIMITS: Final = "CLEARHOLD_RATE_LIMITS"
 DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {

@@ -15,7 +15,7 @@ import uvicorn
 from litestar.types import ASGIApp
 
 from api.http.protocol import Protocol
-from store.startup import StartupError
+from store.data_dir import StartupError
 
 DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75

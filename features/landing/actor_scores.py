@@ -12,7 +12,7 @@ Errors  none; an unknown input is None
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -27,7 +27,7 @@ from features.core.rows.scores import ScoreRow
 from features.landing.landing import LandingResult
 from features.measurement.flow import dealing_with
 from features.measurement.measure import identity_at, is_sanctions_hit
-from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS as TRANSFER_REASONS
 from features.state.parties import Actor, Counterparty
@@ -37,7 +37,7 @@ from features.windows.series import ALWAYS, EventTimes
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.family in (Family.IDENTITY, Family.RETURNS)}
-_ENTITY, _COUNTERPARTY, _AGENT, _PROGRAM = "entity", "counterparty", "agent", "program"
+_ENTITY, _COUNTERPARTY, _AGENT = "entity", "counterparty", "agent"
 
 
 def score_parties(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
@@ -155,18 +155,6 @@ def counterparty_score_row(
     if not last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) and not force:
         return None
     return _score_row(program, position, (_COUNTERPARTY, party.id), crs_v1.CARD.explain(inputs, weighed), inputs, at=at)
-
-
-def program_score_row(
-    program: ProgramState, readings: Mapping[str, prs_v1.KriReading], position: EntryPosition, *, force: bool = False
-) -> ScoreRow | None:
-    """Evaluate the program by its indicators; the row when its score changed or ``force`` is set."""
-    last = program.scores.program
-    at = last.instant(0, position.event_at)
-    score = prs_v1.score(readings)
-    if not last.exchange(0, score.value, hard=score.hard) and not force:
-        return None
-    return _score_row(program, position, (_PROGRAM, program.id), score, readings, at=at)
 
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.EntityInputs:

@@ -17,7 +17,7 @@ from features.landing.actor_scores import shares_of
 from features.scorers.actor_decay import DAY, LIVES
 from features.shard.shards import Shards
 from features.state.score_memory import STRONGEST
-from flows.backfill.backfill_log import Steps
+from flows.backfill.step_log import Steps
 from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
 from store.duck.strongest import Fading, StoredScore, StrongestScorings

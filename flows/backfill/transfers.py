@@ -19,9 +19,9 @@ import structlog
 
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.backfill import Rescored
-from flows.backfill.backfill_log import BackfillLog, Steps
 from flows.backfill.page_scoring import PageScoring
 from flows.backfill.replay import Replay
+from flows.backfill.step_log import StepLog, Steps
 from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
 from store.duck.scorings import NewestScorings, Page
@@ -44,13 +44,13 @@ class TransferBackfill:
         self,
         steps: Steps,
         *,
-        backfill_log: BackfillLog,
+        step_log: StepLog,
         database: duckdb.DuckDBPyConnection,
         workers: Workers,
         counts: BackfillCounts,
         folder: Path,
     ) -> None:
-        self._steps, self._log, self._database = steps, backfill_log, database
+        self._steps, self._log, self._database = steps, step_log, database
         self._workers, self._counts, self._folder = workers, counts, folder
 
     async def run(self) -> None:
@@ -100,7 +100,7 @@ class TransferBackfill:
     async def _replay(self, newest: NewestScorings) -> None:
         steps, run = self._steps, self._workers.run
         stopping = self._workers.stopping
-        steps.tell("backfill_replays", transfers=newest.total - newest.current)
+        steps.log_progress("backfill_replays", transfers=newest.total - newest.current)
         with TemporaryFile(dir=self._folder) as kept:
             replay = Replay(self._log.shard_of(steps.program_id), steps.program_id, kept)
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)

@@ -9,9 +9,9 @@ from typing import Final
 
 import duckdb
 
+from store.data_dir import StartupError
 from store.duck.renamed_columns import rename_columns
 from store.duck.schema import TABLES, ddl
-from store.startup import StartupError
 from store.tables.columns import columns_of
 
 # A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for

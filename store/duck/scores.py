@@ -1,7 +1,7 @@
-"""Reading score records: the latest of a subject, its history, and the latest of all subjects of a program.
+"""Reading score records: the latest record of a subject, and its history.
 
-A subject without a record was never scored. Within a subject records follow each other by log offset, and their
-instants never go back.
+A subject without a record was never scored. The records of a subject are ordered by log offset, and their instants
+never go back.
 
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
@@ -21,10 +21,6 @@ _ROW: Final = row_builder(ScoreRow)
 _NEWEST_FIRST: Final = f"""
     SELECT {select_list(ScoreRow)} FROM scores WHERE {{matching}}
     ORDER BY {{first}} scores.scored_at DESC, "offset" DESC LIMIT ?"""
-_OF_PROGRAM: Final = f"""
-    SELECT {select_list(ScoreRow)} FROM scores SEMI JOIN (
-        SELECT subject_id, max("offset") AS "offset" FROM scores WHERE {{matching}} GROUP BY subject_id
-    ) AS newest USING (subject_id, "offset") WHERE {{matching}} ORDER BY score DESC NULLS LAST, subject_id LIMIT ?"""
 
 
 class Scores:
@@ -36,7 +32,7 @@ class Scores:
     def latest(
         self, principal: Principal, subject_type: str, subject_id: str, program_id: str | None = None
     ) -> ScoreRow | None:
-        """The newest record of a subject; without a program, on any of the tenant's, one within reach if there is."""
+        """The newest record of a subject, in any of the tenant's programs (within reach first) when none is named."""
         matching, values = "tenant_id = ? AND subject_type = ? AND subject_id = ?", [subject_type, subject_id]
         if program_id is not None:
             matching += " AND program_id = ?"
@@ -70,15 +66,3 @@ class Scores:
         sql = _NEWEST_FIRST.format(matching=predicate.sql, first="")
         with self._connection.cursor() as cursor:
             return [_ROW(found) for found in cursor.execute(sql, [*predicate.values, limit]).fetchall()]
-
-    def latest_of_program(
-        self, principal: Principal, program_id: str, subject_type: str, *, limit: int
-    ) -> list[ScoreRow]:
-        """The newest record of each subject of a type, the highest scores first, those without a score last."""
-        principal.require_program(program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ? AND subject_type = ?", program_id, subject_type)
-        sql = _OF_PROGRAM.format(matching=predicate.sql)
-        with self._connection.cursor() as cursor:
-            found = cursor.execute(sql, [*predicate.values, *predicate.values, limit]).fetchall()
-        return [_ROW(each) for each in found]

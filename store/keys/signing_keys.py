@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from features.core.instants import format_instant
 from store.clock import Clock
+from store.data_dir import StartupError
 from store.durable_files import durable_file
 from store.keys.secrets import SecretBox, UnsealError
-from store.startup import StartupError
 
 
 class KeyPurpose(StrEnum):

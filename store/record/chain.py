@@ -18,9 +18,9 @@ import structlog
 
 from features.core.canonical import link_hash
 from features.core.rows.record import ChainFactRow
+from store.data_dir import StartupError
 from store.record.chain_file import ChainFile, chain_files, line_of
 from store.record.rows import RecordChainRow
-from store.startup import StartupError
 from store.tables.columns import row_builder, select_list
 
 COMPARED_AT_START_BYTES: Final = 64 << 20

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from features.core.canonical import link_hash
 from features.core.rows.record import ChainFactRow
+from store.data_dir import StartupError
 from store.record.chain import EMPTY, ChainKey, ChainWriter, Head, link_of
 from store.record.chain_file import ChainFile, ChainLine, chain_files
 from store.record.rows import RecordChainRow
-from store.startup import StartupError
 
 _CHANGED: Final = "One of the two was changed, or the log was recorded by another version."
 

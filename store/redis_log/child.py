@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from store.data_dir import StartupError
 from store.redis_log import launch
-from store.startup import StartupError
 
 STOP_WITHIN_S: Final = 2.0
 _LOG_NAME: Final = "redis.log"

@@ -15,7 +15,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from store.startup import StartupError
+from store.data_dir import StartupError
 
 CONNECT_TIMEOUT_S: Final = 1.0
 COMMAND_TIMEOUT_S: Final = 5.0

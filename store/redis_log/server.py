@@ -15,9 +15,9 @@ from typing import Final
 import redis
 import structlog
 
+from store.data_dir import StartupError
 from store.redis_log.child import end, last_words, spawn
 from store.redis_log.connect import connect_sync
-from store.startup import StartupError
 
 READY_WITHIN_S: Final = 120.0
 """Reading back a log of some gigabytes takes about this long."""

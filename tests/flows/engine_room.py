@@ -46,7 +46,7 @@ class EngineRoom:
                 Shards(SHARDS),
                 open_redis=self.open_redis,
                 database=database,
-                checkpoints=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
+                snapshots=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
                 segments=LogSegments(self.folder / "lake"),
                 chains=ChainWriter(database, self.folder / "record"),
                 clock=SystemClock(),
@@ -69,5 +69,5 @@ class EngineRoom:
         with closing(duckdb.connect(str(self.folder / "clearhold.duckdb"))) as connection:
             connection.execute(statement)
 
-    def checkpoints(self) -> list[Path]:
+    def snapshots(self) -> list[Path]:
         return sorted((self.folder / "checkpoints").glob("*.checkpoint"))

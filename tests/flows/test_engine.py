@@ -1,4 +1,4 @@
-"""The engine: from log to tables, over restarts, damaged checkpoints, a trimmed log and unreadable entries."""
+"""The engine: from log to tables, over restarts, damaged state snapshots, a trimmed log and unreadable entries."""
 
 from contextlib import closing
 from pathlib import Path
@@ -16,15 +16,13 @@ from features.core.rows.events import EventRow
 from features.shard.shards import Shards
 from flows.committer import Committer
 from flows.log_source import LogPartition
-from flows.publishing import Publisher
-from flows.results import ShardChunk, ShardResults
+from flows.shard_step import ShardChunk, ShardResults
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.redis_log.connect import connect_sync
-from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append
@@ -90,15 +88,15 @@ def test_given_restarts_between_the_events_then_the_record_is_that_of_one_run(
     assert in_parts.rows(VECTORS.format(PROGRAM)) == vectors
 
 
-def test_given_a_damaged_checkpoint_when_started_then_the_log_is_replayed_and_nothing_is_doubled(
+def test_given_a_damaged_snapshot_when_started_then_the_log_is_replayed_and_nothing_is_doubled(
     room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
 ) -> None:
     append(log_redis, PROGRAM, history[:400])
     with room.running():
         pass
     before = room.rows(VERSIONS)
-    for checkpoint in room.checkpoints():
-        checkpoint.write_bytes(checkpoint.read_bytes()[:-50])
+    for snapshot in room.snapshots():
+        snapshot.write_bytes(snapshot.read_bytes()[:-50])
 
     append(log_redis, PROGRAM, history[400:])
     with room.running():
@@ -109,7 +107,7 @@ def test_given_a_damaged_checkpoint_when_started_then_the_log_is_replayed_and_no
     assert set(before) < set(after)
 
 
-def test_given_a_log_trimmed_behind_its_segments_when_no_checkpoint_is_left_then_the_segments_are_replayed(
+def test_given_a_log_trimmed_behind_its_segments_when_no_snapshot_is_left_then_the_segments_are_replayed(
     room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
 ) -> None:
     append(log_redis, PROGRAM, history[:500])
@@ -118,8 +116,8 @@ def test_given_a_log_trimmed_behind_its_segments_when_no_checkpoint_is_left_then
         committed = engine.shards.committed_offset(shard)
     segmenter = Segmenter(LogReader(log_redis, range(SHARDS)), LogSegments(room.folder / "lake"), linger_ms=0)
     assert segmenter.run_once(shard, committed, committed) == 500
-    for checkpoint in room.checkpoints():
-        checkpoint.unlink()
+    for snapshot in room.snapshots():
+        snapshot.unlink()
 
     append(log_redis, PROGRAM, history[500:])
     with room.running() as engine:
@@ -129,7 +127,7 @@ def test_given_a_log_trimmed_behind_its_segments_when_no_checkpoint_is_left_then
     assert room.rows("SELECT count(*) FROM bank_events") == [(len(history),)]
 
 
-def test_given_checkpoints_ahead_of_the_tables_when_started_then_the_log_fills_the_tables_again(
+def test_given_snapshots_ahead_of_the_tables_when_started_then_the_log_fills_the_tables_again(
     room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
 ) -> None:
     append(log_redis, PROGRAM, history[:300])
@@ -137,7 +135,7 @@ def test_given_checkpoints_ahead_of_the_tables_when_started_then_the_log_fills_t
         pass
     scores = room.rows(SCORES)
     (room.folder / "clearhold.duckdb").unlink()
-    assert room.checkpoints()
+    assert room.snapshots()
 
     with room.running():
         pass
@@ -146,10 +144,10 @@ def test_given_checkpoints_ahead_of_the_tables_when_started_then_the_log_fills_t
     assert room.rows("SELECT count(*) FROM bank_events") == [(300,)]
 
 
-def test_given_a_round_of_housekeeping_that_redis_refuses_then_the_next_round_comes(
+def test_given_a_round_of_maintenance_that_redis_refuses_then_the_next_round_comes(
     room: EngineRoom, log_redis: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.engine._HOUSEKEEPING_S", 0.01)
+    monkeypatch.setattr("flows.engine._MAINTENANCE_EVERY_S", 0.01)
     log_redis.set("log:tenants", "not a set")
     seen: list[int] = []
     monkeypatch.setattr(Segmenter, "run_once", lambda _self, shard, *_: seen.append(shard))
@@ -173,41 +171,6 @@ def test_given_entries_that_cannot_be_read_then_they_are_set_aside_and_the_other
         "preflight",
     ]
     assert room.rows("SELECT count(*) FROM bank_events") == [(100,)]
-
-
-def test_given_scored_transfers_then_the_views_show_them(
-    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
-) -> None:
-    append(log_redis, PROGRAM, [declared(PROGRAM)], EntryKind.PROGRAM)
-    append(log_redis, PROGRAM, history)
-
-    with room.running():
-        pass
-
-    views = HotViews(log_redis)
-    view = views.program(PROGRAM)
-    (count,) = room.rows("SELECT count(DISTINCT id) FROM transfers")[0]
-    assert view is not None
-    assert view.transfers == count
-    newest = views.live("t1", newest=5)
-    assert len(newest) == 5
-    assert {score.program_id for score in newest} == {PROGRAM}
-
-
-def test_given_views_that_redis_refuses_when_more_comes_then_it_is_committed_all_the_same(
-    room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
-) -> None:
-    log_redis.set("live:t1", "not a stream")
-    append(log_redis, PROGRAM, [declared(PROGRAM)], EntryKind.PROGRAM)
-    append(log_redis, PROGRAM, history[:500])
-    shard = shard_of(PROGRAM, SHARDS)
-
-    with room.running() as engine:
-        append(log_redis, PROGRAM, history[500:600])
-        newest = LogReader(log_redis, [shard]).tail(shard)
-        eventually(lambda: engine.shards.committed_offset(shard) >= newest)
-
-    assert room.rows("SELECT count(*) FROM bank_events") == [(600,)]
 
 
 class _GoneThenBack:
@@ -246,8 +209,7 @@ def test_given_a_row_that_no_table_takes_when_its_batch_is_committed_then_it_is_
     good.offset, odd.offset = 5, 6
     shards = Shards(SHARDS)
     with closing(open_database(room.folder / "clearhold.duckdb")) as database:
-        publisher = Publisher(HotViews(room.open_redis()), shards)
-        committer = Committer(BatchWriter(database), shards, publisher=publisher, clock=SystemClock())
+        committer = Committer(BatchWriter(database), shards, clock=SystemClock())
         committer.put(good)
         committer.put(odd)
         committer.start()

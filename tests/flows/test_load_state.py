@@ -1,4 +1,4 @@
-"""A whole checkpoint of a state that this version does not read: a replay, not a service that cannot start."""
+"""A whole snapshot of a state that this version does not read: a replay, not a service that cannot start."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ OTHERS = (("shard", 0, 77), ("preflights", "prg_1", "another shape"))
 def test_given_a_state_of_another_shape_when_loaded_then_the_shard_begins_anew(
     tmp_path: Path, parts: list[bytes]
 ) -> None:
-    checkpoints = StateSnapshots(tmp_path, format_version=1)
-    checkpoints.write(0, 77, [len(part).to_bytes(8, "big") + part for part in parts])
+    snapshots = StateSnapshots(tmp_path, format_version=1)
+    snapshots.write(0, 77, [len(part).to_bytes(8, "big") + part for part in parts])
 
-    state = load_state(checkpoints, 0, committed_offset=77)
+    state = load_state(snapshots, 0, committed_offset=77)
 
     assert state.applied_offset == 0
     assert not state.programs

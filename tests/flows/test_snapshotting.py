@@ -1,4 +1,4 @@
-"""When a checkpoint is due: after a number of entries that grows with all that a shard holds, parties as well."""
+"""When a state snapshot is due: after a number of entries that grows with all that a shard holds, parties as well."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pytest
 
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
-from flows import snapshotting as checkpointing
-from flows.snapshotting import Checkpointer
+from flows import snapshotting
+from flows.snapshotting import SnapshotWriter
 from store.state_snapshots import StateSnapshots
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
@@ -16,12 +16,12 @@ PARTIES = 40
 
 
 @pytest.mark.parametrize(("entries", "is_due"), [(PARTIES // 10 - 1, False), (PARTIES // 10, True)])
-def test_given_a_shard_of_many_parties_when_entries_are_applied_then_a_tenth_of_its_size_makes_a_checkpoint_due(
+def test_given_a_shard_of_many_parties_when_entries_are_applied_then_a_tenth_of_its_size_makes_a_snapshot_due(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int, *, is_due: bool
 ) -> None:
-    monkeypatch.setattr(checkpointing, "DUE_ENTRIES", 1)
+    monkeypatch.setattr(snapshotting, "DUE_ENTRIES", 1)
     shards = Shards(1)
-    checkpointer = Checkpointer(shards, StateSnapshots(tmp_path, format_version=1))
+    writer = SnapshotWriter(shards, StateSnapshots(tmp_path, format_version=1))
     for number in range(1, PARTIES + 1):
         party = a_counterparty(id=f"cpty_{number}")
         body = an_event("counterparty.created", party, event_id=f"evnt_{number}")
@@ -29,8 +29,8 @@ def test_given_a_shard_of_many_parties_when_entries_are_applied_then_a_tenth_of_
     shards.mark_committed(0, PARTIES)
     assert shards.state(0).size == PARTIES
 
-    checkpointer.start()
-    checkpointer.offer(0, entries)
-    checkpointer.close(5.0)
+    writer.start()
+    writer.offer(0, entries)
+    writer.close(5.0)
 
-    assert checkpointer.written == {0: PARTIES if is_due else 0}
+    assert writer.written == {0: PARTIES if is_due else 0}

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from store.data_dir import DataDir, DataDirInUseError
-from store.startup import StartupError
+from store.data_dir import DataDir, DataDirInUseError, StartupError
 
 _OWNER = """
 import sys, time

@@ -1,4 +1,4 @@
-"""A checkpoint reads back whole, or an older one is used."""
+"""A state snapshot reads back whole, or an older one is used."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,67 +11,67 @@ from store.state_snapshots import StateSnapshots
 
 
 @pytest.fixture
-def checkpoints(tmp_path: Path) -> StateSnapshots:
+def snapshots(tmp_path: Path) -> StateSnapshots:
     return StateSnapshots(tmp_path / "checkpoints", format_version=3)
 
 
-def test_given_no_checkpoint_then_there_is_no_newest(checkpoints: StateSnapshots) -> None:
-    assert checkpoints.newest(0) is None
+def test_given_no_snapshot_then_there_is_no_newest(snapshots: StateSnapshots) -> None:
+    assert snapshots.newest(0) is None
 
 
 @given(chunks=st.lists(st.binary(max_size=50), max_size=5), offset=st.integers(min_value=0, max_value=2**63 - 1))
 def test_given_any_state_when_written_then_it_reads_back(
     chunks: list[bytes], offset: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    checkpoints = StateSnapshots(tmp_path_factory.mktemp("any"), format_version=1)
+    snapshots = StateSnapshots(tmp_path_factory.mktemp("any"), format_version=1)
 
-    checkpoints.write(7, offset, iter(chunks))
+    snapshots.write(7, offset, iter(chunks))
 
-    assert checkpoints.newest(7) == (offset, b"".join(chunks))
+    assert snapshots.newest(7) == (offset, b"".join(chunks))
 
 
-def test_given_more_than_are_kept_then_the_oldest_go_and_other_shards_stay(checkpoints: StateSnapshots) -> None:
-    checkpoints.write(1, 5, [b"other shard"])
+def test_given_more_than_are_kept_then_the_oldest_go_and_other_shards_stay(snapshots: StateSnapshots) -> None:
+    snapshots.write(1, 5, [b"other shard"])
 
-    paths = [checkpoints.write(0, offset, [b"%d" % offset]) for offset in (9, 10, 100)]
+    paths = [snapshots.write(0, offset, [b"%d" % offset]) for offset in (9, 10, 100)]
 
     assert [path.exists() for path in paths] == [False, True, True]
-    assert checkpoints.newest(0) == (100, b"100")
-    assert checkpoints.newest(1) == (5, b"other shard")
+    assert snapshots.newest(0) == (100, b"100")
+    assert snapshots.newest(1) == (5, b"other shard")
 
 
 @pytest.mark.parametrize("at", [0, 40, 70, -40, -1])
 def test_given_a_flipped_byte_then_the_older_one_is_used_and_the_damaged_one_set_aside(
-    checkpoints: StateSnapshots, at: int
+    snapshots: StateSnapshots, at: int
 ) -> None:
-    checkpoints.write(0, 1, [b"older"])
-    newest = checkpoints.write(0, 2, [b"newer" * 20])
+    snapshots.write(0, 1, [b"older"])
+    newest = snapshots.write(0, 2, [b"newer" * 20])
     content = bytearray(newest.read_bytes())
     content[at] ^= 1
     newest.write_bytes(content)
 
-    assert checkpoints.newest(0) == (1, b"older")
+    assert snapshots.newest(0) == (1, b"older")
     assert not newest.exists()
     assert newest.with_name(newest.name + ".damaged").exists()
 
 
-def test_given_a_file_cut_anywhere_then_the_older_one_is_used(checkpoints: StateSnapshots) -> None:
-    checkpoints.write(0, 1, [b"older"])
-    path = checkpoints.write(0, 2, [b"newer"])
+def test_given_a_file_cut_anywhere_then_the_older_one_is_used(snapshots: StateSnapshots) -> None:
+    snapshots.write(0, 1, [b"older"])
+    path = snapshots.write(0, 2, [b"newer"])
     whole = path.read_bytes()
 
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
 
-        assert checkpoints.newest(0) == (1, b"older")
+        assert snapshots.newest(0) == (1, b"older")
 
 
-def test_given_a_checkpoint_under_the_name_of_another_shard_then_it_is_not_used(checkpoints: StateSnapshots) -> None:
-    path = checkpoints.write(0, 2, [b"shard 0"])
+def test_given_a_snapshot_under_the_name_of_another_shard_then_it_is_not_used(snapshots: StateSnapshots) -> None:
+    path = snapshots.write(0, 2, [b"shard 0"])
 
     path.rename(path.with_name(path.name.replace("shard-00", "shard-01")))
 
-    assert checkpoints.newest(1) is None
+    assert snapshots.newest(1) is None
 
 
 def test_given_another_format_then_its_files_are_ignored_and_go_once_this_one_has_enough_of_its_own(
@@ -81,31 +81,31 @@ def test_given_another_format_then_its_files_are_ignored_and_go_once_this_one_ha
         StateSnapshots(tmp_path, format_version=version).write(shard, 2, [b"another format"])
         for version, shard in ((9, 0), (11, 0), (9, 1))
     )
-    checkpoints = StateSnapshots(tmp_path, format_version=10)
+    snapshots = StateSnapshots(tmp_path, format_version=10)
 
-    assert checkpoints.newest(0) is None
-    checkpoints.write(0, 3, [b"format 10"])
+    assert snapshots.newest(0) is None
+    snapshots.write(0, 3, [b"format 10"])
     assert older.exists()
-    checkpoints.write(0, 4, [b"format 10"])
+    snapshots.write(0, 4, [b"format 10"])
     assert not older.exists()
     assert newer.exists()
     assert other_shard.exists()
-    assert checkpoints.newest(0) == (4, b"format 10")
+    assert snapshots.newest(0) == (4, b"format 10")
 
 
-def test_given_a_state_that_fails_midway_then_the_last_checkpoint_stands_and_nothing_else_is_left(
-    checkpoints: StateSnapshots, tmp_path: Path
+def test_given_a_state_that_fails_midway_then_the_last_snapshot_stands_and_nothing_else_is_left(
+    snapshots: StateSnapshots, tmp_path: Path
 ) -> None:
-    kept = checkpoints.write(0, 1, [b"good"])
+    kept = snapshots.write(0, 1, [b"good"])
 
     def failing() -> Iterator[bytes]:
         yield b"half"
         raise RuntimeError("the state would not say")
 
     with pytest.raises(RuntimeError, match="would not say"):
-        checkpoints.write(0, 2, failing())
+        snapshots.write(0, 2, failing())
 
-    assert checkpoints.newest(0) == (1, b"good")
+    assert snapshots.newest(0) == (1, b"good")
     assert list((tmp_path / "checkpoints").iterdir()) == [kept]
 
 

@@ -20,8 +20,8 @@ from api.telemetry.readiness import Readiness
 from api.wiring import wired_gate, wired_record, wired_resources
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
-from flows.backfill.backfill_log import BackfillLog
-from flows.backfill.backfills import Backfills
+from flows.backfill.service import BackfillService
+from flows.backfill.step_log import StepLog
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
 from store.duck.database import open_database
@@ -158,13 +158,13 @@ class RunningApp:
             base_url=BASE_URL,
         )
 
-    def _new_backfills(self) -> Backfills:
+    def _new_backfills(self) -> BackfillService:
         """Over the same log; what waits for the flow lets it catch up."""
 
         async def settle(_shard: int, _offset: int) -> None:
             self.catch_up()
 
-        backfill_log = BackfillLog(
+        step_log = StepLog(
             self.shards,
             appender=self.appender,
             segments=self.stores.segments,
@@ -172,7 +172,7 @@ class RunningApp:
             clock=self.clock,
             settle=settle,
         )
-        return Backfills(backfill_log, database=self.stores.database, new_id=self.new_id, folder=self._folder)
+        return BackfillService(step_log, database=self.stores.database, new_id=self.new_id, folder=self._folder)
 
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)

@@ -9,7 +9,7 @@ from api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_hea
 from features.core.errors import RateLimitedError
 from features.core.instants import SECOND_US
 from features.core.principal import Principal
-from store.startup import StartupError
+from store.data_dir import StartupError
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.running_app import RunningApp, assert_refused

@@ -7,8 +7,6 @@ import pytest
 
 from api.log import commands as committed
 from features.core.log_entry import EntryKind
-from features.core.principal import Principal, PrincipalKind
-from store.duck.labels import Labels
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused
@@ -211,27 +209,3 @@ def test_given_a_flow_that_stands_still_when_labelled_then_503_and_the_repeat_fi
     assert listed(api, tenant) == [answer]
     assert (content_of_201(again), again.headers["idempotent-replayed"]) == (answer, "true")
     assert sum(entry.kind == EntryKind.LABEL for entry in api.entries()) == 2
-
-
-def test_given_a_preflight_that_landed_when_its_transfer_is_labelled_then_it_is_graded(
-    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
-) -> None:
-    asked = {
-        "programId": program["id"],
-        "transfer": {
-            "rail": "ach",
-            "direction": "outgoing",
-            "type": "CREDIT",
-            "amountCents": "10000",
-            "counterpartyId": "cpty_1",
-        },
-    }
-    answer = api.client.post("/api/preflight", json=asked, headers=api.operator(tenant))
-    deliver(api, program, outgoing("acht_1", at="2026-03-02T15:30:00Z"))
-
-    content_of_201(label(api, api.operator(tenant), "acht_1", "bad"))
-    content_of_201(label(api, api.operator(tenant), "acht_1", "ok"))
-
-    principal = Principal(kind=PrincipalKind.OPERATOR, id="operator", tenant_id=tenant["id"], tenant="first-bank")
-    graded = Labels(api.stores.database).graded(principal, asked_from=0)
-    assert graded == {(answer.json()["decision"], "ok"): 1}

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import Settings
 from api.telemetry.metrics_port import USUAL_PORT
-from store.startup import StartupError
+from store.data_dir import StartupError
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import RunningService, wait_until_committed
@@ -178,7 +178,7 @@ def test_given_an_embedded_redis_that_was_killed_then_the_numbers_say_when_the_n
     eventually(lambda: room.scrape().values("log_reachable") == [1.0], within_s=20)
 
 
-def test_given_a_service_that_stopped_then_its_checkpoints_have_an_age_in_the_next(tmp_path: Path) -> None:
+def test_given_a_service_that_stopped_then_its_snapshots_have_an_age_in_the_next(tmp_path: Path) -> None:
     service = RunningService(tmp_path / "data", "--metrics-port", "0")
     with service:
         room = Room(service)

@@ -5,9 +5,7 @@ from typing import Final
 import msgspec
 
 from features.core.instants import DAY_US, HOUR_US
-from features.landing.actor_scores import program_score_row
 from features.scorers import ars_v1
-from features.scorers.prs_v1 import DEFINED, KriReading, KriStatus
 from tests.support.bank_events import Data, an_entity, rfc3339
 from tests.support.builders import a_program
 from tests.support.clock import T0
@@ -72,21 +70,3 @@ def test_given_an_agent_that_pays_its_payers_back_then_each_is_a_round_trip() ->
 
     assert [reason_ids(row)[0] for row in rows] == ["ARS-FLO-03", "ARS-FLO-04"]
     assert [row.hard for row in rows] == [False, True]
-
-
-def test_given_indicators_when_they_change_then_the_programs_record_follows() -> None:
-    story = ShardStory(a_program())
-    ok, breach = KriReading(0.0, 10, KriStatus.OK), KriReading(0.6, 10, KriStatus.BREACH, 0.4)
-    calm = dict.fromkeys(DEFINED[:3], ok)
-    program, when = story.program, story.end
-
-    rows = [
-        program_score_row(program, readings, when)
-        for readings in (calm, calm, calm | {"counterparty_concentration": breach})
-    ]
-
-    assert [row and (row.subject_type, row.subject_id, row.score, row.n) for row in rows] == [
-        ("program", "prg_1", 0, 3),
-        None,
-        ("program", "prg_1", 25, 4),
-    ]

@@ -6,8 +6,8 @@ from contextlib import closing
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from flows.backfill.backfill_log import BackfillLog
-from flows.backfill.backfills import Backfills
+from flows.backfill.service import BackfillService
+from flows.backfill.step_log import StepLog
 from flows.engine import Engine
 from store.clock import SystemClock
 from store.redis_log.appender import LogAppender
@@ -36,14 +36,14 @@ class BackfillRoom:
         self.room, self._socket = room, socket
         self._numbers = count(1)
 
-    def run(self, engine: Engine, work: Callable[[Backfills], Awaitable[T]]) -> T:
+    def run(self, engine: Engine, work: Callable[[BackfillService], Awaitable[T]]) -> T:
         """What the work comes to, with backfills that end with it as with a process."""
 
         async def main() -> T:
             client = connect_async(self._socket)
             reading = self.room.open_redis()
-            backfills = Backfills(
-                BackfillLog(
+            backfills = BackfillService(
+                StepLog(
                     engine.shards,
                     appender=LogAppender(client, shards=SHARDS),
                     segments=engine._segments,

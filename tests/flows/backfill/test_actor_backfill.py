@@ -16,7 +16,7 @@ from features.core.reason import Score
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import AlertBook
 from features.state.program import ProgramState
-from flows.backfill.backfills import Backfills
+from flows.backfill.service import BackfillService
 from flows.engine import Engine
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
@@ -140,14 +140,14 @@ def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_w
 ) -> None:
     monkeypatch.setattr("flows.backfill.actors.STEP_SUBJECTS", 5)
 
-    async def cut_off(backfills: Backfills) -> None:
+    async def cut_off(backfills: BackfillService) -> None:
         asking = asyncio.create_task(backfills.rescore_actors(TENANT, PROGRAM, None))
         await until(lambda: backfills.counts.actors >= 30)
         backfills.cancel()
         with pytest.raises(UnavailableError):
             await asking
 
-    async def resumed(backfills: Backfills) -> int:
+    async def resumed(backfills: BackfillService) -> int:
         await backfills.resume()
         await backfills.rescore_actors(TENANT, PROGRAM, None)
         return backfills.counts.actors

@@ -8,12 +8,11 @@ import redis
 
 from features.core.errors import UnavailableError
 from features.core.log_entry import shard_of
-from flows.backfill.backfills import Backfills
+from flows.backfill.service import BackfillService
 from flows.engine import Engine
 from store.duck.backfills import BackfillRows
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
-from store.redis_log.hot_views import HotViews
 from store.redis_log.reader import LogReader
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.engine_room import SHARDS
@@ -47,7 +46,7 @@ def scores_in_memory(engine: Engine) -> list[tuple[int, int, int]]:
     return [(record.score, record.score_n, record.confidence_permille) for record in records]
 
 
-async def cancelled(backfills: Backfills, asking: asyncio.Task[int]) -> None:
+async def cancelled(backfills: BackfillService, asking: asyncio.Task[int]) -> None:
     """End it, as a stop of the service does; who asked hears of it."""
     backfills.cancel()
     with pytest.raises(UnavailableError):
@@ -88,21 +87,6 @@ def test_given_stored_scores_of_another_scorer_when_given_again_then_record_and_
     assert [room.room.rows(query) for query in (NEWEST, TRANSFERS)] == right
     assert room.room.rows(DANGLING) == []
     assert backfills_of(room)[-1][2:] == (scored, scored, scored)
-
-
-def test_given_scores_given_again_then_the_live_feed_and_the_view_show_what_events_brought(
-    room: BackfillRoom, log_redis: redis.Redis
-) -> None:
-    views = HotViews(log_redis)
-    before = (views.live(TENANT, newest=20), views.program(PROGRAM))
-    assert before[1] is not None
-    room.room.change(WRONG)
-
-    with room.room.running() as engine:
-        room.transfers(engine, PROGRAM)
-
-    assert backfills_of(room)[-1][4] > 0
-    assert (views.live(TENANT, newest=20), views.program(PROGRAM)) == before
 
 
 def test_given_vectors_of_an_older_version_when_scored_again_then_the_log_is_replayed_and_the_stored_rest_is_not(
@@ -149,13 +133,13 @@ def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_a
     monkeypatch.setattr("flows.backfill.transfers.PAGE_TRANSFERS", 40)
     monkeypatch.setattr("flows.backfill.transfers.STEP_TRANSFERS", 15)
 
-    async def cut_off(backfills: Backfills) -> None:
+    async def cut_off(backfills: BackfillService) -> None:
         await backfills.resume()
         asking = asyncio.create_task(backfills.rescore_transfers(TENANT, PROGRAM, None))
         await until(lambda: backfills.counts.transfers >= 60)
         await cancelled(backfills, asking)
 
-    async def resumed(backfills: Backfills) -> int:
+    async def resumed(backfills: BackfillService) -> int:
         await backfills.resume()
         return await backfills.rescore_transfers(TENANT, PROGRAM, None)
 
@@ -173,7 +157,7 @@ def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_a
 
 
 def test_given_two_that_ask_at_once_then_one_backfill_answers_both(room: BackfillRoom) -> None:
-    async def twice(backfills: Backfills) -> list[int]:
+    async def twice(backfills: BackfillService) -> list[int]:
         return await asyncio.gather(*(backfills.rescore_transfers(TENANT, PROGRAM, None) for _ in range(2)))
 
     with room.room.running() as engine:
@@ -184,7 +168,7 @@ def test_given_two_that_ask_at_once_then_one_backfill_answers_both(room: Backfil
 
 
 def test_given_backfills_that_were_stopped_when_asked_then_it_is_refused(room: BackfillRoom) -> None:
-    async def asked(backfills: Backfills) -> None:
+    async def asked(backfills: BackfillService) -> None:
         await backfills.stop()
         for ask in (backfills.rescore_transfers, backfills.rescore_actors):
             with pytest.raises(UnavailableError, match="next start"):
@@ -199,7 +183,7 @@ def test_given_backfills_that_were_stopped_when_asked_then_it_is_refused(room: B
 def test_given_one_that_failed_when_asked_again_then_it_goes_on_and_who_asked_first_hears_of_the_failure(
     room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def failing(backfills: Backfills) -> int:
+    async def failing(backfills: BackfillService) -> int:
         with monkeypatch.context() as broken:
             broken.setattr("flows.backfill.transfers.NewestScorings.find", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
@@ -218,7 +202,7 @@ def test_given_one_that_failed_when_asked_again_then_it_goes_on_and_who_asked_fi
 def test_given_an_id_that_came_before_when_asked_for_again_then_its_result_is_there_already(
     room: BackfillRoom,
 ) -> None:
-    async def repeated(backfills: Backfills) -> list[int]:
+    async def repeated(backfills: BackfillService) -> list[int]:
         return [await backfills.rescore_transfers(TENANT, PROGRAM, "effect_1") for _ in range(2)]
 
     with room.room.running() as engine:
@@ -229,12 +213,12 @@ def test_given_an_id_that_came_before_when_asked_for_again_then_its_result_is_th
 
 
 def test_given_a_backfill_begun_by_another_scorer_when_resumed_then_it_begins_anew(room: BackfillRoom) -> None:
-    async def cut_off(backfills: Backfills, rows: BackfillRows) -> None:
+    async def cut_off(backfills: BackfillService, rows: BackfillRows) -> None:
         asking = asyncio.create_task(backfills.rescore_transfers(TENANT, PROGRAM, None))
         await until(rows.unfinished)
         await cancelled(backfills, asking)
 
-    async def resumed(backfills: Backfills) -> int:
+    async def resumed(backfills: BackfillService) -> int:
         await backfills.resume()
         return await backfills.rescore_transfers(TENANT, PROGRAM, None)
 

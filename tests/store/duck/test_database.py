@@ -6,11 +6,11 @@ import duckdb
 import pytest
 
 from features.catalogue.vector import TransferFeaturesRow
+from store.data_dir import StartupError
 from store.duck.database import open_database, open_to_read
 from store.duck.renamed_columns import RENAMED_COLUMNS
 from store.duck.scorings import newest_of
 from store.duck.writer import BatchWriter
-from store.startup import StartupError
 from store.tables.columns import columns_of
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, some_features

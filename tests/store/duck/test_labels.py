@@ -1,6 +1,7 @@
-"""Labels are listed newest first, and the last one of a transfer grades the pre-flight that it landed for."""
+"""Labels are listed newest first, narrowed by filters and by the principal's reach."""
 
-from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -8,10 +9,10 @@ import pytest
 
 from features.core.errors import ForbiddenError
 from features.core.rows.alerts import LabelRow
-from features.core.rows.transfers import PreflightMatchRow, PreflightRow
+from store.duck.database import open_database
 from store.duck.labels import LabelFilter, Labels
-from store.duck.writer import BatchWriter, Rows
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_match, a_preflight
+from store.duck.writer import BatchWriter
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label
 from tests.support.principals import a_key, an_operator
 
 OPERATOR = an_operator(TENANT)
@@ -55,38 +56,3 @@ def test_given_a_key_when_it_reads_then_what_is_out_of_its_reach_is_refused_by_n
     assert reader.find(OPERATOR, "lbl_1") == a_label()
     with pytest.raises(ForbiddenError):
         reader.find(key, "lbl_2")
-
-
-def test_given_labelled_transfers_when_graded_then_the_last_label_meets_the_decision_of_the_preflight(
-    database: duckdb.DuckDBPyConnection,
-) -> None:
-    asked = {"1": "hold", "2": "hold", "3": "clear", "4": "review", "never landed": "hold", "not labelled": "hold"}
-    elsewhere = a_preflight(id="1", tenant_id="tnt_2", decision="clear")
-    landed = ["1", "2", "3", "4", "not labelled"]
-    rows: Rows = {
-        PreflightRow: [
-            *(a_preflight(id=name, decision=decision) for name, decision in asked.items()),
-            a_preflight(id="1", decision="clear", offset=0),  # an append that was never confirmed
-            a_preflight(id="old", decision="hold", created_at=AT - 1),
-            elsewhere,
-        ],
-        PreflightMatchRow: [a_match(preflight_id=name, transfer_id=f"trf_{name}") for name in [*landed, "old"]],
-        LabelRow: [
-            a_label(transfer_id="trf_1", label="ok", offset=3),
-            a_label(transfer_id="trf_1", label="bad", offset=9, id="lbl_9"),
-            a_label(transfer_id="trf_2", label="ok"),
-            a_label(transfer_id="trf_2", label="bad", program_id="prg_2", offset=99),
-            a_label(transfer_id="trf_2", label="bad", tenant_id="tnt_2", offset=99),
-            a_label(transfer_id="trf_3", label="ok"),
-            a_label(transfer_id="trf_4", label="bad"),
-            a_label(transfer_id="trf_old", label="bad"),
-        ],
-    }
-    BatchWriter(database).commit(rows, {}, AT)
-    reader = Labels(database)
-
-    graded = reader.graded(OPERATOR, asked_from=AT)
-
-    assert graded == Counter({("hold", "bad"): 1, ("hold", "ok"): 1, ("clear", "ok"): 1, ("review", "bad"): 1})
-    assert reader.graded(a_key(TENANT, PROGRAM), asked_from=AT) == graded
-    assert reader.graded(a_key(TENANT, "prg_2"), asked_from=AT) == Counter()

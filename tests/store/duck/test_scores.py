@@ -98,17 +98,14 @@ def test_given_a_key_of_another_program_when_it_asks_then_it_is_refused(database
         scores.latest(stranger, "entity", "ent_1")
     with pytest.raises(ForbiddenError):
         scores.history(stranger, PROGRAM, "entity", "ent_1", limit=5)
-    with pytest.raises(ForbiddenError):
-        scores.latest_of_program(stranger, PROGRAM, "entity", limit=5)
 
 
-def test_given_another_tenant_then_histories_and_programs_are_empty_for_it(
+def test_given_another_tenant_then_histories_are_empty_for_it(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     scores, stranger = commit(database, a_score()), an_operator("tnt_2")
 
     assert scores.history(stranger, PROGRAM, "entity", "ent_1", limit=5) == []
-    assert scores.latest_of_program(stranger, PROGRAM, "entity", limit=5) == []
 
 
 def test_given_a_history_when_read_since_an_instant_then_it_is_newest_first_and_limited(
@@ -142,9 +139,9 @@ records = st.lists(
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(history=records, limit=st.integers(1, 5))
-def test_given_any_records_when_a_programs_latest_are_read_then_each_subject_comes_once_the_highest_first(
-    history: list[dict[str, Any]], limit: int, database: duckdb.DuckDBPyConnection
+@given(history=records)
+def test_given_any_records_when_the_latest_of_each_subject_is_read_then_it_is_the_newest(
+    history: list[dict[str, Any]], database: duckdb.DuckDBPyConnection
 ) -> None:
     rows = [a_score(offset=offset, scored_at=AT + offset, **over) for offset, over in enumerate(history, start=1)]
     database.execute("DELETE FROM scores")
@@ -155,7 +152,5 @@ def test_given_any_records_when_a_programs_latest_are_read_then_each_subject_com
         for row in rows
         if (row.tenant_id, row.program_id, row.subject_type) == (TENANT, PROGRAM, "entity")
     }
-    ranked = sorted(newest.values(), key=lambda row: (row.score is None, -(row.score or 0), row.subject_id))
-    assert scores.latest_of_program(OPERATOR, PROGRAM, "entity", limit=limit) == ranked[:limit]
     for row in newest.values():
         assert scores.latest(OPERATOR, "entity", row.subject_id, PROGRAM) == row

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
+from store.data_dir import StartupError
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import KeyPurpose, SigningKeys, thumbprint
-from store.startup import StartupError
 from tests.support.clock import FrozenClock
 
 BOX = SecretBox(bytes(32))

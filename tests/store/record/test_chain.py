@@ -11,11 +11,12 @@ import pytest
 
 from features.core.canonical import Chain, canonical
 from features.core.rows.record import ChainFactRow
+from store.data_dir import StartupError
+from store.duck.database import open_database
 from store.duck.writer import BatchWriter, Rows
 from store.record import chain_file
 from store.record.chain import links_of
 from store.record.rows import RecordChainRow
-from store.startup import StartupError
 from tests.support.clock import T0
 from tests.support.record import TENANT, a_fact, chains_of, record
 

@@ -9,6 +9,8 @@ import pytest
 from features.core.canonical import Chain
 from features.core.errors import ForbiddenError, NotFoundError
 from features.core.instants import HOUR_US
+from store.data_dir import StartupError
+from store.duck.database import open_database
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.record.checkpoint_log import CheckpointLog
@@ -16,7 +18,6 @@ from store.record.checkpoints import InconsistentChainError, RecordCheckpoints
 from store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
 from store.record.notes import opened_note
 from store.record.rows import RecordCheckpointRow
-from store.startup import StartupError
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.record import PROGRAM, TENANT, a_fact, record

@@ -20,7 +20,7 @@ from features.core.rows.backfills import BackfillRow
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.trs_v1 import scorer as trs_v1
 from flows.backfill.actors import ActorBackfill, subjects_of
-from flows.backfill.backfill_log import BackfillLog, Steps
+from flows.backfill.step_log import StepLog, Steps
 from flows.backfill.transfers import TransferBackfill
 from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
@@ -37,18 +37,18 @@ Key = tuple[str, Subjects]
 log = structlog.get_logger()
 
 
-class Backfills:
+class BackfillService:
     """Belongs to the API's event loop."""
 
     def __init__(
         self,
-        backfill_log: BackfillLog,
+        step_log: StepLog,
         *,
         database: duckdb.DuckDBPyConnection,
         new_id: Callable[[], str],
         folder: Path,
     ) -> None:
-        self._log, self._database, self._new_id, self._folder = backfill_log, database, new_id, folder
+        self._log, self._database, self._new_id, self._folder = step_log, database, new_id, folder
         self._rows = BackfillRows(database)
         self._workers = Workers()
         self._turn = asyncio.Lock()
@@ -132,7 +132,7 @@ class Backfills:
             try:
                 if not _goes_on(steps.progress):
                     await steps.start(_fresh(steps.progress.id, subjects))
-                steps.tell("backfill_under_way")
+                steps.log_progress("backfill_under_way")
                 await self._work(steps).run()
                 await steps.finish()
             except Exception:
@@ -143,7 +143,7 @@ class Backfills:
                 self.counts.running[subjects] -= 1
             seconds = monotonic() - began
             self.counts.seconds.add(seconds)
-            steps.tell("backfill_done", seconds=round(seconds, 3))
+            steps.log_progress("backfill_done", seconds=round(seconds, 3))
             return steps.progress
 
     def _work(self, steps: Steps) -> TransferBackfill | ActorBackfill:
@@ -157,7 +157,7 @@ class Backfills:
             )
         return TransferBackfill(
             steps,
-            backfill_log=self._log,
+            step_log=self._log,
             database=self._database,
             workers=self._workers,
             counts=self.counts,

@@ -29,7 +29,7 @@ STEPS_UNDER_WAY: Final = 4
 
 _RETRY_S: Final = 0.2
 _PAGE_ENTRIES: Final = 1_000
-_TELL_EVERY_S: Final = 5.0
+_LOG_EVERY_S: Final = 5.0
 
 Settle = Callable[[int, int], Awaitable[None]]
 """Returns when a shard is committed up to an offset."""
@@ -37,7 +37,7 @@ Settle = Callable[[int, int], Awaitable[None]]
 log = structlog.get_logger()
 
 
-class BackfillLog:
+class StepLog:
     """Belongs to the API's event loop, but for ``history``, which any thread may read."""
 
     def __init__(
@@ -100,11 +100,11 @@ class BackfillLog:
 class Steps:
     """The steps of one backfill. Each is appended with how far it has come; few of them wait for their commit."""
 
-    def __init__(self, backfill_log: BackfillLog, tenant_id: str, program_id: str, progress: Progress) -> None:
+    def __init__(self, step_log: StepLog, tenant_id: str, program_id: str, progress: Progress) -> None:
         self.tenant_id, self.program_id, self.progress = tenant_id, program_id, progress
-        self._log = backfill_log
+        self._log = step_log
         self._under_way: deque[int] = deque()
-        self._told_at = monotonic()
+        self._logged_at = monotonic()
 
     async def start(self, fresh: Progress) -> None:
         """Begin anew; returns when all in front of the start is in the tables. What is behind it is the stream's."""
@@ -124,8 +124,8 @@ class Steps:
             await self._log.settled(self.program_id, self._under_way.popleft())
         step = BackfillStep(progress=self.progress, rescored=rescored, evaluate=evaluate)
         self._under_way.append(await self._log.append(self.program_id, step))
-        if monotonic() - self._told_at > _TELL_EVERY_S:
-            self.tell("backfill_progress")
+        if monotonic() - self._logged_at > _LOG_EVERY_S:
+            self.log_progress("backfill_progress")
 
     async def finish(self) -> None:
         """Returns when all results are in the tables."""
@@ -133,9 +133,9 @@ class Steps:
         offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
         await self._log.settled(self.program_id, offset)
 
-    def tell(self, event: str, **more: Any) -> None:
+    def log_progress(self, event: str, **more: Any) -> None:
         """A line of the service's log."""
-        self._told_at = monotonic()
+        self._logged_at = monotonic()
         at = self.progress
         log.info(
             event,
