@@ -163,7 +163,7 @@ def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, opened: E
     box = SecretBox(data_dir.master_key())
     registry = Registry(log=appender, box=box, clock=clock, new_id=new_id, shards=data_dir.shards)
     try:
-        registry.load(reader.control())
+        registry.tenancy.load(reader.control())
     except UnsealError as error:
         raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))

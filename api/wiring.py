@@ -64,7 +64,7 @@ def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring) 
 def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:
     """The order of checks over the same stores; ``limits`` are requests a second."""
     authenticator = Authenticator(
-        tenancy=stores.registry, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
+        tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process)
     return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims))
@@ -85,7 +85,7 @@ def wired_record(
     host = urlsplit(base_url).hostname or base_url
 
     def origin_of(tenant_id: str, chain: str) -> str:
-        tenant = registry.tenant(tenant_id)
+        tenant = registry.tenancy.tenants.find(tenant_id)
         return f"{host}/{tenant_id if tenant is None else tenant.slug}/{chain}"
 
     checkpoints = RecordCheckpoints(

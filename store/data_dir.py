@@ -1,6 +1,6 @@
-"""The data directory: where each thing lies in it, and the lock that gives it to one process.
+"""The data directory: its layout, and the lock that reserves it for one process.
 
-Errors  ``DataDirInUseError`` while another process holds it; ``StartupError`` when it cannot be used at all
+Errors  ``DataDirInUseError`` while another process has the lock; ``StartupError`` when it cannot be used at all
 """
 
 import fcntl
@@ -32,14 +32,14 @@ class DataDirInUseError(StartupError):
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is fixed when a data directory is made: where a program lives depends on the number of shards."""
+    """Fixed when a data directory is created, because a program's shard depends on the number of shards."""
 
     version: int = LAYOUT_VERSION
     shards: int
 
 
 class DataDir:
-    """An open data directory. The lock goes with this process, however it ends."""
+    """An open data directory. The lock is released when the process ends, however it ends."""
 
     def __init__(self, path: Path, *, layout: Layout, lock: int) -> None:
         self.path = path
@@ -59,7 +59,7 @@ class DataDir:
 
     @classmethod
     def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS) -> Self:
-        """Take the directory, making it if need be; ``shards`` counts only when it is made."""
+        """Lock the directory, creating it if needed; ``shards`` applies only to a new one."""
         path = path.expanduser().absolute()
         try:
             path.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
@@ -68,20 +68,20 @@ class DataDir:
         except OSError as error:
             raise StartupError(f"{path} cannot be used as a data directory: {error.strerror}.") from error
         try:
-            return cls(path, layout=_read_or_make_layout(path / "layout.json", shards), lock=lock)
+            return cls(path, layout=_read_or_create_layout(path / "layout.json", shards), lock=lock)
         except BaseException:
             os.close(lock)
             raise
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def master_key(self) -> bytes:
-        """The key that seals secrets, made at first use."""
-        key = _read_or_make(self.master_key_path, new_master_key)
+        """The key that seals secrets, created at first use."""
+        key = _read_or_create(self.master_key_path, new_master_key)
         if len(key) != MASTER_KEY_BYTES:
             raise StartupError(f"{self.master_key_path} is damaged: it must hold {MASTER_KEY_BYTES} bytes.")
         return key
@@ -92,7 +92,7 @@ class DataDir:
         def minted() -> bytes:
             return f"{mint()}\n".encode()
 
-        token = _read_or_make(self.admin_token_path, minted).decode().strip()
+        token = _read_or_create(self.admin_token_path, minted).decode().strip()
         if not token:
             raise StartupError(f"{self.admin_token_path} is empty; delete it and a new token is minted.")
         return token
@@ -105,7 +105,7 @@ class DataDir:
 
 
 def _take_lock(path: Path) -> int:
-    """Lock ``path/lock`` and write our pid into it; the kernel drops the lock when we end, so the file may stay."""
+    """Lock ``path/lock`` and write our pid into it; the kernel drops the lock when we end, so the file can stay."""
     lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,12 +118,12 @@ def _take_lock(path: Path) -> int:
     return lock
 
 
-def _read_or_make_layout(path: Path, shards: int) -> Layout:
+def _read_or_create_layout(path: Path, shards: int) -> Layout:
     if not 1 <= shards <= MAX_SHARDS:
         raise StartupError(f"A data directory has 1 to {MAX_SHARDS} shards, not {shards}.")
-    wanted = Layout(shards=shards)
+    default = Layout(shards=shards)
     try:
-        layout = msgspec.json.decode(_read_or_make(path, lambda: msgspec.json.encode(wanted) + b"\n"), type=Layout)
+        layout = msgspec.json.decode(_read_or_create(path, lambda: msgspec.json.encode(default) + b"\n"), type=Layout)
     except msgspec.DecodeError as error:
         raise StartupError(f"{path} is not readable: {error}.") from error
     if layout.version != LAYOUT_VERSION or not 1 <= layout.shards <= MAX_SHARDS:
@@ -131,12 +131,12 @@ def _read_or_make_layout(path: Path, shards: int) -> Layout:
     return layout
 
 
-def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
-    """The file's bytes; a missing file is made whole or not at all, and is on the disk before anyone relies on it."""
+def _read_or_create(path: Path, create: Callable[[], bytes]) -> bytes:
+    """The file's bytes; a missing file is created, whole or not at all, and is durable when this returns."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        content = make()
+        content = create()
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)

@@ -26,7 +26,7 @@ class AdminService:
         self._registry = registry
 
     def tenants(self) -> tuple[Tenant, ...]:
-        return self._registry.tenants()
+        return self._registry.tenancy.tenants.list_all()
 
     async def create_tenant(self, principal: Principal, request: NewTenant, effect_id: str | None) -> TenantCreated:
         tenant, token = await self._registry.create_tenant(slug=request.slug, name=request.name, effect_id=effect_id)

@@ -150,7 +150,7 @@ async def list_dispositions_of_alert(
 def _alerts(resources: Resources) -> AlertService:
     stores = resources.stores
     return AlertService(
-        programs=ProgramService(stores.registry),
+        programs=ProgramService(stores.registry.tenancy),
         alerts=Alerts(stores.database),
         dispositions=Dispositions(stores.database),
         transfers=transfer_service(resources),

@@ -85,7 +85,9 @@ async def get_disposition(
 
 def _dispositions(resources: Resources) -> DispositionService:
     stores = resources.stores
-    return DispositionService(programs=ProgramService(stores.registry), dispositions=Dispositions(stores.database))
+    return DispositionService(
+        programs=ProgramService(stores.registry.tenancy), dispositions=Dispositions(stores.database)
+    )
 
 
 AREA: Final = Area(

@@ -28,8 +28,8 @@ from features.core.program import Program
 from store.clock import Clock
 from store.control.entries import Tenant
 from store.control.key_usage import KeyUsage
+from store.control.keys import StoredKey
 from store.control.tenancy import Tenancy
-from store.keys.key_ring import HeldKey
 from store.keys.secrets import token_digest
 
 UNKNOWN_BEARER: Final = "The bearer token is missing or unknown."
@@ -87,15 +87,15 @@ class Authenticator:
 
     def _key(self, token: str) -> Principal | None:
         key = self._tenancy.keys.of_secret(token)
-        tenant = None if key is None else self._tenancy.tenant(key.tenant_id)
+        tenant = None if key is None else self._tenancy.tenants.find(key.tenant_id)
         if key is None or tenant is None:
             return None
         self._usage.note(key.entry.id, self._clock.now())
         return self._key_principal(key, tenant)
 
-    def _key_principal(self, key: HeldKey, tenant: Tenant) -> Principal:
+    def _key_principal(self, key: StoredKey, tenant: Tenant) -> Principal:
         entry = key.entry
-        program_ids = self._tenancy.program_ids(tenant.id, SOURCE_OF_MODE[entry.mode])
+        program_ids = self._tenancy.programs.ids(tenant.id, SOURCE_OF_MODE[entry.mode])
         if entry.program_id is not None:
             program_ids = program_ids & {entry.program_id}
         return Principal(
@@ -129,7 +129,7 @@ class Authenticator:
 
     def _programs(self, tenant_id: str, named: NamedPrograms) -> list[Program]:
         """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
-        find = self._tenancy.program_of_tenant
+        find = self._tenancy.programs.of_tenant
         if named.program_ids:
             programs = [find(tenant_id, program_id=each, slug=None) for each in named.program_ids]
         else:

@@ -59,7 +59,7 @@ async def ingest_is_answered_by_middleware() -> Receipt:
 def _ingest(resources: Resources) -> IngestService:
     stores = resources.stores
     return IngestService(
-        tenancy=stores.registry,
+        tenancy=stores.registry.tenancy,
         log=stores.appender,
         shards=stores.shards,
         pending=resources.pending,

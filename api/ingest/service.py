@@ -20,7 +20,7 @@ from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind
 from features.shard.shards import Shards
 from store.clock import Clock
-from store.control.entries import IngestTarget
+from store.control.credentials import IngestTarget
 from store.control.tenancy import Tenancy
 from store.redis_log.appender import LogAppender
 
@@ -68,7 +68,7 @@ class IngestService:
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, once the sender has proved to know its secret. Every path computes an HMAC."""
-        target = self._tenancy.ingest_target(program_id)
+        target = self._tenancy.ingest_targets.find(program_id)
         sent = header_values(scope, b"bank-signature")
         well_formed = len(sent) == 1 and _SIGNATURE.fullmatch(sent[0]) is not None
         signature = bytes.fromhex(sent[0].decode("ascii")) if well_formed else b""
@@ -79,7 +79,7 @@ class IngestService:
         proved = [
             hmac.compare_digest(hmac.digest(secret.value.encode(), raw, "sha256"), signature)
             for secret in target.secrets
-            if secret.holds(now)
+            if secret.is_valid(now)
         ]
         endpoint = target.webhook_endpoint_id
         if not any(proved) or (

@@ -8,7 +8,7 @@ import msgspec
 from api.http.fields import Name
 from features.core.instants import format_instant
 from features.core.principal import KeyMode, KeyScope
-from store.keys.key_ring import HeldKey
+from store.control.keys import StoredKey
 
 Scopes = Annotated[
     tuple[KeyScope, ...], msgspec.Meta(max_length=len(KeyScope), extra_json_schema={"uniqueItems": True})
@@ -42,7 +42,7 @@ class ApiKeyCreated(ApiKey, frozen=True, kw_only=True, rename="camel"):
     secret: str | None
 
 
-def to_api_key(key: HeldKey, last_used_at: int | None) -> ApiKey:
+def to_api_key(key: StoredKey, last_used_at: int | None) -> ApiKey:
     entry = key.entry
     return ApiKey(
         id=entry.id,

@@ -9,8 +9,8 @@ from msgspec import structs
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, to_api_key
 from features.core.principal import Principal
 from store.control.key_usage import KeyUsage
+from store.control.keys import StoredKey
 from store.control.registry import Registry
-from store.keys.key_ring import HeldKey
 
 log = structlog.get_logger()
 
@@ -33,7 +33,7 @@ class KeyService:
 
     def list(self, principal: Principal) -> tuple[ApiKey, ...]:
         """Newest first, revoked keys too."""
-        return tuple(map(self._api_key, self._registry.keys.of_tenant(principal.tenant_id)))
+        return tuple(map(self._api_key, self._registry.tenancy.keys.of_tenant(principal.tenant_id)))
 
     async def revoke(self, principal: Principal, key_id: str) -> ApiKey:
         """The key opens nothing from now on. Revoking it again changes nothing."""
@@ -41,5 +41,5 @@ class KeyService:
         log.info("api_key_revoked", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
         return self._api_key(key)
 
-    def _api_key(self, key: HeldKey) -> ApiKey:
+    def _api_key(self, key: StoredKey) -> ApiKey:
         return to_api_key(key, self._usage.last_used_at(key.entry.id))

@@ -61,7 +61,7 @@ async def list_labels(request: ApiRequest, labels: NamedDependency[LabelService]
 def _labels(resources: Resources) -> LabelService:
     stores = resources.stores
     return LabelService(
-        programs=ProgramService(stores.registry),
+        programs=ProgramService(stores.registry.tenancy),
         labels=Labels(stores.database),
         transfers=Transfers(stores.database),
         command_log=resources.command_log,

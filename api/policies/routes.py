@@ -60,7 +60,7 @@ async def get_policy(
 
 def _policies(resources: Resources) -> PolicyService:
     registry = resources.stores.registry
-    return PolicyService(tenancy=registry, programs=ProgramService(registry))
+    return PolicyService(tenancy=registry.tenancy, programs=ProgramService(registry.tenancy))
 
 
 AREA: Final = Area(routes=(list_policies, get_policy), provide={"policies": _policies})

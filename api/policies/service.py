@@ -40,7 +40,7 @@ class PolicyService:
 
     def _of_tenant(self, principal: Principal) -> tuple[StoredPolicy, ...]:
         """All callers may read the tenant-wide policies, which are in force on every program."""
-        tenant = self._tenancy.tenant(principal.tenant_id)
+        tenant = self._tenancy.tenants.find(principal.tenant_id)
         assert tenant is not None, "a proven principal has a tenant"
         at = parse_instant(tenant.created_at)
         assert at is not None, "a tenant was created at an instant"

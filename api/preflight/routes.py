@@ -76,7 +76,7 @@ async def get_preflight(
 def _preflights(resources: Resources) -> PreflightService:
     stores = resources.stores
     return PreflightService(
-        programs=ProgramService(stores.registry),
+        programs=ProgramService(stores.registry.tenancy),
         shards=stores.shards,
         log=resources.preflight_log,
         clock=stores.clock,

@@ -15,10 +15,10 @@ class ProgramService:
         self._tenancy = tenancy
 
     def list(self, principal: Principal, *, source: ProgramSource | None) -> tuple[Program, ...]:
-        return self._tenancy.programs(principal, source=source)
+        return self._tenancy.programs.of_principal(principal, source=source)
 
     def read(self, principal: Principal, program_id: str) -> Program:
-        program = self._tenancy.find_program(principal, program_id)
+        program = self._tenancy.programs.find(principal, program_id)
         if program is None:
             raise NotFoundError(UNKNOWN_PROGRAM)
         return program
@@ -28,7 +28,7 @@ class ProgramService:
         return None if program_ids is None else tuple(self.read(principal, each).id for each in program_ids)
 
     def read_by_slug(self, principal: Principal, slug: str) -> Program:
-        program = self._tenancy.program_by_slug(principal, slug)
+        program = self._tenancy.programs.find_by_slug(principal, slug)
         if program is None:
             raise NotFoundError(UNKNOWN_PROGRAM)
         return program

@@ -80,7 +80,7 @@ async def get_transfer(
 def transfer_service(resources: Resources) -> TransferService:
     stores = resources.stores
     return TransferService(
-        programs=ProgramService(stores.registry),
+        programs=ProgramService(stores.registry.tenancy),
         transfers=Transfers(stores.database),
         events=resources.events,
     )

@@ -1,13 +1,14 @@
-"""What the control streams hold about tenants and programs, and what a reader of them needs to know."""
+"""The entries of the control streams, one stream a tenant: their kinds and the bodies that they carry."""
 
 from enum import StrEnum
 
 import msgspec
 
+from features.core.principal import KeyMode, KeyScope
 from features.core.program import Program
 
 ControlEntry = tuple[str, int, str, int, bytes]
-"""Tenant id, offset, kind, appended_at, body: as ``LogReader.control()`` gives them."""
+"""Tenant id, offset, kind, appended_at, body: as ``LogReader.control()`` yields them."""
 
 
 class ControlKind(StrEnum):
@@ -42,21 +43,21 @@ class ProgramEntry(Program, frozen=True, kw_only=True, rename="camel"):
 
 
 class ProgramChangedEntry(Program, frozen=True, kw_only=True, rename="camel"):
-    """A program as changed, by the effect of this id, if its request had an idempotency key."""
+    """A program after a change. ``effect_id`` is set when the request had an idempotency key."""
 
     effect_id: str | None = None
 
 
 class Effect(msgspec.Struct, frozen=True, rename="camel"):
-    """The part of an entry that names the idempotent request that caused it."""
+    """The part of an entry that names the idempotent request behind it."""
 
     effect_id: str | None = None
 
 
 class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new operator token; the one it replaces holds until ``others_until`` (microseconds), older ones no more.
+    """A new operator token. The one it replaces stays valid until ``others_until`` (microseconds), older ones end.
 
-    It names the one it replaces: an entry that was never confirmed may stand between the two.
+    It names the replaced token because an entry that was never confirmed may stand between the two.
     """
 
     operator_token_sha256: str
@@ -66,7 +67,7 @@ class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new ingest secret; the one it replaces holds until ``others_until`` (microseconds), older ones no more."""
+    """A new ingest secret. The one it replaces stays valid until ``others_until`` (microseconds), older ones end."""
 
     program_id: str
     sealed_ingest_secret: str
@@ -75,21 +76,21 @@ class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     effect_id: str | None = None
 
 
-class Credential(msgspec.Struct, frozen=True, gc=False):
-    """A token's digest or a secret, and until when it holds (None: until replaced)."""
+class ApiKeyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A key as created. ``program_id`` None: every program of the mode; no scopes: everything the mode allows."""
 
-    value: str
-    until: int | None = None
+    id: str
+    name: str
+    mode: KeyMode
+    prefix: str
+    program_id: str | None
+    scopes: tuple[KeyScope, ...]
+    created_at: str
+    created_by: str
+    secret_sha256: str
 
-    def holds(self, at: int) -> bool:
-        return self.until is None or at < self.until
 
-
-class IngestTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All that taking in an event of a program needs. At most two secrets, the newest first."""
-
-    program_id: str
-    shard: int
-    tenant_slug: str
-    webhook_endpoint_id: str | None
-    secrets: tuple[Credential, ...]
+class ApiKeyRevokedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    key_id: str
+    revoked_at: str
+    revoked_by: str

@@ -1,6 +1,6 @@
-"""When each API key was last used: noted in memory, written to Redis now and then.
+"""The last use of each API key: noted in memory, written to Redis every few seconds.
 
-It is a convenience of the key list and takes no part in any decision, so the last seconds of it may be lost by a crash.
+It is a convenience of the key list and takes part in no decision, so a crash may lose the last seconds of it.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ log = structlog.get_logger()
 class KeyUsage:
     """Belongs to the API's event loop. Instants in microseconds, by key id."""
 
-    def __init__(self, known: dict[str, int]) -> None:
-        self._last_used = known
+    def __init__(self, last_used: dict[str, int]) -> None:
+        self._last_used = last_used
         self._unwritten: set[str] = set()
 
     @classmethod
     def read_from(cls, client: redis.Redis) -> "KeyUsage":
-        found = client.hgetall(LAST_USED)
-        return cls({key_id.decode(): int(at) for key_id, at in found.items()})  # type: ignore[union-attr]
+        stored = client.hgetall(LAST_USED)
+        return cls({key_id.decode(): int(at) for key_id, at in stored.items()})  # type: ignore[union-attr]
 
     def note(self, key_id: str, at: int) -> None:
         self._last_used[key_id] = at
@@ -37,20 +37,20 @@ class KeyUsage:
         return self._last_used.get(key_id)
 
     async def flush(self, client: redis.asyncio.Redis) -> None:
-        """Write what was noted since the last flush."""
-        noted, self._unwritten = self._unwritten, set()
-        if not noted:
+        """Write the uses noted since the last flush."""
+        pending, self._unwritten = self._unwritten, set()
+        if not pending:
             return
         try:
-            await client.hset(LAST_USED, mapping={key_id: self._last_used[key_id] for key_id in noted})
-            noted = set()
+            await client.hset(LAST_USED, mapping={key_id: self._last_used[key_id] for key_id in pending})
+            pending = set()
         except (RedisError, OSError) as error:
-            log.warning("key_usage_not_written", keys=len(noted), reason=type(error).__name__)
+            log.warning("key_usage_not_written", keys=len(pending), reason=type(error).__name__)
         finally:
-            self._unwritten |= noted  # The next flush tries again, also after a cancellation.
+            self._unwritten |= pending  # The next flush tries again, also after a cancellation.
 
     async def flush_regularly(self, client: redis.asyncio.Redis) -> None:
-        """Until it is cancelled."""
+        """Flush every few seconds until cancelled."""
         while True:
             await asyncio.sleep(FLUSH_EVERY_S)
             await self.flush(client)

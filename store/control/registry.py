@@ -1,11 +1,12 @@
-"""Creating and changing tenants, programs, operator tokens, ingest secrets and API keys.
+"""Creates and changes tenants, programs, operator tokens, ingest secrets and API keys.
 
-A change is appended to the log first and applied after, so what is in memory is always in the log. One lock makes
-checking a slug and taking it one step. ``effect_id`` is the id that an idempotent request gives its effect: when that
-effect is already in the log, nothing is done again, and a secret that only a digest is kept of is not shown again.
+A change is appended to the log first and applied to ``Tenancy`` after, so whatever is in memory is in the log. One lock
+makes checking a slug and taking it a single step. ``effect_id`` is the id that an idempotent request gives its effect:
+if that effect is already in the log, nothing is done again, and a secret of which only a digest is stored is not
+returned a second time.
 
-Errors  ConflictError for a taken slug, NotFoundError for an unknown id, InvalidRequestError for a key that could open
-        nothing, UnavailableError when the log cannot be written
+Errors  ConflictError for a taken slug, NotFoundError for an unknown id, InvalidRequestError for a key without any
+        access, UnavailableError when the log cannot be written
 """
 
 import asyncio
@@ -20,6 +21,8 @@ from features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
 from features.core.program import Program
 from store.clock import Clock
 from store.control.entries import (
+    ApiKeyEntry,
+    ApiKeyRevokedEntry,
     ControlKind,
     ProgramChangedEntry,
     ProgramEntry,
@@ -28,13 +31,14 @@ from store.control.entries import (
     TenantEntry,
     TokenEntry,
 )
+from store.control.keys import StoredKey
 from store.control.tenancy import Tenancy
 from store.ids import IdFactory, new_token
-from store.keys.key_ring import PREFIX_LENGTH, ApiKeyEntry, ApiKeyRevokedEntry, HeldKey
 from store.keys.secrets import SecretBox, token_digest
 from store.redis_log.appender import LogAppender
 
-OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows what a token opens
+KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
+OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
 INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
 
 UNKNOWN_PROGRAM: Final = "Unknown program on this tenant."
@@ -44,21 +48,21 @@ _UNKNOWN_TENANT: Final = "Unknown tenant."
 _UNKNOWN_PROGRAM: Final = "Unknown program."
 
 
-class Registry(Tenancy):
-    """A Tenancy that can be written to, from one event loop."""
+class Registry:
+    """The writer of a ``Tenancy``. Belongs to one event loop."""
 
     def __init__(self, *, log: LogAppender, box: SecretBox, clock: Clock, new_id: IdFactory, shards: int) -> None:
-        super().__init__(box=box, shards=shards)
-        self._log, self._clock, self._new_id = log, clock, new_id
+        self.tenancy = Tenancy(box=box, shards=shards)
+        self._log, self._box, self._clock, self._new_id, self._shards = log, box, clock, new_id, shards
         self._writing = asyncio.Lock()
 
     async def create_tenant(self, *, slug: str, name: str, effect_id: str | None = None) -> tuple[Tenant, str | None]:
-        """The tenant and its operator token, of which only a digest is kept."""
+        """The tenant and its operator token, of which only a digest is stored."""
         async with self._writing:
-            known = None if effect_id is None else self.tenant(effect_id)
+            known = None if effect_id is None else self.tenancy.tenants.find(effect_id)
             if known is not None:
                 return known, None
-            if self.has_tenant_slug(slug):
+            if self.tenancy.tenants.has_slug(slug):
                 raise ConflictError("A tenant with this slug exists.")
             token = new_token(OPERATOR_TOKEN_PREFIX)
             tenant_id = effect_id or self._new_id()
@@ -70,14 +74,14 @@ class Registry(Tenancy):
     async def create_program(
         self, tenant_id: str, *, slug: str, effect_id: str | None = None, **fields: Any
     ) -> tuple[Program, str | None]:
-        """The program and its ingest secret, which is kept sealed; ``fields`` are those of Program."""
+        """The program and its ingest secret, which is stored sealed; ``fields`` are fields of Program."""
         async with self._writing:
-            known = None if effect_id is None else self.program_of_any_tenant(effect_id)
+            known = None if effect_id is None else self.tenancy.programs.of_any_tenant(effect_id)
             if known is not None:
                 return known, None
-            if not self.has_tenant(tenant_id):
+            if self.tenancy.tenants.find(tenant_id) is None:
                 raise NotFoundError(_UNKNOWN_TENANT)
-            if self.has_program_slug(tenant_id, slug):
+            if self.tenancy.programs.has_slug(tenant_id, slug):
                 raise ConflictError("A program with this slug exists on this tenant.")
             created_at = format_instant(self._clock.now())
             program_id = effect_id or self._new_id()
@@ -88,10 +92,10 @@ class Registry(Tenancy):
             return program, secret
 
     async def change_program(self, program_id: str, *, effect_id: str | None = None, **fields: Any) -> Program:
-        """Replace the given fields; whoever calls gives no id, tenant, slug or source."""
+        """Replace the given fields; id, tenant, slug and source are never among them."""
         async with self._writing:
             known = self._known_program(program_id)
-            if self.has_effect(effect_id):
+            if self.tenancy.has_effect(effect_id):
                 return known
             changed = msgspec.structs.replace(known, **fields)
             entry = ProgramChangedEntry(**msgspec.structs.asdict(changed), effect_id=effect_id)
@@ -101,18 +105,18 @@ class Registry(Tenancy):
     async def rotate_operator_token(
         self, tenant_id: str, *, overlap_hours: int, effect_id: str | None = None
     ) -> str | None:
-        """A new operator token; the present one holds for the overlap."""
+        """A new operator token; the present one stays valid for the overlap."""
         tenant_id = tenant_id.lower()
         async with self._writing:
-            if not self.has_tenant(tenant_id):
+            if self.tenancy.tenants.find(tenant_id) is None:
                 raise NotFoundError(_UNKNOWN_TENANT)
-            if self.has_effect(effect_id):
+            if self.tenancy.has_effect(effect_id):
                 return None
             token = new_token(OPERATOR_TOKEN_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
             entry = TokenEntry(
                 operator_token_sha256=token_digest(token),
-                replaced_sha256=self._tokens[tenant_id][0].value,
+                replaced_sha256=self.tenancy.operator_tokens.of_tenant(tenant_id)[0].value,
                 others_until=until,
                 effect_id=effect_id,
             )
@@ -122,17 +126,19 @@ class Registry(Tenancy):
     async def rotate_ingest_secret(
         self, program_id: str, *, overlap_hours: int, effect_id: str | None = None
     ) -> str | None:
-        """A new ingest secret; the present one holds for the overlap."""
+        """A new ingest secret; the present one stays valid for the overlap."""
         async with self._writing:
             program = self._known_program(program_id)
-            if self.has_effect(effect_id):
+            if self.tenancy.has_effect(effect_id):
                 return None
+            target = self.tenancy.ingest_targets.find(program.id)
+            assert target is not None, "every program has a target"
             secret = new_token(INGEST_SECRET_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
             entry = SecretEntry(
                 program_id=program.id,
                 sealed_ingest_secret=self._box.seal(secret),
-                sealed_replaced=self._box.seal(self._targets[program.id].secrets[0].value),
+                sealed_replaced=self._box.seal(target.secrets[0].value),
                 others_until=until,
                 effect_id=effect_id,
             )
@@ -148,10 +154,10 @@ class Registry(Tenancy):
         program_id: str | None,
         scopes: tuple[KeyScope, ...],
         effect_id: str | None = None,
-    ) -> tuple[HeldKey, str | None]:
-        """The key and its secret, of which only a digest is kept."""
+    ) -> tuple[StoredKey, str | None]:
+        """The key and its secret, of which only a digest is stored."""
         async with self._writing:
-            known = None if effect_id is None else self.keys.find(principal.tenant_id, effect_id)
+            known = None if effect_id is None else self.tenancy.keys.find(principal.tenant_id, effect_id)
             if known is not None:
                 return known, None
             if program_id is not None:
@@ -161,7 +167,7 @@ class Registry(Tenancy):
                 id=effect_id or self._new_id(),
                 name=name,
                 mode=mode,
-                prefix=secret[:PREFIX_LENGTH],
+                prefix=secret[:KEY_PREFIX_LENGTH],
                 program_id=program_id,
                 scopes=scopes,
                 created_at=format_instant(self._clock.now()),
@@ -169,12 +175,12 @@ class Registry(Tenancy):
                 secret_sha256=token_digest(secret),
             )
             await self._write(principal.tenant_id, ControlKind.API_KEY, entry)
-            return HeldKey(tenant_id=principal.tenant_id, entry=entry), secret
+            return StoredKey(tenant_id=principal.tenant_id, entry=entry), secret
 
-    async def revoke_key(self, principal: Principal, key_id: str) -> HeldKey:
-        """The key, revoked now, or earlier when it was."""
+    async def revoke_key(self, principal: Principal, key_id: str) -> StoredKey:
+        """The key, revoked now unless it already was."""
         async with self._writing:
-            key = self.keys.find(principal.tenant_id, key_id.lower())
+            key = self.tenancy.keys.find(principal.tenant_id, key_id.lower())
             if key is None:
                 raise NotFoundError(UNKNOWN_KEY)
             if key.revoked_at is None:
@@ -185,8 +191,8 @@ class Registry(Tenancy):
             return key
 
     def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
-        """A key for a program of the other mode would open nothing."""
-        program = self.find_program(principal, program_id)
+        """Refuse a key for a program of the other mode: it would have no access to anything."""
+        program = self.tenancy.programs.find(principal, program_id)
         if program is None:
             raise NotFoundError(UNKNOWN_PROGRAM)
         if program.source is not SOURCE_OF_MODE[mode]:
@@ -194,7 +200,7 @@ class Registry(Tenancy):
             raise InvalidRequestError(f"Validation failed: programId must name a {source} program, for a {mode} key")
 
     def _known_program(self, program_id: str) -> Program:
-        program = self.program_of_any_tenant(program_id.lower())
+        program = self.tenancy.programs.of_any_tenant(program_id.lower())
         if program is None:
             raise NotFoundError(_UNKNOWN_PROGRAM)
         return program
@@ -207,4 +213,4 @@ class Registry(Tenancy):
         if program is not None:
             to_shard = (shard_of(program.id, self._shards), program.id, msgspec.json.encode(program))
         await self._log.append_control(tenant_id, kind, self._clock.now(), body, program_entry=to_shard)
-        self.apply(tenant_id, kind, body)
+        self.tenancy.apply(tenant_id, kind, body)

@@ -1,8 +1,9 @@
-"""The one writer of history: what a batch of log entries led to, and how far the log was applied, in one transaction.
+"""The one writer of the tables: the rows of a batch and the log offsets they bring the shards to, in one transaction.
 
-Facts for the record become links of their chains in that same transaction, and lines of the chains' files behind it.
+A row goes into the table of its type (``schema.TABLES``). Facts for the record (``ChainFactRow``) have no table: the
+chain writer turns them into links, which are committed in the same transaction and appended to the chains' files after.
 
-Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are there with its offsets, or none is
+Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are stored with its offsets, or none
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +14,12 @@ import msgspec
 import pyarrow as pa
 
 from features.core.rows.events import QuarantineRow
-from features.core.rows.record import ChainFactRow
 from store.duck.schema import TABLES, LogOffsetRow
 from store.record.chain import ChainWriter
-from store.record.rows import RecordChainRow
+from store.record.rows import FACT_TYPE, RecordChainRow
 from store.tables.columns import Column, arrow_table, columns_of
 
-_ROW_TYPES: Final[tuple[type[msgspec.Struct], ...]] = (ChainFactRow, *(row_type for _, row_type in TABLES))
+_ROW_TYPES: Final[tuple[type[msgspec.Struct], ...]] = (FACT_TYPE, *(row_type for _, row_type in TABLES))
 _COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {kind: columns_of(kind) for kind in _ROW_TYPES}
 _INSERTS: Final[Mapping[type[msgspec.Struct], str]] = {
     row_type: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
@@ -35,7 +35,7 @@ class BatchWriter:
     """Owns one cursor and is used from one thread. When ``commit`` returns, the batch survives a power cut."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, chains: ChainWriter | None = None) -> None:
-        """``chains`` takes the facts; without it a batch that has one is refused."""
+        """``chains`` links the facts; a writer without it refuses a batch with facts."""
         self._cursor = connection.cursor()
         self._chains = chains
         self._in_doubt = False
@@ -48,18 +48,16 @@ class BatchWriter:
     ) -> None:
         """Append rows by their type and, for each shard, the offset of the last entry applied.
 
-        A batch for which this raised may be given again: if it did get through, it is not written twice.
+        A batch for which this raised may be passed again: if it was committed after all, it is not written twice.
         """
-        if self._in_doubt and self._came_through(offsets):
+        if self._in_doubt and self._was_committed(offsets):
             return
-        links = self._links(rows)
+        links = self._links_of(rows)
         marks = [
             LogOffsetRow(shard=shard, offset=offset, committed_at=committed_at) for shard, offset in offsets.items()
         ]
-        batches: dict[type[msgspec.Struct], Sequence[msgspec.Struct]] = {**rows, LogOffsetRow: marks}
-        if links:
-            del batches[ChainFactRow]
-            batches[RecordChainRow] = links
+        batches = {kind: batch for kind, batch in rows.items() if kind is not FACT_TYPE}
+        batches |= {LogOffsetRow: marks} | ({RecordChainRow: links} if links else {})
         # Columns are built before the transaction opens, so that a row of the wrong shape costs nothing.
         tables = [(_INSERTS[kind], arrow_table(_COLUMNS[kind], batch)) for kind, batch in batches.items() if batch]
         self._cursor.begin()
@@ -69,43 +67,47 @@ class BatchWriter:
         except BaseException:
             self._cursor.rollback()
             raise
-        self._in_doubt = True  # What fails from here on, such as folding the write-ahead log, may come after the fsync.
+        self._in_doubt = True  # A failure from here on, as of folding the write-ahead log, may follow the fsync.
         self._cursor.commit()
         if links and self._chains is not None:
             self._chains.settle(links)
         self._in_doubt = False
 
-    def _links(self, rows: Rows) -> list[RecordChainRow]:
-        facts = [row for row in rows.get(ChainFactRow, ()) if isinstance(row, ChainFactRow)]
-        return self._chains.rows_of(facts) if facts and self._chains is not None else []
+    def _links_of(self, rows: Rows) -> list[RecordChainRow]:
+        facts = [row for row in rows.get(FACT_TYPE, ()) if isinstance(row, FACT_TYPE)]
+        if not facts:
+            return []
+        if self._chains is None:
+            raise ValueError("This writer has no chains to link facts to.")
+        return self._chains.rows_of(facts)
 
-    def _came_through(self, offsets: Mapping[int, int]) -> bool:
-        """Whether the batch that failed last is in the tables after all; then the chains' files are brought to them."""
-        held = committed_offsets(self._cursor)
-        came_through = bool(offsets) and all(held.get(shard, 0) >= offset for shard, offset in offsets.items())
-        if came_through and self._chains is not None:
+    def _was_committed(self, offsets: Mapping[int, int]) -> bool:
+        """Whether the batch that failed last is in the tables after all; if so, the chains' files are completed."""
+        committed = committed_offsets(self._cursor)
+        was_committed = bool(offsets) and all(committed.get(shard, 0) >= offset for shard, offset in offsets.items())
+        if was_committed and self._chains is not None:
             self._chains.open()
-        self._in_doubt = not came_through
-        return came_through
+        self._in_doubt = not was_committed
+        return was_committed
 
     def without_invalid_rows(self, rows: Rows, at: int) -> tuple[Rows, int]:
-        """The rows with those that no table takes replaced by quarantine rows, and how many that were.
+        """The rows, those that no table accepts replaced by quarantine rows, and the number of replacements.
 
-        Asked for only after a commit failed: one odd row must not hold up all that came with it.
+        Called only after a commit failed: one invalid row must not hold up the others of its batch.
         """
-        kept: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
-        odd: list[msgspec.Struct] = []
+        valid: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
+        quarantined: list[msgspec.Struct] = []
         for kind, batch in rows.items():
             for row in batch:
                 error = _refusal(kind, row)
                 if error is None:
-                    kept.setdefault(kind, []).append(row)
+                    valid.setdefault(kind, []).append(row)
                 else:
-                    held = msgspec.structs.asdict(row)
-                    place = (held.get("program_id", ""), held["shard"], held["offset"])
-                    odd.append(QuarantineRow(*place, kind.__name__, at, error))
-        kept.setdefault(QuarantineRow, []).extend(odd)
-        return kept, len(odd)
+                    fields = msgspec.structs.asdict(row)
+                    place = (fields.get("program_id", ""), fields["shard"], fields["offset"])
+                    quarantined.append(QuarantineRow(*place, kind.__name__, at, error))
+        valid.setdefault(QuarantineRow, []).extend(quarantined)
+        return valid, len(quarantined)
 
     def _append(self, insert: str, arrow_rows: pa.Table) -> None:  # noqa: ARG002 - see below
         """The statement reads ``arrow_rows`` by name from this frame: 1.5 ms a table less than registering a view."""
@@ -113,7 +115,7 @@ class BatchWriter:
 
 
 def _refusal(kind: type[msgspec.Struct], row: msgspec.Struct) -> str | None:
-    """Why a row cannot become columns, if it cannot."""
+    """Why the row cannot be written as columns, None when it can."""
     try:
         arrow_table(_COLUMNS[kind], [row])
     except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError) as error:
@@ -122,5 +124,5 @@ def _refusal(kind: type[msgspec.Struct], row: msgspec.Struct) -> str | None:
 
 
 def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
-    """The last log offset each shard has committed; a shard that never committed is absent."""
+    """The last log offset that each shard has committed; a shard that never committed is absent."""
     return dict(connection.cursor().execute(_COMMITTED).fetchall())

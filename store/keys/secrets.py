@@ -1,6 +1,6 @@
-"""What is kept of tokens and secrets: a digest of a token, and a secret only sealed under the master key.
+"""How tokens and secrets are stored: a token as its digest, a secret sealed under the master key.
 
-Errors  ``UnsealError`` when a sealed text was made under another key, or was changed since
+Errors  ``UnsealError`` for a text that was sealed under another key, or changed since
 """
 
 import base64

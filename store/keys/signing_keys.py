@@ -1,6 +1,6 @@
-"""The keys that the service signs with: made at first use, sealed under the master key, public halves for everybody.
+"""The service's signing keys: created at first use, sealed under the master key, public halves published.
 
-File    ``signing-keys.json`` in the data directory. Keys are never removed here, so what was signed stays verifiable
+File    ``signing-keys.json`` in the data directory. Keys are never removed, so old signatures stay verifiable
 Errors  ``StartupError`` for a file that cannot be read, or whose keys the master key does not open
 """
 
@@ -21,13 +21,13 @@ from store.keys.secrets import SecretBox, UnsealError
 
 
 class KeyPurpose(StrEnum):
-    """A key signs one kind of thing, so that no signature can be taken for one of another kind."""
+    """A key signs one kind of document, so that no signature can pass for one on another kind."""
 
     CHECKPOINT = "checkpoint"
     PROOF = "proof"
 
 
-class _KeptKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class _StoredKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     kid: str
     purpose: KeyPurpose
     x: str
@@ -50,7 +50,7 @@ class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SigningKeys:
-    """All keys of a data directory. ``open`` makes a key for each of ``purposes`` that has none."""
+    """All keys of a data directory. ``open`` creates a key for each of ``purposes`` that has none."""
 
     def __init__(self, keys: tuple[SigningKey, ...]) -> None:
         self._keys = keys
@@ -60,7 +60,7 @@ class SigningKeys:
         keys = _read(path, box)
         missing = set(purposes) - {key.purpose for key in keys}
         if missing:
-            keys += tuple(_made(purpose, clock.now()) for purpose in sorted(missing))
+            keys += tuple(_new_key(purpose, clock.now()) for purpose in sorted(missing))
             _write(path, keys, box)
         return cls(keys)
 
@@ -69,7 +69,7 @@ class SigningKeys:
         return max((key for key in self._keys if key.purpose is purpose), key=_created_at)
 
     def published(self) -> tuple[SigningKey, ...]:
-        """All whose signatures are to be trusted, newest first."""
+        """All keys whose signatures are valid, newest first."""
         return tuple(sorted(self._keys, key=_created_at, reverse=True))
 
     def public_keys(self, purpose: KeyPurpose) -> list[bytes]:
@@ -85,7 +85,7 @@ def _created_at(key: SigningKey) -> str:
     return key.created_at
 
 
-def _made(purpose: KeyPurpose, at: int) -> SigningKey:
+def _new_key(purpose: KeyPurpose, at: int) -> SigningKey:
     return _key(Ed25519PrivateKey.generate(), purpose, format_instant(at))
 
 
@@ -96,14 +96,14 @@ def _key(private: Ed25519PrivateKey, purpose: KeyPurpose, created_at: str) -> Si
 
 def _read(path: Path, box: SecretBox) -> tuple[SigningKey, ...]:
     try:
-        kept = msgspec.json.decode(path.read_bytes(), type=tuple[_KeptKey, ...])
+        stored = msgspec.json.decode(path.read_bytes(), type=tuple[_StoredKey, ...])
         return tuple(
             _key(
                 Ed25519PrivateKey.from_private_bytes(base64.b64decode(box.open(key.sealed_private_key))),
                 key.purpose,
                 key.created_at,
             )
-            for key in kept
+            for key in stored
         )
     except FileNotFoundError:
         return ()
@@ -114,8 +114,8 @@ def _read(path: Path, box: SecretBox) -> tuple[SigningKey, ...]:
 
 
 def _write(path: Path, keys: tuple[SigningKey, ...], box: SecretBox) -> None:
-    kept = [
-        _KeptKey(
+    stored = [
+        _StoredKey(
             kid=key.kid,
             purpose=key.purpose,
             x=key.x,
@@ -125,7 +125,7 @@ def _write(path: Path, keys: tuple[SigningKey, ...], box: SecretBox) -> None:
         for key in keys
     ]
     with durable_file(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
+        file.write(msgspec.json.format(msgspec.json.encode(stored)) + b"\n")
 
 
 def _base64url(raw: bytes) -> str:

@@ -1,21 +1,22 @@
-"""The log for good: every entry, with its bytes as they came, in Parquet segments by shard and day.
+"""The permanent log: every entry, with its bytes as received, in Parquet segments by shard and day.
 
-Redis keeps only the tail that is not here yet. Control streams, one a tenant, are kept in the same form beside the
-shards. The only place where the bodies of bank events are kept; ``store/redis_log`` has those younger than that.
+Redis holds only the tail that has no segment yet; beyond that tail, bodies of bank events are stored here and nowhere
+else. The control streams, one a tenant, are copied beside the shards in the same form (Redis keeps them whole; no part
+of the service reads the copies).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from features.core.log_entry import LogEntry
 from store.control.entries import ControlEntry
 from store.durable_files import make_durable_folder, remove_unfinished
 from store.lake.segment_files import SegmentFiles
 
-_NO_SHARD: Final = -1  # what the shard column says in a control stream's segments
+_NO_SHARD: Final = -1  # the shard column of a control stream's segments
 
 
 class LogSegments:
@@ -29,11 +30,11 @@ class LogSegments:
         self._streams: dict[str, SegmentFiles] = {}
 
     def write(self, shard: int, entries: Sequence[LogEntry]) -> None:
-        """Append a shard's entries, all that follow ``last_offset``; what is already held is passed over."""
+        """Append a shard's entries, all entries after ``last_offset``; those already written are skipped."""
         self._stream(_shard_name(shard)).write(entries)
 
     def last_offset(self, shard: int) -> int:
-        """The highest offset held of a shard, 0 when there is none."""
+        """The highest offset in a shard's segments, 0 when there are none."""
         return self._stream(_shard_name(shard)).last_offset
 
     def read(self, shard: int, after: int, upto: int | None = None) -> Iterator[LogEntry]:
@@ -44,19 +45,12 @@ class LogSegments:
         return self._stream(_shard_name(shard)).find(offset)
 
     def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
-        """Append a tenant's control entries; what is already held is passed over, so the whole stream may be given."""
+        """Append a tenant's control entries; those already written are skipped, so the whole stream may be given."""
         rows = [
             LogEntry(shard=_NO_SHARD, offset=offset, kind=kind, program_id="", appended_at=appended_at, body=body)
             for _, offset, kind, appended_at, body in entries
         ]
         self._stream(_tenant_name(tenant_id)).write(rows)
-
-    def read_control(self) -> Iterator[ControlEntry]:
-        """All control entries, tenant by tenant, each tenant's in order."""
-        for folder in sorted(self._folder.glob("tenant=*")):
-            tenant_id = unquote(folder.name.removeprefix("tenant="))
-            for entry in self._stream(folder.name).read(-1, None):
-                yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
 
     def _stream(self, name: str) -> SegmentFiles:
         with self._opening:

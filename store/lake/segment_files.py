@@ -1,8 +1,8 @@
-"""The Parquet segments of one stream of the log: immutable files that never overlap, named by the offsets they hold.
+"""The Parquet segments of one stream of the log: immutable files that never overlap, named by their offsets.
 
 File    ``day=2026-03-02/{first offset}-{last offset}.parquet``, zstd, checksummed pages; the day is the UTC day
         on which its entries were appended
-Errors  ``DamagedSegmentError`` for a file whose bytes are no longer those that were written
+Errors  ``DamagedSegmentError`` for a file whose bytes have changed since it was written
 """
 
 from bisect import bisect_left
@@ -55,22 +55,22 @@ class SegmentFiles:
 
     @property
     def last_offset(self) -> int:
-        """The highest offset held, 0 when there is none."""
+        """The highest offset in the segments, 0 when there are none."""
         return self._segments[-1].last if self._segments else 0
 
     def write(self, entries: Sequence[LogEntry]) -> None:
-        """Append entries, given in order; those already held are passed over. A file a day, one after the other, so
-        that a crash in between leaves the earlier ones, and ``last_offset`` says where to go on.
+        """Append entries, given in order; those already written are skipped. One file a day, in order, so that a
+        crash in between leaves the earlier files, and ``last_offset`` is the place to resume from.
         """
-        held = self.last_offset
-        missing = [entry for entry in entries if entry.offset > held]
+        last = self.last_offset
+        missing = [entry for entry in entries if entry.offset > last]
         if any(later.offset <= earlier.offset for earlier, later in pairwise(missing)):
             raise ValueError(f"The entries for {self._folder.name} are not in the order of their offsets.")
         for day, of_day in groupby(missing, key=_day):
             self._write_segment(day, list(of_day))
 
     def read(self, after: int, upto: int | None) -> Iterator[LogEntry]:
-        """Entries with ``after`` < offset <= ``upto``, in order, holding one row group at a time."""
+        """Entries with ``after`` < offset <= ``upto``, in order, with one row group in memory at a time."""
         segments = self._segments
         for at in range(bisect_left(segments, after + 1, key=_last), len(segments)):
             if upto is not None and segments[at].first > upto:

@@ -1,7 +1,7 @@
-"""Moves the log from Redis into its segments, and only then lets Redis forget it.
+"""Moves the log from Redis into segments, and trims Redis only after that.
 
-Each step may be the last before a crash: a page that was read is read again, a segment that was written is found and
-passed over, and what was not trimmed is trimmed by the next run.
+Any step may be the last before a crash: a page that was read is read again, a segment that was written is found and
+skipped, and entries that were not trimmed are trimmed by the next run.
 """
 
 from typing import Final
@@ -15,10 +15,10 @@ LINGER_MS: Final = 15 * 60 * 1_000
 
 
 class Segmenter:
-    """Writes full pages at once and a part of a page only when its oldest entry has waited for ``linger_ms``.
+    """Writes full pages at once, and a partial page only when its oldest entry is ``linger_ms`` old.
 
     Without that wait a quiet shard, whose only entries are ticks, would make half a million files a year.
-    The waiting is measured in the log's own time, the milliseconds in its offsets.
+    Age is measured in the log's own time, the milliseconds in its offsets.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class Segmenter:
         self._page_entries, self._linger_ms = page_entries, linger_ms
 
     def run_once(self, shard: int, committed_offset: int, trim_upto: int) -> int:
-        """Segment what is committed, then trim Redis up to ``trim_upto`` but never past the segments.
+        """Write committed entries to segments, then trim Redis up to ``trim_upto`` but never past the segments.
 
-        Returns how many entries were written. Only what a shard has committed is taken, because an entry that is
-        in a segment and not in the tables would have no one to apply it after Redis is trimmed.
+        Returns the number of entries written. Only committed entries are written: an entry in a segment that is not in
+        the tables would never be applied once Redis is trimmed.
         """
         written = 0
         while True:

@@ -1,6 +1,13 @@
-"""The rows of the record: links of the chains, and the checkpoints that were signed over them."""
+"""The rows of the record: facts, the links that they become, and the signed checkpoints over the links."""
+
+from typing import Final
 
 import msgspec
+
+from features.core.rows.record import ChainFactRow
+
+FACT_TYPE: Final = ChainFactRow
+"""The one row type without a table: ``ChainWriter`` turns a fact into a ``RecordChainRow``, which is what is stored."""
 
 
 class RecordChainRow(msgspec.Struct, frozen=True, gc=False):
@@ -20,7 +27,7 @@ class RecordChainRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordCheckpointRow(msgspec.Struct, frozen=True, gc=False):
-    """A signed checkpoint: the root over the first ``size`` links of a chain, in base64, and the note that says so."""
+    """A signed checkpoint: the root over the first ``size`` links of a chain, in base64, and the signed note."""
 
     tenant_id: str
     chain: str

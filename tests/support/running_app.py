@@ -177,7 +177,7 @@ class RunningApp:
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)
         registry = Registry(log=self.appender, box=box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
-        registry.load(self.reader.control())
+        registry.tenancy.load(self.reader.control())
         return registry
 
     def reloaded_registry(self) -> Registry:

@@ -73,7 +73,7 @@ def test_given_only_what_is_required_when_created_then_the_rest_has_its_defaults
     assert program["declaredRails"] == []
     assert program["declaredMonthlyVolumeCents"] is None
     assert program["source"] == "bank"
-    assert api.registry.program_of_any_tenant(program["id"]) is not None
+    assert api.registry.tenancy.programs.of_any_tenant(program["id"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_given_a_change_when_patched_then_only_what_was_named_changes(
     assert (patched.status_code, patched.json()) == (200, before | change)
     assert emptied.json() == before | change | {"declaredMonthlyVolumeCents": None}
     assert api.client.get(f"/api/programs/{program['id']}", headers=api.operator(tenant)).json() == emptied.json()
-    assert api.reloaded_registry().program_of_any_tenant(program["id"]) is not None
+    assert api.reloaded_registry().tenancy.programs.of_any_tenant(program["id"]) is not None
 
 
 @pytest.mark.parametrize("body", [{"tenantId": "x"}, {"source": "simulated"}, {"slug": "other"}, {"name": None}])

@@ -37,9 +37,9 @@ def bank_entries(api: RunningApp) -> Sequence[bytes]:
 
 def with_secret(api: RunningApp, program: dict[str, Any], secret: str) -> None:
     """Give the program the bank's own secret, sealed as any other."""
-    target = api.registry.ingest_target(program["id"])
+    target = api.registry.tenancy.ingest_targets.find(program["id"])
     assert target is not None
-    api.registry.apply(
+    api.registry.tenancy.apply(
         program["tenantId"],
         "ingest_secret",
         json.encode(

@@ -157,7 +157,7 @@ def test_given_twenty_questions_under_one_key_at_once_when_asked_then_one_is_rec
 ) -> None:
     plain = {"programSlug": program["slug"], "transfer": TRANSFER, "idempotencyKey": "k"}
     request = msgspec.convert(plain, PreflightRequest)
-    found = api.registry.tenant_of_token(tenant["operatorToken"], at=api.clock.now())
+    found = api.registry.tenancy.tenant_of_token(tenant["operatorToken"], at=api.clock.now())
     assert found is not None
     ann = an_operator(found.id)
 

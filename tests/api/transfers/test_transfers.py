@@ -135,7 +135,7 @@ def test_given_a_later_event_when_read_then_raw_is_the_newest_and_masked(
 def test_given_a_log_that_moved_to_the_lake_when_read_then_raw_is_still_there(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    target = api.registry.ingest_target(program["id"])
+    target = api.registry.tenancy.ingest_targets.find(program["id"])
     assert target is not None
     shard = target.shard
     entries = [entry for entry in api.entries() if entry.shard == shard]

@@ -43,7 +43,7 @@ class Opened:
         """The registry as another process would find it."""
         box = SecretBox(KEY)
         registry = Registry(log=self.appender, box=box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
-        registry.load(self.reader.control())
+        registry.tenancy.load(self.reader.control())
         return registry
 
 
@@ -63,13 +63,14 @@ async def store(redis_server: EmbeddedRedis, log_redis: Redis, clock: FrozenCloc
 
 
 def view_of(registry: Registry) -> dict[str, Any]:
-    tenants = registry.tenants()
-    programs = [program for tenant in tenants for program in registry.programs(an_operator(tenant.id))]
+    tenancy = registry.tenancy
+    tenants = tenancy.tenants.list_all()
+    programs = [program for tenant in tenants for program in tenancy.programs.of_principal(an_operator(tenant.id))]
     return {
         "tenants": tenants,
         "programs": programs,
-        "targets": [registry.ingest_target(program.id) for program in programs],
-        "tokens": registry._tokens,
+        "targets": [tenancy.ingest_targets.find(program.id) for program in programs],
+        "tokens": tenancy.operator_tokens._tokens,
     }
 
 
@@ -97,7 +98,7 @@ async def test_given_a_tenant_when_created_then_its_token_opens_it_and_is_nowher
     tenant, token = await store.registry.create_tenant(slug="first", name="First")
     assert token is not None
 
-    found = store.replayed().tenant_of_token(token, at=store.clock.now())
+    found = store.replayed().tenancy.tenant_of_token(token, at=store.clock.now())
 
     assert found == tenant
     assert token.startswith("op_")
@@ -126,7 +127,7 @@ async def test_given_twenty_creations_of_one_slug_at_once_when_they_end_then_one
     tenants = await asyncio.gather(
         *(store.registry.create_tenant(slug="first", name="First") for _ in range(20)), return_exceptions=True
     )
-    (tenant,) = store.registry.tenants()
+    (tenant,) = store.registry.tenancy.tenants.list_all()
     programs = await asyncio.gather(
         *(store.registry.create_program(tenant.id, slug="pay", name="Pay") for _ in range(20)), return_exceptions=True
     )
@@ -143,9 +144,9 @@ async def test_given_one_program_slug_on_two_tenants_when_created_then_both_have
     mine, _ = await store.registry.create_program(first.id, slug="pay", name="Pay")
     theirs, _ = await store.registry.create_program(second.id, slug="pay", name="Pay")
 
-    assert store.registry.program_by_slug(an_operator(first.id), "pay") == mine
-    assert store.registry.program_by_slug(an_operator(second.id), "pay") == theirs
-    assert store.registry.find_program(an_operator(first.id), theirs.id) is None
+    assert store.registry.tenancy.programs.find_by_slug(an_operator(first.id), "pay") == mine
+    assert store.registry.tenancy.programs.find_by_slug(an_operator(second.id), "pay") == theirs
+    assert store.registry.tenancy.programs.find(an_operator(first.id), theirs.id) is None
 
 
 async def test_given_unknown_ids_when_changed_then_not_found(store: Opened) -> None:
@@ -170,7 +171,7 @@ async def test_given_a_log_that_is_away_when_created_then_nothing_is_applied(
         with pytest.raises(UnavailableError):
             await store.registry.create_tenant(slug="first", name="First")
 
-    assert store.registry.tenants() == ()
+    assert store.registry.tenancy.tenants.list_all() == ()
     assert (await store.registry.create_tenant(slug="first", name="First"))[0].slug == "first"
 
 
@@ -196,9 +197,9 @@ async def test_given_a_creation_whose_answer_was_lost_when_tried_again_then_the_
 
     replayed = store.replayed()
 
-    assert {known.id for known in replayed.tenants()} == {for_tenant.id, tenant.id}
-    assert replayed.tenant_of_token(token, at=0) == tenant
-    assert replayed.programs(an_operator(for_tenant.id)) == (program,)
+    assert {known.id for known in replayed.tenancy.tenants.list_all()} == {for_tenant.id, tenant.id}
+    assert replayed.tenancy.tenant_of_token(token, at=0) == tenant
+    assert replayed.tenancy.programs.of_principal(an_operator(for_tenant.id)) == (program,)
     assert view_of(replayed) == view_of(store.registry)
 
 
@@ -209,8 +210,8 @@ async def test_given_two_rotations_when_the_first_overlap_still_runs_then_at_mos
     now = store.clock.now()
     tokens = [token for token in (first, second, third) if token is not None]
 
-    held_now = [store.registry.tenant_of_token(token, at=now) is not None for token in tokens]
-    held_later = [store.registry.tenant_of_token(token, at=now + HOUR_US) is not None for token in tokens]
+    held_now = [store.registry.tenancy.tenant_of_token(token, at=now) is not None for token in tokens]
+    held_later = [store.registry.tenancy.tenant_of_token(token, at=now + HOUR_US) is not None for token in tokens]
 
     assert held_now == [False, True, True]
     assert held_later == [False, False, True]
@@ -241,5 +242,5 @@ async def test_given_a_rotation_whose_answer_was_lost_when_repeated_then_the_pro
     replayed = store.replayed()
 
     assert view_of(replayed) == view_of(store.registry)
-    assert replayed.tenant_of_token(first, at=store.clock.now()) == tenant
-    assert replayed.tenant_of_token(second, at=store.clock.now()) == tenant
+    assert replayed.tenancy.tenant_of_token(first, at=store.clock.now()) == tenant
+    assert replayed.tenancy.tenant_of_token(second, at=store.clock.now()) == tenant

@@ -1,7 +1,5 @@
 """Labels are listed newest first, narrowed by filters and by the principal's reach."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -9,7 +7,6 @@ import pytest
 
 from features.core.errors import ForbiddenError
 from features.core.rows.alerts import LabelRow
-from store.duck.database import open_database
 from store.duck.labels import LabelFilter, Labels
 from store.duck.writer import BatchWriter
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label

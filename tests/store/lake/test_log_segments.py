@@ -10,7 +10,7 @@ from features.core.instants import DAY_US
 from features.core.log_entry import LogEntry
 from store.control.entries import ControlEntry
 from store.lake.log_segments import LogSegments
-from store.lake.segment_files import ENTRIES_PER_ROW_GROUP, DamagedSegmentError
+from store.lake.segment_files import ENTRIES_PER_ROW_GROUP, DamagedSegmentError, SegmentFiles
 from tests.support.duck_rows import AT
 
 MIDNIGHT = AT - AT % DAY_US
@@ -162,7 +162,8 @@ def test_given_a_flipped_byte_in_a_body_then_reading_it_says_which_one(tmp_path:
         list(LogSegments(tmp_path).read(7, 0))
 
 
-def test_given_control_entries_written_twice_then_each_tenants_stream_reads_back_once(segments: LogSegments) -> None:
+def test_given_control_entries_written_twice_then_each_tenants_stream_is_stored_once(tmp_path: Path) -> None:
+    segments = LogSegments(tmp_path)
     first: list[ControlEntry] = [("t/1", 4, "tenant", AT, b"a"), ("t/1", 9, "program", AT + DAY_US, b"b")]
     second: list[ControlEntry] = [("t2", 1, "tenant", AT, b"c")]
     segments.write_control("t/1", first[:1])
@@ -170,4 +171,8 @@ def test_given_control_entries_written_twice_then_each_tenants_stream_reads_back
     segments.write_control("t/1", first)
     segments.write_control("t2", second)
 
-    assert list(segments.read_control()) == first + second
+    for tenant, entries in (("t%2F1", first), ("t2", second)):
+        stored = SegmentFiles(tmp_path / "log" / f"tenant={tenant}").read(-1, None)
+        assert [(entry.offset, entry.kind, entry.appended_at, entry.body) for entry in stored] == [
+            entry[1:] for entry in entries
+        ]

@@ -12,7 +12,6 @@ import pytest
 from features.core.canonical import Chain, canonical
 from features.core.rows.record import ChainFactRow
 from store.data_dir import StartupError
-from store.duck.database import open_database
 from store.duck.writer import BatchWriter, Rows
 from store.record import chain_file
 from store.record.chain import links_of
@@ -133,7 +132,7 @@ def test_given_a_fact_that_no_column_takes_when_sifted_then_the_others_are_linke
 def test_given_a_writer_without_chains_when_a_fact_comes_then_the_batch_is_refused(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no chains"):
         BatchWriter(database).commit({ChainFactRow: [a_fact(0)]}, {1: 1}, T0)
 
 

@@ -10,7 +10,6 @@ from features.core.canonical import Chain
 from features.core.errors import ForbiddenError, NotFoundError
 from features.core.instants import HOUR_US
 from store.data_dir import StartupError
-from store.duck.database import open_database
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.record.checkpoint_log import CheckpointLog
