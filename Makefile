@@ -1,6 +1,6 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz check format docs openapi bench lock clean
+.PHONY: help setup demo test fuzz check format docs bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,7 +14,6 @@ help:
 	@echo "make fuzz    a long search for what the service and its OpenAPI document disagree on, from a fresh seed"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make docs    the generated pages again after a change of a feature, reason, detector, policy or route"
-	@echo "make openapi docs/openapi.json alone"
 	@echo "make bench   the benchmarks"
 	@echo "make lock    pin the dependencies again after a change of pyproject.toml"
 
@@ -58,13 +57,8 @@ format: setup
 	$(PY) -m ruff format $(CODE)
 	$(PY) -m ruff check --fix $(CODE)
 
-docs: openapi
-	for page in catalogue:features scorers:reasons detectors:detectors policy:policies; do \
-	  $(PY) -c "from features.$${page%%:*}.docs_page import markdown; print(markdown(), end='')" > docs/$${page##*:}.md || exit 1; \
-	done
-
-openapi: setup
-	$(VENV)/bin/clearhold openapi > docs/openapi.json
+docs: setup
+	$(PY) -m api.cli.docs docs
 
 bench: setup
 	$(PY) -m bench

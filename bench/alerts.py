@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from bench.convert_amlsim import convert
-from bench.detection import BESIDE_THE_PROJECT, QUICK_ROWS
-from bench.detection_data import cut, found_in
-from bench.detection_measures import per_thousand
-from bench.detection_stream import Heard, from_states
+from bench.convert.amlsim import convert
+from bench.detection.benchmark import BESIDE_THE_PROJECT, QUICK_ROWS
+from bench.detection.data import cut, found_in
+from bench.detection.measures import per_thousand
+from bench.detection.stream import Heard, from_states
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
 from features.core.rows.alerts import AlertRow

@@ -7,7 +7,6 @@ from typing import Final
 
 from bench import (
     alerts,
-    detection,
     flat_cost,
     latency,
     memory,
@@ -18,6 +17,7 @@ from bench import (
     throughput,
     webhooks,
 )
+from bench.detection import benchmark as detection
 from bench.harness import Answered, Asked, Benchmark, Run
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {

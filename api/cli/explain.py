@@ -1,9 +1,9 @@
-"""``clearhold explain``: what a transfer's score was made from, the score made again from it, and what would change it.
+"""``clearhold explain``: the inputs of a transfer's score, the score recomputed from them, and what would change it.
 
-The inputs come from the data directory of a service that is stopped, or over HTTP from one that runs: its database
-belongs to it alone. Either way they are the ones of the newest scoring, and the score is made again here.
+The inputs come from the data directory of a stopped service, or over HTTP from a running one, which has its database
+to itself. Either way they are those of the newest scoring, and the score is recomputed here.
 
-Exit codes  0 the stored score was made again; 1 another one was; 2 there is nothing to explain
+Exit codes  0 the stored score was reproduced; 1 it was not; 2 there is nothing to explain
 """
 
 from contextlib import closing
@@ -45,16 +45,22 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     transfer_id: Annotated[str, typer.Argument(help="The bank's id of the transfer.")],
-    data: Annotated[Path | None, typer.Option(help="The data directory of a stopped service.", file_okay=False)] = None,
-    url: Annotated[str | None, typer.Option(help="Root of a running service, as in http://127.0.0.1:8080.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data directory of a stopped service.", file_okay=False)] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Base URL of a running service, such as http://127.0.0.1:8080.")
+    ] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="CLEARHOLD_TOKEN", help="An API key, or the operator token.", show_envvar=True),
+        typer.Option(envvar="CLEARHOLD_TOKEN", help="An API key or the operator token.", show_envvar=True),
     ] = None,
-    operator: Annotated[str, typer.Option(help="Who asks, with an operator token.")] = "clearhold explain",
-    program: Annotated[str | None, typer.Option(help="Id of the program, where several have such a transfer.")] = None,
+    operator: Annotated[
+        str, typer.Option(help="Your name for the log; used with an operator token.")
+    ] = "clearhold explain",
+    program: Annotated[
+        str | None, typer.Option(help="Id of the program, if several have a transfer with this id.")
+    ] = None,
 ) -> None:
-    """Print inputs, reasons and score of a transfer, the score made again, and the least other amount for its band."""
+    """Print a transfer's score with inputs and reasons, recompute it, and show the nearest amount with another band."""
     if (data is None) == (url is None) or (url is not None and token is None):
         _fail("Name either --data, or --url with --token.")
     try:
@@ -62,24 +68,24 @@ def explain(
             stored = _in_directory(data, transfer_id, program)
         else:
             with ClearholdClient(url or "", token=token, operator=operator) as client:
-                stored = _told(client.transfer(transfer_id, program_id=program))
+                stored = _from_answer(client.transfer(transfer_id, program_id=program))
     except (StartupError, RefusedError, UnreachableError) as error:
         _fail(str(error))
-    if not _shown(stored):
+    if not _show(stored):
         raise typer.Exit(EXIT_DIFFERS)
 
 
 def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> TransferFeaturesRow:
     try:
         with closing(open_to_read(data / _DATABASE)) as connection:
-            found = newest_of(connection, transfer_id)
+            scorings = newest_of(connection, transfer_id)
     except StartupError as error:
         raise StartupError(f"{error} {_RUNNING}") from error
     except duckdb.Error as error:
         raise StartupError(
-            f"{data / _DATABASE} is of another version, which a start brings up to date: {error}"
+            f"{data / _DATABASE} was written by another version; start the service once to update it: {error}"
         ) from error
-    rows = [row for row in found if program_id in (None, row.program_id)]
+    rows = [row for row in scorings if program_id in (None, row.program_id)]
     if not rows:
         raise StartupError(f"There is no transfer {transfer_id} in {data}.")
     if len(rows) > 1:
@@ -88,12 +94,12 @@ def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> Trans
     return rows[0]
 
 
-def _told(transfer: dict[str, Any]) -> TransferFeaturesRow:
-    """What the service answered, as it stores it."""
+def _from_answer(transfer: dict[str, Any]) -> TransferFeaturesRow:
+    """The service's answer as a stored row."""
     inputs = transfer["scoreInputs"]
     if inputs is None or inputs["featureVersion"] != FEATURE_VERSION:
-        told = "none" if inputs is None else inputs["featureVersion"]
-        raise StartupError(f"The service has features of version {told}; this command knows {FEATURE_VERSION}.")
+        known = "none" if inputs is None else inputs["featureVersion"]
+        raise StartupError(f"The service has features of version {known}; this command knows {FEATURE_VERSION}.")
     features, reasons = inputs["features"], msgspec.convert(inputs["reasons"], tuple[Reason, ...])
     return TransferFeaturesRow(
         transfer["tenantId"],
@@ -117,8 +123,8 @@ def _told(transfer: dict[str, Any]) -> TransferFeaturesRow:
     )
 
 
-def _shown(stored: TransferFeaturesRow) -> bool:
-    """Print everything; whether the score that was made again is the one that is stored."""
+def _show(stored: TransferFeaturesRow) -> bool:
+    """Print everything; True if the recomputed score equals the stored one."""
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
@@ -135,7 +141,7 @@ def _shown(stored: TransferFeaturesRow) -> bool:
 
 
 def _table(console: Console, *headings: str) -> Table:
-    """With lines for people at a terminal, without for whatever reads the rest."""
+    """With borders at a terminal, without when the output is piped."""
     table = Table(title_justify="left") if console.is_terminal else Table(box=None, pad_edge=False)
     for heading in headings:
         table.add_column(heading, overflow="fold")

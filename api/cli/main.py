@@ -2,16 +2,15 @@
 
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Final
 
-import msgspec
 import typer
 
 from api.app import serve as run_service
-from api.areas import PROVIDERS, ROUTES
 from api.cli import explain, rebuild, replay, verify
-from api.http.http_app import public_document
+from api.cli.docs import openapi_text
 from api.settings import Settings
 from store.data_dir import StartupError
 
@@ -20,8 +19,7 @@ CANNOT_START: Final = 2
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,  # their frames can show what was in a variable
-    help="Clearhold scores money movement while it happens.",
+    pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
 explain.register(app)
 rebuild.register(app)
@@ -29,20 +27,31 @@ replay.register(app)
 verify.register(app)
 
 
+def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - a flag's callback
+    if is_wanted:
+        typer.echo(f"clearhold {version('clearhold')}")
+        raise typer.Exit
+
+
 @app.callback()
-def clearhold() -> None:
-    """Clearhold scores money movement while it happens."""
+def clearhold(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Clearhold scores transfers on a bank's rails for risk, as they happen and before they are sent."""
 
 
 @app.command()
 def serve(
-    data: Annotated[Path, typer.Option(help="The data directory; made when it is not there.", file_okay=False)],
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65_535)] = 8080,
+    data: Annotated[Path, typer.Option(help="Data directory; created if it does not exist.", file_okay=False)],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free port.", min=0, max=65_535)] = 8080,
     metrics_port: Annotated[
         int | None,
         typer.Option(
-            help="The port for /metrics, on the same host; 0 takes a free one. Left out: 9464, if it is free.",
+            help="Port for /metrics, on the same host; 0 picks a free port. Default: 9464 if it is free.",
             min=0,
             max=65_535,
         ),
@@ -50,7 +59,7 @@ def serve(
 ) -> None:
     """Run the service: embedded Redis, DuckDB, flow and API in one process.
 
-    Prints "ready http://HOST:PORT" once it can serve. SIGTERM drains, checkpoints and stops.
+    Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops.
     """
     try:
         run_service(
@@ -60,15 +69,15 @@ def serve(
     except StartupError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(CANNOT_START) from error
-    # All is closed by now. Giving gigabytes of state back object by object would take longer than a stop may.
+    # Everything is closed by now; freeing gigabytes of state object by object would take longer than a stop may take.
     sys.stderr.flush()
     os._exit(0)
 
 
 @app.command()
 def openapi() -> None:
-    """Print the OpenAPI document of this version, as it is served at /openapi.json."""
-    print(msgspec.json.format(public_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"), indent=2).decode())
+    """Print the OpenAPI document of this version, the one served at /openapi.json."""
+    print(openapi_text(), end="")
 
 
 def main() -> None:

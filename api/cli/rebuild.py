@@ -1,6 +1,6 @@
-"""``clearhold rebuild``: makes DuckDB again from the log and the chains' files, while the service is stopped.
+"""``clearhold rebuild``: rebuilds the database from the log and the chain files while the service is stopped.
 
-Exit codes  0 the new database is in place; 2 it could not be made, and everything is as it was
+Exit codes  0 the new database is in place; 2 it could not be built, and nothing was changed
 """
 
 import os
@@ -24,7 +24,7 @@ from store.lake.segment_files import DamagedSegmentError
 from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
 
-EXIT_NOT_MADE: Final = 2
+EXIT_NOT_REBUILT: Final = 2
 
 
 def register(app: typer.Typer) -> None:
@@ -33,28 +33,30 @@ def register(app: typer.Typer) -> None:
 
 
 def rebuild(
-    data: Annotated[Path, typer.Option(help="The data directory of a service that is stopped.", file_okay=False)],
+    data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
 ) -> None:
-    """Make the database again from the log's segments, Redis and the chains' files; the old one is set aside."""
+    """Rebuild the database from the log (segments and Redis) and the chain files; the old database is set aside."""
     if not (data / "layout.json").is_file():
-        _fail(f"{data} is no data directory.")
+        _fail(f"{data} is not a data directory.")
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
-            made = _rebuilt(opened.enter_context(DataDir.open(data)), opened)
+            rebuilt = _rebuild(opened.enter_context(DataDir.open(data)), opened)
     except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
         _fail(str(error))
-    typer.echo(f"{made.entries:,} entries applied, {made.links:,} links placed, {time.perf_counter() - began:.1f} s")
-    if made.aside is not None:
-        typer.echo(f"The database that was there is {made.aside}; delete it when it is not needed.")
+    typer.echo(
+        f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s"
+    )
+    if rebuilt.aside is not None:
+        typer.echo(f"The old database is now {rebuilt.aside}; delete it when you no longer need it.")
 
 
-def _rebuilt(data_dir: DataDir, opened: ExitStack) -> Rebuilt:
+def _rebuild(data_dir: DataDir, opened: ExitStack) -> Rebuilt:
     clock, screen = SystemClock(), Console(stderr=True)
     target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
     reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
     keys = SigningKeys.open(data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=clock, purposes=())
-    with screen.status("reading the chains") as status:
+    with screen.status("reading the chain files") as status:
         return rebuild_database(
             data_dir,
             reader,
@@ -66,4 +68,4 @@ def _rebuilt(data_dir: DataDir, opened: ExitStack) -> Rebuilt:
 
 def _fail(sentence: str) -> NoReturn:
     typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOT_MADE)
+    raise typer.Exit(EXIT_NOT_REBUILT)

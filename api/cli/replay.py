@@ -1,6 +1,6 @@
 """``clearhold replay``: posts a file of bank events to one program, signed, with a progress bar and a summary.
 
-Exit codes  0 every line was taken, now or before; 1 some line was not; 2 the command could not begin
+Exit codes  0 every line was accepted, now or before; 1 a line was not; 2 the command could not start
 """
 
 import sys
@@ -26,8 +26,8 @@ from api.client.event_replay import (
     Tally,
 )
 
-EXIT_NOT_ALL_TAKEN: Final = 1
-EXIT_NOT_BEGUN: Final = 2
+EXIT_NOT_ALL_ACCEPTED: Final = 1
+EXIT_NOT_STARTED: Final = 2
 MAX_TRIES_LIMIT: Final = 1_000
 
 
@@ -37,22 +37,24 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    file: Annotated[str, typer.Argument(help="Bank events, one JSON object a line; - reads standard input.")],
-    url: Annotated[str, typer.Option(help="Root of the service, as in http://127.0.0.1:8080.")],
-    program: Annotated[str, typer.Option(help="Id of the program the events belong to.")],
+    file: Annotated[str, typer.Argument(help="File of bank events, one JSON object per line; - reads standard input.")],
+    url: Annotated[str, typer.Option(help="Base URL of the service, such as http://127.0.0.1:8080.")],
+    program: Annotated[str, typer.Option(help="Id of the program that the events belong to.")],
     secret: Annotated[
         str, typer.Option(envvar="CLEARHOLD_INGEST_SECRET", help="The program's ingest secret.", show_envvar=True)
     ],
-    endpoint_id: Annotated[str | None, typer.Option(help="Webhook-Endpoint-Id, where the program has one.")] = None,
+    endpoint_id: Annotated[
+        str | None, typer.Option(help="Webhook-Endpoint-Id to send, if the program requires one.")
+    ] = None,
     in_flight: Annotated[
-        int, typer.Option(min=1, max=MAX_IN_FLIGHT, help="Events under way at a time; order is kept.")
+        int, typer.Option(min=1, max=MAX_IN_FLIGHT, help="Number of events sent at a time; order is preserved.")
     ] = DEFAULT_IN_FLIGHT,
     max_tries: Annotated[
-        int, typer.Option(min=1, max=MAX_TRIES_LIMIT, help="Failures in a row before giving up.")
+        int, typer.Option(min=1, max=MAX_TRIES_LIMIT, help="Consecutive failures before giving up.")
     ] = DEFAULT_MAX_TRIES,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first line that is refused.")] = False,  # noqa: FBT002 - a flag
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first refused line.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Post a file of bank events, signed line by line. Safe to run again: events are recognised by their id."""
+    """Post a file of bank events, each signed. Safe to run again: the service recognises events by their id."""
     target = Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
     try:
         stream, size = _open(file)
@@ -70,16 +72,16 @@ def replay(
             strict=strict,
             on_progress=lambda tally: progress.update(task, completed=tally.position, answered=f"{tally.answered:,}"),
         )
-        trouble = _run(run)
-    _report(run.tally, time.perf_counter() - started, trouble)
-    if trouble is None and not run.tally.answered:
+        failure = _run(run)
+    _report(run.tally, time.perf_counter() - started, failure)
+    if failure is None and not run.tally.answered:
         typer.echo(f"{'Standard input' if file == '-' else file} holds no events.", err=True)
-    if trouble is not None or run.tally.refused or not run.tally.answered:
-        raise typer.Exit(EXIT_NOT_ALL_TAKEN)
+    if failure is not None or run.tally.refused or not run.tally.answered:
+        raise typer.Exit(EXIT_NOT_ALL_ACCEPTED)
 
 
 def _open(file: str) -> tuple[BinaryIO, int | None]:
-    """The file and how many bytes it has, None where that cannot be known."""
+    """The file and its size in bytes, None where that is unknown."""
     if file == "-":
         return sys.stdin.buffer, None
     path = Path(file)
@@ -88,7 +90,7 @@ def _open(file: str) -> tuple[BinaryIO, int | None]:
 
 
 def _run(run: EventReplay) -> str | None:
-    """The sentence of what kept it from posting every line, or None."""
+    """The reason why not every line was posted, None when all were."""
     try:
         run.run()
     except (GaveUpError, StoppedError) as error:
@@ -96,7 +98,7 @@ def _run(run: EventReplay) -> str | None:
     except ValueError as error:
         _fail(f"{error}.")
     except KeyboardInterrupt:
-        return "Interrupted; the lines after the last one counted may or may not have been taken."
+        return "Interrupted; the lines after the last one counted may or may not have been accepted."
     return None
 
 
@@ -113,7 +115,7 @@ def _progress(screen: Console) -> Progress:
     )
 
 
-def _report(tally: Tally, seconds: float, trouble: str | None) -> None:
+def _report(tally: Tally, seconds: float, failure: str | None) -> None:
     table = Table.grid(padding=(0, 2))
     for name, value in (
         ("sent", f"{tally.answered:,}"),
@@ -130,11 +132,13 @@ def _report(tally: Tally, seconds: float, trouble: str | None) -> None:
         typer.echo(f"line {refusal.line}: {refusal.sentence}")
     if tally.refused > FIRST_REFUSALS:
         typer.echo(f"and {tally.refused - FIRST_REFUSALS:,} more")
-    if trouble is not None:
-        typer.echo(trouble, err=True)
-        typer.echo("Run the same command again to go on: what was taken is recognised by its event id.", err=True)
+    if failure is not None:
+        typer.echo(failure, err=True)
+        typer.echo(
+            "Run the same command again to continue: events already accepted are recognised by their id.", err=True
+        )
 
 
 def _fail(sentence: str) -> NoReturn:
     typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOT_BEGUN)
+    raise typer.Exit(EXIT_NOT_STARTED)

@@ -1,6 +1,6 @@
-"""``clearhold verify``: the examiner's check of an export, offline. ``docs/verify.py`` is the same in fifty lines.
+"""``clearhold verify``: an examiner's offline check of an export. ``docs/verify.py`` is the same in fifty lines.
 
-Exit codes  0 the record holds; 1 it does not; 2 the check could not begin
+Exit codes  0 the record is intact; 1 it is not; 2 the check could not start
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from store.record.export_check import BrokenExportError, ChainFound, ExportCheck
 from store.record.notes import Checkpoint, NoteError, opened_note
 
 EXIT_BROKEN: Final = 1
-EXIT_NOT_BEGUN: Final = 2
+EXIT_NOT_STARTED: Final = 2
 _SHOW_EVERY_LINES: Final = 5_000
 
 
@@ -25,34 +25,38 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    export: Annotated[Path, typer.Argument(help="The record, from GET /api/record/export.", dir_okay=False)],
-    jwks: Annotated[Path, typer.Argument(help="The published keys, from GET /.well-known/jwks.json.", dir_okay=False)],
+    export: Annotated[Path, typer.Argument(help="Export of the record, from GET /api/record/export.", dir_okay=False)],
+    jwks: Annotated[Path, typer.Argument(help="Published keys, from GET /.well-known/jwks.json.", dir_okay=False)],
     checkpoints: Annotated[
         list[Path] | None,
-        typer.Argument(help="Signed checkpoints that were kept, old ones too; at least one a chain.", dir_okay=False),
+        typer.Argument(
+            help="Signed checkpoints that you kept, old ones included; at least one per chain.", dir_okay=False
+        ),
     ] = None,
     is_range: Annotated[  # noqa: FBT002 - a flag
         bool,
-        typer.Option("--range", help="The export is one of a range of time: check what is there, without checkpoints."),
+        typer.Option(
+            "--range", help="The export covers a range of time: check only the lines in it, without checkpoints."
+        ),
     ] = False,
 ) -> None:
-    """Check an export of the record against published keys and kept checkpoints, offline."""
+    """Check an export of the record offline, against published keys and checkpoints that you kept."""
     try:
         keys = public_keys_of(jwks.read_bytes())
         texts = [(path, path.read_text("utf-8")) for path in checkpoints or ()]
         size = export.stat().st_size
     except (OSError, ValueError) as error:
-        _fail(str(error), EXIT_NOT_BEGUN)
+        _fail(str(error), EXIT_NOT_STARTED)
     check = ExportCheck([_opened(path, text, keys) for path, text in texts], is_range=is_range)
     try:
-        found = _checked(check, export, size)
+        chains = _check(check, export, size)
     except OSError as error:
-        _fail(str(error), EXIT_NOT_BEGUN)
+        _fail(str(error), EXIT_NOT_STARTED)
     except BrokenExportError as error:
         _fail(f"FAIL: {error}", EXIT_BROKEN)
-    for chain in found:
+    for chain in chains:
         typer.echo(_sentence(chain, is_range=is_range))
-    if not found:
+    if not chains:
         typer.echo("ok: the export holds no links")
 
 
@@ -63,7 +67,7 @@ def _opened(path: Path, text: str, keys: Sequence[bytes]) -> Checkpoint:
         _fail(f"FAIL: {path}: {error}", EXIT_BROKEN)
 
 
-def _checked(check: ExportCheck, export: Path, size: int) -> list[ChainFound]:
+def _check(check: ExportCheck, export: Path, size: int) -> list[ChainFound]:
     screen = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with (

@@ -262,5 +262,5 @@ def test_given_a_folder_that_is_no_data_directory_when_rebuilt_then_nothing_is_m
     run = rebuilt(tmp_path / "elsewhere")
 
     assert run.returncode == 2
-    assert "is no data directory" in run.stderr
+    assert "is not a data directory" in run.stderr
     assert not (tmp_path / "elsewhere").exists()

@@ -54,7 +54,7 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_given_the_routes_when_described_then_the_committed_document_is_theirs() -> None:
-    assert msgspec.json.decode(COMMITTED.read_bytes()) == DOCUMENT, "run: make openapi"
+    assert msgspec.json.decode(COMMITTED.read_bytes()) == DOCUMENT, "run: make docs"
 
 
 def test_given_a_running_service_when_asked_then_it_serves_that_document(api: RunningApp) -> None:

@@ -1,4 +1,4 @@
-"""AMLSim transfers as bank events: ``python -m bench.convert_amlsim TRANSFERS.csv[.gz] OUT_DIR``.
+"""AMLSim transfers as bank events: ``python -m bench.convert.amlsim TRANSFERS.csv[.gz] OUT_DIR``.
 
 Banks    the CSV does not say which of the four banks an account is at, so the number of the account modulo 4 does:
          program ``amlsim-0`` to ``amlsim-3``. Every account is an entity of its own bank
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bench.bank_rows import EventFiles, Row, Side, rows_in
+from bench.convert.bank_rows import EventFiles, Row, Side, rows_in
 
 BANKS: Final = 4
 PROGRAMS: Final = tuple(f"amlsim-{bank}" for bank in range(BANKS))
@@ -51,7 +51,7 @@ def convert(source: Path, folder: Path) -> EventFiles:
 
 def main() -> None:
     if len(sys.argv) != 3:
-        raise SystemExit("usage: python -m bench.convert_amlsim TRANSFERS.csv[.gz] OUT_DIR")
+        raise SystemExit("usage: python -m bench.convert.amlsim TRANSFERS.csv[.gz] OUT_DIR")
     started = time.perf_counter()
     files = convert(Path(sys.argv[1]), Path(sys.argv[2]))
     for program in PROGRAMS:

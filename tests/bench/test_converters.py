@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench import convert_amlsim, convert_berka
-from bench.bank_rows import COLUMNS, EventFiles
+from bench.convert import amlsim, berka
+from bench.convert.bank_rows import COLUMNS, EventFiles
 
 AMLSIM = [
     "t1,2020-01-01T00:00:00Z,A4,A8,1000,USD,ach,,,",
@@ -43,7 +43,7 @@ def transfers(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def test_given_amlsim_rows_when_converted_then_both_banks_see_a_transfer_between_them(tmp_path: Path) -> None:
-    programs = converted(convert_amlsim.convert, tmp_path, AMLSIM)
+    programs = converted(amlsim.convert, tmp_path, AMLSIM)
 
     assert list(programs) == ["amlsim-0", "amlsim-1", "amlsim-2", "amlsim-3"]
     assert transfers(programs["amlsim-0"]) == [
@@ -64,14 +64,14 @@ def test_given_amlsim_rows_when_converted_then_both_banks_see_a_transfer_between
 
 
 def test_given_amlsim_rows_when_converted_then_a_return_carries_its_code_and_time(tmp_path: Path) -> None:
-    programs = converted(convert_amlsim.convert, tmp_path, AMLSIM)
+    programs = converted(amlsim.convert, tmp_path, AMLSIM)
 
     returned = programs["amlsim-0"][-1]
     assert returned["created_at"] == "2020-01-09T00:00:00Z"
     assert returned["data"]["return_details"][0]["return_code"] == "R10"
 
 
-@pytest.mark.parametrize(("convert", "rows"), [(convert_amlsim.convert, AMLSIM), (convert_berka.convert, BERKA)])
+@pytest.mark.parametrize(("convert", "rows"), [(amlsim.convert, AMLSIM), (berka.convert, BERKA)])
 def test_given_rows_when_converted_then_owners_come_first_times_never_go_back_and_ids_never_repeat(
     tmp_path: Path, convert: Callable[[Path, Path], EventFiles], rows: list[str]
 ) -> None:
@@ -93,8 +93,8 @@ def test_given_rows_when_converted_twice_then_the_bytes_are_the_same(tmp_path: P
     (tmp_path / "once").mkdir()
     (tmp_path / "again").mkdir()
 
-    once = converted(convert_amlsim.convert, tmp_path / "once", AMLSIM)
-    again = converted(convert_amlsim.convert, tmp_path / "again", AMLSIM)
+    once = converted(amlsim.convert, tmp_path / "once", AMLSIM)
+    again = converted(amlsim.convert, tmp_path / "again", AMLSIM)
 
     assert once == again
 
@@ -102,7 +102,7 @@ def test_given_rows_when_converted_twice_then_the_bytes_are_the_same(tmp_path: P
 def test_given_berka_rows_when_converted_then_the_customer_is_the_account_and_the_way_is_seen_from_there(
     tmp_path: Path,
 ) -> None:
-    events = converted(convert_berka.convert, tmp_path, BERKA)["berka"]
+    events = converted(berka.convert, tmp_path, BERKA)["berka"]
 
     by_id = {event["data"]["id"]: event["data"] for event in events}
     assert by_id["book_b1"]["sender_bank_account_id"] == "bacc_C1"
@@ -120,4 +120,4 @@ def test_given_rows_that_are_none_or_out_of_order_when_converted_then_the_line_i
     tmp_path: Path, rows: list[str]
 ) -> None:
     with pytest.raises(SystemExit, match="line"):
-        converted(convert_amlsim.convert, tmp_path, rows)
+        converted(amlsim.convert, tmp_path, rows)

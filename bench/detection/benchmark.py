@@ -3,7 +3,7 @@
 Run      ``python -m bench detection --data FOLDER``; FOLDER holds ``amlsim.transfers.csv.gz`` and its labels, and is
          looked for beside the project when it is not named. The data is not part of this repository, so a run of
          all benchmarks leaves this one out where it is missing
-Way      the rows become bank events as ``convert_amlsim`` says, and go through the shards' own states in one process;
+Way      the rows become bank events as ``convert.amlsim`` says, and go through the shards' own states in one process;
          with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
 Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``)
 """
@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.convert_amlsim import convert
-from bench.detection_data import Answer, Half, Known, cut, found_in, labels_in
-from bench.detection_measures import Share, per_thousand, touched
-from bench.detection_report import FIRST_PAIR, RANKINGS, SCORE, VOLUMES, Findings, findings_of, markdown, scenarios_of
-from bench.detection_stream import from_service, from_states
+from bench.convert.amlsim import convert
+from bench.detection.data import Answer, Half, Known, cut, found_in, labels_in
+from bench.detection.measures import Share, per_thousand, touched
+from bench.detection.report import FIRST_PAIR, RANKINGS, SCORE, VOLUMES, Findings, findings_of, markdown, scenarios_of
+from bench.detection.stream import from_service, from_states
 from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
 from bench.workbench import PREFIX

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.bank_rows import COLUMNS
-from bench.detection import run as detection
-from bench.detection_data import (
+from bench.convert.bank_rows import COLUMNS
+from bench.detection.benchmark import run as detection
+from bench.detection.data import (
     LABEL_COLUMNS,
     LABELS,
     NORMAL,
@@ -23,7 +23,7 @@ from bench.detection_data import (
     labels_in,
     row_of,
 )
-from bench.detection_measures import (
+from bench.detection.measures import (
     Kind,
     Share,
     Touched,
@@ -40,8 +40,8 @@ from bench.detection_measures import (
     times,
     touched,
 )
-from bench.detection_report import findings_of, markdown
-from bench.detection_stream import from_states
+from bench.detection.report import findings_of, markdown
+from bench.detection.stream import from_states
 from bench.harness import Asked, Run
 from features.core.instants import DAY_US
 
@@ -274,7 +274,7 @@ def test_given_no_data_when_asked_for_by_name_then_the_refusal_names_the_file_an
 def test_given_no_data_beside_the_project_when_everything_runs_then_detection_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("bench.detection.BESIDE_THE_PROJECT", tmp_path)
+    monkeypatch.setattr("bench.detection.benchmark.BESIDE_THE_PROJECT", tmp_path)
 
     figures = list(detection(Run(Asked())))
 

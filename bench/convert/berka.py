@@ -1,4 +1,4 @@
-"""Berka transactions as bank events: ``python -m bench.convert_berka TRANSFERS.csv[.gz] OUT_DIR``.
+"""Berka transactions as bank events: ``python -m bench.convert.berka TRANSFERS.csv[.gz] OUT_DIR``.
 
 Program  one, ``berka``; currency CZK, so declare nothing about amounts in dollars
 Sides    ``C`` and digits is a customer. Its side is the entity and its account, and the way of the money is seen from
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bench.bank_rows import EventFiles, Row, Side, rows_in
+from bench.convert.bank_rows import EventFiles, Row, Side, rows_in
 
 PROGRAM: Final = "berka"
 _CUSTOMER: Final = re.compile("C[0-9]+")
@@ -42,7 +42,7 @@ def convert(source: Path, folder: Path) -> EventFiles:
 
 def main() -> None:
     if len(sys.argv) != 3:
-        raise SystemExit("usage: python -m bench.convert_berka TRANSFERS.csv[.gz] OUT_DIR")
+        raise SystemExit("usage: python -m bench.convert.berka TRANSFERS.csv[.gz] OUT_DIR")
     started = time.perf_counter()
     files = convert(Path(sys.argv[1]), Path(sys.argv[2]))
     print(f"{PROGRAM}: {files.transfers[PROGRAM]:,} transfers, {files.events[PROGRAM]:,} events")

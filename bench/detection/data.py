@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from bench.bank_rows import rows_in
+from bench.convert.bank_rows import rows_in
 from features.core.instants import parse_instant
 
 TRANSFERS: Final = "amlsim.transfers.csv.gz"

@@ -17,7 +17,7 @@ from api.client.client import ClearholdClient
 from api.client.event_lines import ByteStream, LineReader
 from api.client.event_pipe import Target
 from api.client.event_replay import EventReplay, Tally
-from bench.detection_data import Answer
+from bench.detection.data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
 from features.catalogue.vector import TransferFeaturesRow

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from bench.detection_data import Case, Half
-from bench.detection_measures import (
+from bench.detection.data import Case, Half
+from bench.detection.measures import (
     NOTHING,
     AtVolume,
     Kind,

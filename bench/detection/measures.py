@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from bench.detection_data import Case
+from bench.detection.data import Case
 from features.core.bands import HOLD_FROM, REVIEW_FROM
 from features.core.instants import DAY_US
 

@@ -1,0 +1,43 @@
+"""Writes the generated pages of ``docs/``: ``python -m api.cli.docs FOLDER``, which ``make docs`` runs.
+
+Each page is built by the room that it describes; a test per page holds the committed file equal to what is built.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from api.areas import PROVIDERS, ROUTES
+from api.http.http_app import public_document
+from features.catalogue import docs_page as features_page
+from features.detectors import docs_page as detectors_page
+from features.policy import docs_page as policies_page
+from features.scorers import docs_page as reasons_page
+
+LOCAL_URL: Final = "http://127.0.0.1:8080"
+
+
+def openapi_text() -> str:
+    """The OpenAPI document of this version, as it is served at /openapi.json on this machine."""
+    return msgspec.json.format(public_document(ROUTES, PROVIDERS, base_url=LOCAL_URL), indent=2).decode() + "\n"
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "detectors.md": detectors_page.markdown,
+    "features.md": features_page.markdown,
+    "openapi.json": openapi_text,
+    "policies.md": policies_page.markdown,
+    "reasons.md": reasons_page.markdown,
+}
+
+
+def write_pages(folder: Path) -> None:
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    write_pages(Path(sys.argv[1]))
