@@ -21,22 +21,22 @@ _MISSED: Final = 1
 
 
 def main() -> int:
-    asked = _arguments()
+    arguments = _arguments()
     wanted = Asked(
-        quick=asked.quick,
-        by_name=bool(asked.names),
-        data=asked.data,
-        half=asked.half,
-        sample=asked.sample,
-        service=asked.service,
+        quick=arguments.quick,
+        by_name=bool(arguments.names),
+        data=arguments.data,
+        half=arguments.half,
+        sample=arguments.sample,
+        service=arguments.service,
     )
     console, answers = Console(stderr=True), list[Answered]()
     signal.signal(signal.SIGTERM, _end)
-    for name in asked.names or BENCHMARKS:
+    for name in arguments.names or BENCHMARKS:
         console.print(f"[bold]{name}[/]  {question(name)}", highlight=False)
         with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as process:
             answers.append(process.submit(answered, name, wanted).result())
-    keep(answers, asked.json)
+    keep(answers, arguments.json)
     Console(width=None if sys.stdout.isatty() else 180).print(table_of(answers))
     for sentence in missed(answers):
         console.print(f"missed: {sentence}", style="red", highlight=False)
@@ -60,11 +60,11 @@ def _arguments() -> argparse.Namespace:
     detection.add_argument("--half", choices=("tune", "report", "both"), default="report", help="of the scenarios")
     detection.add_argument("--sample", type=_count, metavar="ROWS", help="only the first so many rows")
     detection.add_argument("--service", action="store_true", help="over signed webhooks to a service")
-    asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark: {', '.join(unknown)}")
-    return asked
+    return arguments
 
 
 def _count(text: str) -> int:

@@ -60,15 +60,15 @@ class HeardAlerts(Heard):
 
 
 def run(run: Run) -> Iterator[Figure]:
-    asked = run.asked
+    request = run.asked
     try:
-        source, _ = found_in(asked.data or BESIDE_THE_PROJECT)
+        source, _ = found_in(request.data or BESIDE_THE_PROJECT)
     except FileNotFoundError as missing:
-        if asked.data is not None or asked.by_name:
+        if request.data is not None or request.by_name:
             raise SystemExit(f"No AMLSim transfers: {missing}. Name their folder with --data.") from missing
         run.say(f"left out: {missing}")
         return
-    rows = asked.sample or run.size(0, QUICK_ROWS)
+    rows = request.sample or run.size(0, QUICK_ROWS)
     with TemporaryDirectory(prefix=PREFIX) as folder:
         if rows:
             source = cut(source, Path(folder), rows)

@@ -35,10 +35,10 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
 }
 
 
-def answered(name: str, asked: Asked) -> Answered:
+def answered(name: str, request: Asked) -> Answered:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is stopped
     started = time.monotonic()
-    figures = tuple(BENCHMARKS[name](Run(asked)))
+    figures = tuple(BENCHMARKS[name](Run(request)))
     seconds = round(time.monotonic() - started, 1)
     return Answered(benchmark=name, question=question(name), seconds=seconds, figures=figures)
 

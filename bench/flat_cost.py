@@ -93,9 +93,9 @@ def _compared(run: Run, old: Grown, young: list[bytes], behind: int) -> Figure:
 def _grow(run: Run, grown: Grown, transfers: int) -> None:
     missing = transfers - grown.state.transfers
     with run.counting(f"growing to {transfers:,} transfers", missing) as done:
-        while (held := grown.state.transfers) < transfers:
-            _apply(grown.state, list(islice(grown.entries, min(_PAGE, transfers - held))))
-            done(grown.state.transfers - held)
+        while (applied := grown.state.transfers) < transfers:
+            _apply(grown.state, list(islice(grown.entries, min(_PAGE, transfers - applied))))
+            done(grown.state.transfers - applied)
 
 
 def _apply(state: ShardState, entries: list[LogEntry]) -> float:
@@ -114,7 +114,7 @@ def _traffic() -> Traffic:
 
 def _entries(traffic: Traffic) -> Iterator[LogEntry]:
     offsets = count(ENTITIES + COUNTERPARTIES + 1)
-    return (_entry(next(offsets), made.body) for made in traffic.events())
+    return (_entry(next(offsets), event.body) for event in traffic.events())
 
 
 def _entry(offset: int, body: bytes) -> LogEntry:

@@ -41,8 +41,8 @@ def run(run: Run) -> Iterator[Figure]:
         finally:
             engine.stop(_STOP_WITHIN_S)
         from_at = started_at + int(WARM_UP_S * _US)
-        found = bench.database.execute(_EVENTS, [from_at]).fetchall()
-        latencies = sorted(_latencies(found, shards.marks))
+        events = bench.database.execute(_EVENTS, [from_at]).fetchall()
+        latencies = sorted(_latencies(events, shards.marks))
     note = f"{len(latencies):,} of {appended:,} events, the first {WARM_UP_S:.0f} s left out"
     for name, share, promise in (("p50", 0.5, None), ("p99", 0.99, P99_MS), ("max", 1.0, None)):
         yield Figure(

@@ -62,10 +62,10 @@ def interleaved(feeds: Sequence[Feed], *, count: int) -> Iterator[tuple[Feed, by
 
 
 def append_all(
-    client: redis.Redis, made: Iterable[tuple[Feed, bytes]], *, appended_at: int, done: Callable[[int], None]
+    client: redis.Redis, events: Iterable[tuple[Feed, bytes]], *, appended_at: int, done: Callable[[int], None]
 ) -> None:
     """As fast as Redis takes them."""
-    appender, source = Appender(client), iter(made)
+    appender, source = Appender(client), iter(events)
     while some := list(islice(source, APPEND_AT_ONCE)):
         appender.append([(feed.shard, EntryKind.BANK, feed.program_id, appended_at, body) for feed, body in some])
         done(len(some))
@@ -103,13 +103,13 @@ class PacedFeeder:
 def _feed(pipe: Connection, socket: str, feeds: list[Feed], per_second: int) -> None:
     appender = Appender(connect_sync(Path(socket)))
     events = interleaved(feeds, count=2**62)
-    made = [next(events) for _ in range(per_second)]  # a second ahead, so that making them is not what is late
+    ahead = [next(events) for _ in range(per_second)]  # a second ahead, so that generating them delays nothing
     pipe.send(None)
     started, appended = time.time(), 0
     while not pipe.poll(PACE_TICK_S):
         due = int((time.time() - started) * per_second)
         while appended < due:
-            some = made[: min(due - appended, APPEND_AT_ONCE)]
+            some = ahead[: min(due - appended, APPEND_AT_ONCE)]
             at = [int((started + (appended + index) / per_second) * _US) for index in range(len(some))]
             appender.append(
                 [
@@ -118,7 +118,7 @@ def _feed(pipe: Connection, socket: str, feeds: list[Feed], per_second: int) -> 
                 ]
             )
             appended += len(some)
-            made = made[len(some) :] + [next(events) for _ in some]
+            ahead = ahead[len(some) :] + [next(events) for _ in some]
     pipe.send(appended)
 
 

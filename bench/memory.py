@@ -66,10 +66,10 @@ def _grow(run: Run, state: ShardState, program_id: str, traffic: Traffic, transf
     program = state.program(program_id)
     events, offsets = traffic.events(), count(state.applied_offset + 1)
     with run.counting(f"{transfers:,} transfers", transfers) as done:
-        while (held := len(program.transfers)) < transfers:
-            for made in islice(events, _PAGE):
-                state.apply(_entry(program_id, next(offsets), made.body), _dropped)
-            done(len(program.transfers) - held)
+        while (applied := len(program.transfers)) < transfers:
+            for event in islice(events, _PAGE):
+                state.apply(_entry(program_id, next(offsets), event.body), _dropped)
+            done(len(program.transfers) - applied)
 
 
 def _introduce(run: Run, state: ShardState, program_id: str, traffic: Traffic) -> None:

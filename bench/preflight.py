@@ -115,7 +115,7 @@ def _traffic(name: str, start_at: int) -> Traffic:
 def _figures(idle: Tally, loaded: Tally, echo: Tally) -> Iterator[Figure]:
     echo_p50 = percentile(echo.latencies_ms, 0.5)
     beside = f"echo p50 {echo_p50:.2f} ms, p99 {percentile(echo.latencies_ms, 0.99):.2f} ms"
-    asked: tuple[tuple[str, Tally, float, Promise | None], ...] = (
+    rows: tuple[tuple[str, Tally, float, Promise | None], ...] = (
         ("idle, p50", idle, 0.5, IDLE_P50_MS),
         ("idle, p99", idle, 0.99, IDLE_P99_MS),
         ("idle, p99.9", idle, 0.999, None),
@@ -123,7 +123,7 @@ def _figures(idle: Tally, loaded: Tally, echo: Tally) -> Iterator[Figure]:
         ("loaded, p99", loaded, 0.99, LOADED_P99_MS),
         ("loaded, p99.9", loaded, 0.999, LOADED_P999_MS),
     )
-    for name, tally, share, promise in asked:
+    for name, tally, share, promise in rows:
         value = percentile(tally.latencies_ms, share)
         yield Figure(
             name=name,

@@ -141,8 +141,8 @@ def _exported(record: Record, links: int, note: str, hashing: float) -> Iterator
         for line in lines:
             check.take(line + b"\n")
         checking += time.perf_counter() - read_at
-    (found,) = check.finish()
-    assert (found.links, found.signed) == (links, links)
+    (chain,) = check.finish()
+    assert (chain.links, chain.signed) == (links, links)
     yield Figure(name="exported", value=links / reading, unit="lines/s")
     yield Figure(
         name="an export verified offline",

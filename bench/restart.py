@@ -43,9 +43,9 @@ class Feeding:
 
         def bodies() -> Iterator[tuple[Feed, bytes]]:
             nonlocal newest
-            for feed, made in islice(self._events, count):
-                newest = max(newest, (made.transfer, made.transfer_id))
-                yield feed, made.body
+            for feed, event in islice(self._events, count):
+                newest = max(newest, (event.transfer, event.transfer_id))
+                yield feed, event.body
 
         client = connect_sync(self._service.socket)
         append_all(client, bodies(), appended_at=time.time_ns() // 1_000, done=lambda _: None)

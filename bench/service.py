@@ -108,8 +108,8 @@ class Service:
             tenant = client.create_tenant(slug="bench", name="Bench")
             self.operator_token = tenant["operatorToken"]
             for traffic in traffics:
-                made = client.create_program({"tenantId": tenant["id"], "slug": traffic.name, "name": traffic.name})
-                known.append(Known(feed_of(made["id"], traffic, shards=DEFAULT_SHARDS), made["ingestSecret"]))
+                created = client.create_program({"tenantId": tenant["id"], "slug": traffic.name, "name": traffic.name})
+                known.append(Known(feed_of(created["id"], traffic, shards=DEFAULT_SHARDS), created["ingestSecret"]))
         return known
 
     def wait_for(self, transfer_id: str, *, within_s: float) -> None:

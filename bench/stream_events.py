@@ -108,8 +108,8 @@ class _Life:
         self.share, self.prefix, self.is_incoming = share, prefix, bool(data["is_incoming"])
         self.first, self.second = _template(*first, data), _template(*second, data)
         detail = {"return_code": "R01", "description": "Not sufficient funds", "created_at": "%(at)s"}
-        said = {**data, "returned_at": "%(at)s", "return_details": [detail]}
-        self.third = None if returned is None else _template(returned, "RETURNED", said)
+        values = {**data, "returned_at": "%(at)s", "return_details": [detail]}
+        self.third = None if returned is None else _template(returned, "RETURNED", values)
 
 
 _OUT, _IN = "ach.outgoing_transfer", "ach.incoming_transfer"
@@ -220,7 +220,7 @@ class Traffic:
             regular = int(chance() * self.counterparties)
         transfer_id = f"{life.prefix}_{self.name}_{transfer:09d}"
         created = format_instant(created_at)
-        said: dict[str, object] = {
+        values: dict[str, object] = {
             "id": transfer_id,
             "event": f"{self.name}_{transfer:09d}_1",
             "entity": f"{self.name}_{entity}",
@@ -234,16 +234,16 @@ class Traffic:
             "day": created[:10],
         }
         late = 0 if pick % LATE_ONE_IN else 1 + pick % LATE_BY_TRANSFERS
-        yield transfer + late, Made(transfer, transfer_id, created_at, (life.first % said).encode())
+        yield transfer + late, Made(transfer, transfer_id, created_at, (life.first % values).encode())
         lag = late + 1 + int(chance() * SETTLED_AFTER_TRANSFERS)
         at = created_at + lag * self._step_us
-        said["event"], said["at"] = f"{self.name}_{transfer:09d}_2", format_instant(at)
-        yield transfer + lag, Made(transfer, transfer_id, at, (life.second % said).encode())
+        values["event"], values["at"] = f"{self.name}_{transfer:09d}_2", format_instant(at)
+        yield transfer + lag, Made(transfer, transfer_id, at, (life.second % values).encode())
         if life.third is not None and pick % RETURNED_ONE_IN == 0:
             lag += 1 + int(chance() * SETTLED_AFTER_TRANSFERS)
             at = created_at + lag * self._step_us
-            said["event"], said["at"] = f"{self.name}_{transfer:09d}_3", format_instant(at)
-            yield transfer + lag, Made(transfer, transfer_id, at, (life.third % said).encode())
+            values["event"], values["at"] = f"{self.name}_{transfer:09d}_3", format_instant(at)
+            yield transfer + lag, Made(transfer, transfer_id, at, (life.third % values).encode())
 
 
 def _routing_of(counterparty: int) -> str:

@@ -105,8 +105,8 @@ def _unscored(bench: Workbench, busy: list[int], per_transaction: int) -> float:
         reader, after = LogReader(client, busy), dict.fromkeys(busy, 0)
         gathered: list[LogEntry] = []
         started = time.perf_counter()
-        while found := reader.read(after, count=BATCH_ENTRIES // len(busy), block_ms=0):
-            for shard, entries in found:
+        while batches := reader.read(after, count=BATCH_ENTRIES // len(busy), block_ms=0):
+            for shard, entries in batches:
                 after[shard] = entries[-1].offset
                 gathered += (entry for entry in entries if entry.kind == EntryKind.BANK)
             if len(gathered) >= per_transaction:
@@ -125,7 +125,7 @@ def _rows(entries: list[LogEntry]) -> pa.Table:
     rows = []
     for entry in entries:
         event = EVENT_DECODER.decode(entry.body)
-        said = decode_object(event.data)
+        envelope = decode_object(event.data)
         rows.append(
             (
                 entry.shard,
@@ -134,8 +134,8 @@ def _rows(entries: list[LogEntry]) -> pa.Table:
                 entry.appended_at,
                 event.id,
                 event.type,
-                said.id,
-                said.amount,
+                envelope.id,
+                envelope.amount,
                 entry.body,
             )
         )

@@ -47,8 +47,8 @@ class SimulatedBank:
         """Every event of the days before ``until``, in the order in which they are delivered."""
         first = until - days * DAY_US
         reporter = Reporter(self._rng, tag=f"{self._tag}h")
-        told = [delivery for program in self.cast.values() for delivery in _founding(program, reporter, first)]
-        told += _denial(self.cast[REMITTANCE], reporter, first)
+        deliveries = [delivery for program in self.cast.values() for delivery in _founding(program, reporter, first)]
+        deliveries += _denial(self.cast[REMITTANCE], reporter, first)
         moves = [
             move
             for program in self.cast.values()
@@ -56,9 +56,9 @@ class SimulatedBank:
         ]
         moves += [move for move in self._early_mischief(first) if move.at < until]
         for move in sorted(moves, key=_at):
-            told += reporter.report(move)
+            deliveries += reporter.report(move)
         self._live.on_file(reporter)
-        return sorted((delivery for delivery in told if delivery.due_at <= until), key=_due_at)
+        return sorted((delivery for delivery in deliveries if delivery.due_at <= until), key=_due_at)
 
     def next_move(self, at: int) -> Move:
         """What happens next. Now and then that is the beginning of a story, whose other moves come in between."""

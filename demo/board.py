@@ -118,5 +118,5 @@ def percentile(samples: deque[float], percent: int) -> float | None:
 def reasons_in(transfer: dict[str, Any]) -> tuple[str, ...]:
     """The sentences behind a score, wherever the answer carries them."""
     inputs = transfer.get("scoreInputs")
-    found = transfer.get("reasons") or (inputs.get("reasons") if isinstance(inputs, dict) else None) or ()
-    return tuple(str(reason.get("sentence") or reason.get("signal")) for reason in found)
+    reasons = transfer.get("reasons") or (inputs.get("reasons") if isinstance(inputs, dict) else None) or ()
+    return tuple(str(reason.get("sentence") or reason.get("signal")) for reason in reasons)

@@ -63,14 +63,14 @@ class Reporter:
         transfer_id = f"{objects.PREFIX_OF[move.family]}_{self._tag}{self._transfers:07d}"
         times = {"created_at": move.at}
         at = move.at
-        told: list[Delivery] = []
+        deliveries: list[Delivery] = []
         for step in life_of(move):
             if step.lag_us:
-                at = move.at + max(step.lag_us // self._haste, LEAST_LAG_US * len(told))
+                at = move.at + max(step.lag_us // self._haste, LEAST_LAG_US * len(deliveries))
             times = {**times, step.field: at}
             data = objects.transfer(move, transfer_id, status=step.status, times=times)
-            told.append(self.event(move.program, f"{move.family}.{step.type}", data, at, transfer_id))
-        return introduced + self._as_they_arrive(told)
+            deliveries.append(self.event(move.program, f"{move.family}.{step.type}", data, at, transfer_id))
+        return introduced + self._as_they_arrive(deliveries)
 
     def event(
         self, program: str, event_type: str, data: dict[str, Any], at: int, transfer_id: str | None = None
@@ -86,14 +86,14 @@ class Reporter:
             return []
         return [self.event(move.program, "counterparty.created", objects.counterparty(move.other, at=move.at), move.at)]
 
-    def _as_they_arrive(self, told: list[Delivery]) -> list[Delivery]:
-        arriving = list(told)
-        if len(told) > 1 and self._rng.randrange(LATE_IN) == 0:
-            place = self._rng.randrange(len(told) - 1)
-            late_at = told[place + 1].due_at + LEAST_LAG_US
-            arriving[place] = msgspec.structs.replace(told[place], due_at=late_at)
+    def _as_they_arrive(self, deliveries: list[Delivery]) -> list[Delivery]:
+        arriving = list(deliveries)
+        if len(deliveries) > 1 and self._rng.randrange(LATE_IN) == 0:
+            place = self._rng.randrange(len(deliveries) - 1)
+            late_at = deliveries[place + 1].due_at + LEAST_LAG_US
+            arriving[place] = msgspec.structs.replace(deliveries[place], due_at=late_at)
         if self._rng.randrange(TWICE_IN) == 0:
-            again = self._rng.choice(told)
+            again = self._rng.choice(deliveries)
             arriving.append(msgspec.structs.replace(again, due_at=again.due_at + 60 * SECOND_US // self._haste))
         return arriving
 

@@ -93,11 +93,11 @@ def counterparty(other: Other, *, at: int) -> dict[str, Any]:
 
 def transfer(move: Move, transfer_id: str, *, status: str, times: dict[str, int]) -> dict[str, Any]:
     """The object named by the move, as it stands when the newest of ``times`` has just come."""
-    made = {"id": transfer_id, "status": status, **_OBJECT_OF[move.family](move, times)}
+    fields = {"id": transfer_id, "status": status, **_OBJECT_OF[move.family](move, times)}
     for name, at in times.items():
-        made[name] = stamp(at)
-    made["updated_at"] = stamp(max(times.values()))
-    return made
+        fields[name] = stamp(at)
+    fields["updated_at"] = stamp(max(times.values()))
+    return fields
 
 
 def _address(other: Other) -> dict[str, str]:
@@ -144,7 +144,7 @@ def _ach(move: Move, times: dict[str, int]) -> dict[str, Any]:
 
 def _wire(move: Move, _times: dict[str, int]) -> dict[str, Any]:
     sender, receiver = (move.other, move.party) if move.incoming else (move.party, move.other)
-    made = {
+    fields = {
         **_common(move),
         "originator_name": sender.name,
         "beneficiary_name": receiver.name,
@@ -152,9 +152,9 @@ def _wire(move: Move, _times: dict[str, int]) -> dict[str, Any]:
         "completed_at": None,
     }
     if move.incoming:
-        return {**made, "originator_account_number": move.other.account_number}
+        return {**fields, "originator_account_number": move.other.account_number}
     return {
-        **made,
+        **fields,
         "beneficiary_account_number": move.other.account_number,
         "creditor_agent_routing_number": move.other.routing,
     }

@@ -129,10 +129,10 @@ def newest_transfers(deliveries: list[Delivery]) -> dict[str, str]:
     """By program, the transfer whose first event is delivered last."""
     seen: set[tuple[str, str]] = set()
     newest: dict[str, str] = {}
-    for found in deliveries:
-        if found.transfer_id is not None and (found.program, found.transfer_id) not in seen:
-            seen.add((found.program, found.transfer_id))
-            newest[found.program] = found.transfer_id
+    for delivery in deliveries:
+        if delivery.transfer_id is not None and (delivery.program, delivery.transfer_id) not in seen:
+            seen.add((delivery.program, delivery.transfer_id))
+            newest[delivery.program] = delivery.transfer_id
     return newest
 
 

@@ -54,7 +54,7 @@ class StageDir:
         self._require_idle()
         if keep and self._kept.exists():
             return msgspec.json.decode(self._kept.read_bytes(), type=Stage)
-        strangers = sorted(found.name for found in self.path.iterdir() if found.name not in OURS)
+        strangers = sorted(entry.name for entry in self.path.iterdir() if entry.name not in OURS)
         if strangers:
             raise DemoError(f"{self.path} holds {strangers[0]}, which no demo left there; name another directory.")
         shutil.rmtree(self.data, ignore_errors=True)
@@ -90,7 +90,7 @@ def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int) -> S
         tenant = client.create_tenant(slug=TENANT_SLUG, name="Demo Bank")
         programs = {}
         for program in cast.values():
-            made = client.create_program(
+            created = client.create_program(
                 {
                     "tenantId": tenant["id"],
                     "slug": program.slug,
@@ -101,7 +101,7 @@ def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int) -> S
                     "declaredCountries": list(program.countries),
                 }
             )
-            programs[program.slug] = Access(program_id=made["id"], secret=made["ingestSecret"])
+            programs[program.slug] = Access(program_id=created["id"], secret=created["ingestSecret"])
     except RefusedError as error:
         raise DemoError(f"The service refused to set the demo up: {error}.") from error
     return Stage(seed=seed, operator_token=tenant["operatorToken"], programs=programs)

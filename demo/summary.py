@@ -54,7 +54,7 @@ def directions(url: str, stage: Stage, *, transfer_id: str) -> str:
         [
             f"service         {url}",
             f"operator token  {stage.operator_token}",
-            *(f"program         {name:12} {found.program_id}" for name, found in stage.programs.items()),
+            *(f"program         {name:12} {access.program_id}" for name, access in stage.programs.items()),
             "",
             "Ask about a transfer before it moves:",
             f"  curl -s {url}/api/preflight {headers} -H 'Content-Type: application/json' -d {shlex.quote(question)}",

@@ -117,12 +117,12 @@ class Watcher:
 
     def _is_scored(self, program: str, transfer_id: str) -> bool:
         try:
-            found = self._client.transfer(transfer_id, program_id=self._programs[program].program_id)
+            transfer = self._client.transfer(transfer_id, program_id=self._programs[program].program_id)
         except RefusedError as error:
             if error.status == NOT_FOUND:
                 return False
             raise
-        return found.get("scoreBand") is not None
+        return transfer.get("scoreBand") is not None
 
 
 def _a_little_before(text: str) -> str:

@@ -1,6 +1,6 @@
-"""What the flow has done since the start, in numbers that cost next to nothing to keep.
+"""Counters of the flow and of backfills since the start.
 
-Each number is changed by one thread, once a batch and never once an entry; whoever reads takes what is there.
+Each counter is changed by one thread, once per batch and never per entry; readers take the value as it is.
 """
 
 from bisect import bisect_left
@@ -16,7 +16,7 @@ LAG_SECONDS_BOUNDS: Final = (0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 6
 
 
 class Distribution:
-    """Values counted into ranges. ``bounds`` are inclusive upper bounds; one more range is for all above."""
+    """Values counted into ranges. ``bounds`` are inclusive upper bounds; one more range counts all values above."""
 
     __slots__ = ("_counts", "_sum", "bounds")
 

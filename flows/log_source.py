@@ -1,8 +1,8 @@
-"""Source of the flow: the shards of the ingest log, from where their checkpoints end.
+"""Source of the flow: the shards of the ingest log, each from the offset of its restored state.
 
-Every worker reads the shards that are its own (shard modulo workers). A read takes more entries the fewer shards are
-busy, so a batch stays about the same size. Reading waits in Redis for the first entry, without holding anything up;
-when entries trickle in, a short rest between reads takes several at once and leaves the processor to who brings them.
+Every worker reads its own shards (shard modulo workers). The fewer shards are busy, the more entries of each a read
+takes, so batches stay about the same size. Redis blocks the read until the first entry; when entries trickle in, a
+short rest between reads gathers several and leaves the processor to the requests that bring them.
 """
 
 import time
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 
 class LogSource(DynamicSource[ShardChunk]):
-    """``start`` holds the offset each shard goes on from; setting ``draining`` ends the flow once the log is read."""
+    """Each shard is read after its offset in ``start``; setting ``draining`` ends the flow at the end of the log."""
 
     def __init__(
         self, open_reader: Callable[[list[int]], LogReader], *, start: dict[int, int], draining: Event, stopping: Event
@@ -59,16 +59,16 @@ class LogPartition(StatelessSourcePartition[ShardChunk]):
             raise StopIteration
         count = max(_LEAST_PER_SHARD, BATCH_ENTRIES // self._busy)
         try:
-            found = self._reader.read(self._after, count=count, block_ms=0 if draining else _BLOCK_MS)
+            batch = self._reader.read(self._after, count=count, block_ms=0 if draining else _BLOCK_MS)
         except ConnectionError as error:
             log.warning("log_unreachable", error=str(error))
             time.sleep(_RETRY_S)
             return []
-        if draining and not found:
+        if draining and not batch:
             raise StopIteration
-        self._busy = max(1, len(found))
-        self._few = 0 < sum(len(entries) for _, entries in found) < _FEW_ENTRIES
-        return [self._chunk(shard, entries) for shard, entries in found]
+        self._busy = max(1, len(batch))
+        self._few = 0 < sum(len(entries) for _, entries in batch) < _FEW_ENTRIES
+        return [self._chunk(shard, entries) for shard, entries in batch]
 
     def _chunk(self, shard: int, entries: list[LogEntry]) -> ShardChunk:
         self._after[shard] = entries[-1].offset

@@ -1,11 +1,11 @@
-"""Making DuckDB again: the whole log, from its segments and what Redis still holds, through the flow's own step.
+"""Rebuilds the database: the whole log, from its segments and the tail in Redis, through the flow's own step.
 
 segments ─▶ Redis' tail ─▶ applied shard by shard ─▶ committed, links placed by their files ─▶ checked ─▶ swapped in
 
-Nothing of the data directory is touched until the new database is whole and the record in it holds; then the old one is
-set aside under another name.
+The data directory is not touched until the new database is complete and the record in it verified; then the old
+database is set aside under another name.
 
-Errors  ``StartupError`` when log, chains' files and checkpoints do not bear one another out; ``DamagedSegmentError``
+Errors  ``StartupError`` when log, chain files and signed checkpoints contradict one another; ``DamagedSegmentError``
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ _TENANTS: Final = "SELECT tenant_id FROM record_chain UNION SELECT tenant_id FRO
 
 
 class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made, and where the database that it replaces is now; None when there was none."""
+    """The size of the new database, and the new place of the one that it replaces; None when there was none."""
 
     entries: int
     links: int
@@ -50,7 +50,7 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _NoSnapshots:
-    """The states of a rebuild are thrown away: the next start has checkpoints of its own, or replays."""
+    """Takes no snapshots of a rebuild's states: the next start has snapshots of its own, or replays."""
 
     def offer(self, shard: int, entries: int) -> None:
         """Nothing is due."""
@@ -59,7 +59,7 @@ class _NoSnapshots:
 def rebuild(
     data_dir: DataDir, reader: LogReader, keys: SigningKeys, *, clock: Clock, on_progress: Callable[[int, int], None]
 ) -> Rebuilt:
-    """Make the database again; ``on_progress`` is told the shard and how many entries have been applied."""
+    """Rebuild the database; ``on_progress`` is called with the shard and the number of entries applied so far."""
     path = data_dir.duckdb_path.with_name(data_dir.duckdb_path.name + _UNFINISHED)
     _remove(path)
     try:
@@ -84,7 +84,7 @@ def _replay(
     clock: Clock,
     on_progress: Callable[[int, int], None],
 ) -> int:
-    """Apply and commit the whole log; how many entries it has."""
+    """Apply and commit the whole log; returns the number of its entries."""
     chains = RebuildingChains(database, data_dir.record_dir)
     chains.open()
     writer, segments = BatchWriter(database, chains), LogSegments(data_dir.lake_dir)
@@ -98,13 +98,13 @@ def _replay(
                 _commit(writer, each, clock)
             applied += len(page)
             on_progress(shard, applied)
-        shards.restore(ShardState(shard))  # Its rows are committed; the state is not needed any more.
+        shards.restore(ShardState(shard))  # Its rows are committed; the state is no longer needed.
     chains.close()
     return applied
 
 
 def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[LogEntry]:
-    """A shard's whole log: what Redis has let go of, and then what it holds."""
+    """A shard's whole log: its segments, then the tail in Redis."""
     yield from segments.read(shard, 0)
     after, tail = segments.last_offset(shard), reader.tail(shard)
     while page := reader.range(shard, after, tail, count=PAGE_ENTRIES):
@@ -113,19 +113,19 @@ def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[L
 
 
 def _commit(writer: BatchWriter, results: ShardResults, clock: Clock) -> None:
-    """As the committer does: a row that no table takes is set aside, and the others are committed."""
+    """As the committer does: a row that no table accepts is quarantined, and the others are committed."""
     rows, offsets = results.rows, {results.shard: results.offset}
     try:
         writer.commit(rows, offsets, clock.now())
     except (duckdb.Error, ArithmeticError, TypeError, ValueError):
-        kept, odd = writer.without_invalid_rows(rows, clock.now())
-        if not odd:
+        valid, invalid = writer.without_invalid_rows(rows, clock.now())
+        if not invalid:
             raise
-        writer.commit(kept, offsets, clock.now())
+        writer.commit(valid, offsets, clock.now())
 
 
 def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification: Verification) -> int:
-    """The record of every tenant against itself and the last checkpoints; how many links it has."""
+    """Verify the record of every tenant, also against the last signed checkpoints; returns the number of links."""
     links = 0
     for (tenant_id,) in database.execute(_TENANTS).fetchall():
         for chain in Chain:
@@ -139,7 +139,7 @@ def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification:
     return links
 
 
-def _swap_in(made: Path, place: Path) -> Path | None:
+def _swap_in(rebuilt: Path, place: Path) -> Path | None:
     """Put the new file in its place; the old one, with its write-ahead log, gets a name that nothing has yet."""
     aside = None
     if place.exists():
@@ -149,7 +149,7 @@ def _swap_in(made: Path, place: Path) -> Path | None:
         if _wal(place).exists():
             _wal(place).rename(_wal(aside))
         place.rename(aside)
-    made.rename(place)
+    rebuilt.rename(place)
     fsync_folder(place.parent)
     return aside
 

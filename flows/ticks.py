@@ -1,4 +1,4 @@
-"""The passing of time as log entries: a tick a minute into each shard.
+"""Time as log entries: a tick per minute in each shard.
 
 Errors  none: a minute in which the log cannot be reached has no tick, and the next one comes
 """

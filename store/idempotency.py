@@ -1,10 +1,10 @@
-"""Idempotency claims in Redis: who acts for a key, and what was answered.
+"""Idempotency claims in Redis: which request acts for a key, and its stored answer.
 
-A claim is made before the effect and carries a lease; it is held until its request has ended. An answer that is stored
-under it is sealed, because answers may show secrets. A claim that nobody holds any more, because its process is gone or
-its request failed, is taken over at once: a data directory has one process at a time, which knows what it holds.
+A claim is written before the effect, with a lease, and stays active until its request has ended. A stored answer is
+sealed, because answers may contain secrets. A claim that is no longer active, because its process is gone or its
+request failed, is taken over at once: a data directory has one process at a time, which knows its active claims.
 
-Errors  ``UnavailableError`` when Redis does not answer: without a claim nothing may be done
+Errors  ``UnavailableError`` when Redis does not answer: without a claim there must be no effect
 """
 
 import asyncio
@@ -74,19 +74,19 @@ class IdempotencyClaims:
     def __init__(self, client: redis.asyncio.Redis, *, box: SecretBox, process: str) -> None:
         self._client, self._box, self._process = client, box, process
         self._number = 0
-        self._held: set[bytes] = set()
+        self._active: set[bytes] = set()
 
     async def claim(self, scope: str, fingerprint: str) -> Outcome:
-        """Claim the key of this scope, or tell what became of the request that claimed it before."""
+        """Claim the key of this scope, or return the state of the request that claimed it before."""
         self._number += 1
         ours = msgspec.msgpack.encode(_Claim(fingerprint, self._process, self._number))
         claimed = Claimed(scope=scope, fingerprint=fingerprint, value=ours)
-        self._held.add(ours)
+        self._active.add(ours)
         outcome: Outcome | None = None
         try:
             async with asyncio.timeout(WITHIN_S):
                 while outcome is None:
-                    outcome = await self._tried(claimed)
+                    outcome = await self._claim_once(claimed)
                 return outcome
         except (RedisError, OSError) as error:  # TimeoutError is an OSError
             raise UnavailableError(_UNAVAILABLE) from error
@@ -94,31 +94,31 @@ class IdempotencyClaims:
             if outcome is not claimed:
                 self.let_go(claimed)
 
-    async def _tried(self, claimed: Claimed) -> Outcome | None:
+    async def _claim_once(self, claimed: Claimed) -> Outcome | None:
         """None when the key changed hands in between."""
         key = _KEY.format(scope=claimed.scope)
         if await self._client.set(key, claimed.value, nx=True, px=LEASE_MS):
             return claimed
-        found = await self._client.get(key)
-        if found is None:
+        stored = await self._client.get(key)
+        if stored is None:
             return None
-        assert isinstance(found, bytes), "this client decodes nothing"
-        earlier = msgspec.msgpack.decode(found, type=_Claim)
+        assert isinstance(stored, bytes), "this client decodes nothing"
+        earlier = msgspec.msgpack.decode(stored, type=_Claim)
         if earlier.fingerprint != claimed.fingerprint:
             return OtherRequest()
         if earlier.status:
             body = self._box.open(earlier.sealed).encode()
             return StoredAnswer(status=earlier.status, body=body, headers=earlier.headers)
-        if found in self._held:
+        if stored in self._active:
             return InFlight()
-        return claimed if await self._replace(key, found, claimed.value, LEASE_MS) else None
+        return claimed if await self._replace(key, stored, claimed.value, LEASE_MS) else None
 
     def let_go(self, claimed: Claimed) -> None:
-        """The request has ended, however it did: if its claim is still there, a repeat takes it over."""
-        self._held.discard(claimed.value)
+        """The request has ended, with or without success: if its claim is still stored, a repeat takes it over."""
+        self._active.discard(claimed.value)
 
     async def finish(self, claimed: Claimed, answer: StoredAnswer) -> bool:
-        """Keep the answer. False when another request holds the key by now."""
+        """Store the answer. False when another request has the key by now."""
         sealed = self._box.seal(answer.body.decode())
         kept = msgspec.msgpack.encode(
             _Claim(claimed.fingerprint, self._process, 0, answer.status, sealed, answer.headers)

@@ -179,11 +179,11 @@ class _Clock:
         self._sums: dict[tuple[str, int], str] = {}
 
     def later(self, at: str, hours: int) -> str:
-        found = self._sums.get((at, hours))
-        if found is None:
+        text = self._sums.get((at, hours))
+        if text is None:
             moment = datetime.fromisoformat(at) + timedelta(hours=hours)
-            found = self._sums[at, hours] = moment.isoformat().replace("+00:00", "Z")
-        return found
+            text = self._sums[at, hours] = moment.isoformat().replace("+00:00", "Z")
+        return text
 
 
 def _object_of(row: Row, side: Side) -> dict[str, Any]:
@@ -195,10 +195,10 @@ def _object_of(row: Row, side: Side) -> dict[str, Any]:
     if row.family == "card":
         merchant = {"id": f"mrch_{side.other}", "name": side.other}
         return {**common, "bank_account_id": account, "decision": "APPROVED", "merchant": merchant}
-    made = {**common, "bank_account_id": account, "counterparty_id": f"cpty_{side.other}"}
+    fields = {**common, "bank_account_id": account, "counterparty_id": f"cpty_{side.other}"}
     if row.family == "ach":
         names = {"company_name": side.other} if side.incoming else {"receiver_name": side.other}
-        return {**made, "type": "CREDIT", "entry_class_code": "PPD", **names, "return_details": []}
+        return {**fields, "type": "CREDIT", "entry_class_code": "PPD", **names, "return_details": []}
     if row.family == "wire":
-        return {**made, "originator_name": row.from_id, "beneficiary_name": row.to_id}
-    return made
+        return {**fields, "originator_name": row.from_id, "beneficiary_name": row.to_id}
+    return fields

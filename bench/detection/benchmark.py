@@ -28,22 +28,22 @@ REPORT: Final = RESULTS.parent
 
 
 def run(run: Run) -> Iterator[Figure]:
-    asked = run.asked
+    request = run.asked
     try:
-        source, labels = found_in(asked.data or BESIDE_THE_PROJECT)
+        source, labels = found_in(request.data or BESIDE_THE_PROJECT)
     except FileNotFoundError as missing:
-        if asked.data is not None or asked.by_name:
+        if request.data is not None or request.by_name:
             raise SystemExit(f"No AMLSim transfers: {missing}. Name their folder with --data.") from missing
         run.say(f"left out: {missing}")
         return
-    half = Half(asked.half)
+    half = Half(request.half)
     known, answers = _answered(run, source, labels)
-    found = findings_of(list(known.cases(answers, half)), half)
-    text = markdown(found)
+    findings = findings_of(list(known.cases(answers, half)), half)
+    text = markdown(findings)
     REPORT.mkdir(exist_ok=True)
     (REPORT / f"detection-{half.value}.md").write_text(text)
     print(text)
-    yield from _figures(found)
+    yield from _figures(findings)
 
 
 def _answered(run: Run, source: Path, labels: Path) -> tuple[Known, list[Answer]]:
@@ -65,19 +65,22 @@ def _answered(run: Run, source: Path, labels: Path) -> tuple[Known, list[Answer]
     return known, answers
 
 
-def _figures(found: Findings) -> Iterator[Figure]:
-    count, population, alerted, held = len(found.cases), *map(touched, (found.cases, found.alerted, found.held))
-    half = f"{found.half.value} half"
-    for name, some in (("review or hold", found.alerted), ("hold", found.held)):
+def _figures(findings: Findings) -> Iterator[Figure]:
+    count, population, alerted, held = (
+        len(findings.cases),
+        *map(touched, (findings.cases, findings.alerted, findings.held)),
+    )
+    half = f"{findings.half.value} half"
+    for name, some in (("review or hold", findings.alerted), ("hold", findings.held)):
         value, note = per_thousand(len(some), count), f"{len(some):,} of {count:,} transfers, {half}"
         yield Figure(name=f"in {name}", value=value, unit="per 1,000", note=note)
-    yield _figure("unscored", found.unscored)
+    yield _figure("unscored", findings.unscored)
     for kind in population:
         name = f"{kind.typology}, {'bad' if kind.bad else 'look-alikes'} touched"
         yield _figure(name, scenarios_of(kind, alerted, population), f"hold {scenarios_of(kind, held, population)}")
     for place in range(len(VOLUMES)):
         for what in ("precision", "recall"):
-            shares: dict[str, Share] = {name: getattr(found.at_volumes[name][place], what) for name in RANKINGS}
+            shares: dict[str, Share] = {name: getattr(findings.at_volumes[name][place], what) for name in RANKINGS}
             mine, pairs = shares[SCORE].value, shares[FIRST_PAIR].value
             yield Figure(
                 name=f"{what} at {VOLUMES[place]}",

@@ -126,22 +126,22 @@ def by_lot(cases: Iterable[Case]) -> list[Case]:
 
 def at_volume(ranking: Sequence[Case], volume: int) -> AtVolume:
     picked, all_of = ranking[:volume], touched(ranking)
-    found = touched(picked)
+    hits_by_kind = touched(picked)
     bad = [kind for kind in all_of if kind.bad]
     return AtVolume(
         volume=len(picked),
         precision=Share(sum(case.label.bad for case in picked), len(picked)),
-        recall=Share(*_counts(found, all_of, bad, "rows")),
-        scenarios=Share(*_counts(found, all_of, bad, "scenarios")),
-        touched=found,
+        recall=Share(*_counts(hits_by_kind, all_of, bad, "rows")),
+        scenarios=Share(*_counts(hits_by_kind, all_of, bad, "scenarios")),
+        touched=hits_by_kind,
     )
 
 
 def _counts(
-    found: Mapping[Kind, Touched], all_of: Mapping[Kind, Touched], kinds: Sequence[Kind], what: str
+    hits_by_kind: Mapping[Kind, Touched], all_of: Mapping[Kind, Touched], kinds: Sequence[Kind], what: str
 ) -> tuple[int, int]:
     return (
-        sum(len(getattr(found.get(kind, NOTHING), what)) for kind in kinds),
+        sum(len(getattr(hits_by_kind.get(kind, NOTHING), what)) for kind in kinds),
         sum(len(getattr(all_of[kind], what)) for kind in kinds),
     )
 
@@ -157,11 +157,11 @@ def per_thousand(count: int, n: int) -> float | None:
 def times(cases: Iterable[Case]) -> dict[Kind, dict[str, list[int]]]:
     """When the rows of each scenario were made, in order; a row that two banks saw is one."""
     rows = {case.row: case for case in cases if case.label.scenario}
-    found: dict[Kind, dict[str, list[int]]] = {}
+    hits_by_kind: dict[Kind, dict[str, list[int]]] = {}
     for case in sorted(rows.values(), key=lambda case: case.at):
-        of_kind = found.setdefault(Kind(case.label.typology, case.label.bad), {})
+        of_kind = hits_by_kind.setdefault(Kind(case.label.typology, case.label.bad), {})
         of_kind.setdefault(case.label.scenario, []).append(case.at)
-    return dict(sorted(found.items()))
+    return dict(sorted(hits_by_kind.items()))
 
 
 def span_days(ordered: Sequence[int]) -> int:

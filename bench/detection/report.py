@@ -66,9 +66,15 @@ def findings_of(cases: list[Case], half: Half) -> Findings:
     )
 
 
-def markdown(found: Findings) -> str:
-    parts = (_summary(found), _typologies(found), _lookalikes(found), _rankings(found), _per_typology(found))
-    return "\n\n".join((*parts, _signals(found), _by_age(found), _pace(found), _by_span(found))) + "\n"
+def markdown(findings: Findings) -> str:
+    parts = (
+        _summary(findings),
+        _typologies(findings),
+        _lookalikes(findings),
+        _rankings(findings),
+        _per_typology(findings),
+    )
+    return "\n\n".join((*parts, _signals(findings), _by_age(findings), _pace(findings), _by_span(findings))) + "\n"
 
 
 def scenarios_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
@@ -79,25 +85,25 @@ def _rows_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind,
     return Share(len(some.get(kind, NOTHING).rows), len(population[kind].rows))
 
 
-def _summary(found: Findings) -> str:
-    count, bad = len(found.cases), sum(case.label.bad for case in found.cases)
-    hard = [case.answer.hard and not in_hold(case) for case in found.cases if case.answer.hard is not None]
+def _summary(findings: Findings) -> str:
+    count, bad = len(findings.cases), sum(case.label.bad for case in findings.cases)
+    hard = [case.answer.hard and not in_hold(case) for case in findings.cases if case.answer.hard is not None]
     return _table(
-        f"Half: {found.half.value}",
+        f"Half: {findings.half.value}",
         ("", "transfers", "per 1,000"),
         [
             ("all", f"{count:,}", ""),
             ("of bad rows", f"{bad:,}", _per(bad, count)),
-            ("in review or hold", f"{len(found.alerted):,}", _per(len(found.alerted), count)),
-            ("in hold", f"{len(found.held):,}", _per(len(found.held), count)),
+            ("in review or hold", f"{len(findings.alerted):,}", _per(len(findings.alerted), count)),
+            ("in hold", f"{len(findings.held):,}", _per(len(findings.held), count)),
             ("with a hard signal, not in hold", f"{sum(hard):,}" if hard else "", _per(sum(hard), len(hard))),
-            ("unscored", f"{found.unscored.hits:,}", _per(found.unscored.hits, count)),
+            ("unscored", f"{findings.unscored.hits:,}", _per(findings.unscored.hits, count)),
         ],
     )
 
 
-def _typologies(found: Findings) -> str:
-    population, alerted, held = touched(found.cases), touched(found.alerted), touched(found.held)
+def _typologies(findings: Findings) -> str:
+    population, alerted, held = touched(findings.cases), touched(findings.alerted), touched(findings.held)
     return _table(
         "Bad scenarios",
         ("typology", "scenarios touched in review or hold", "in hold", "rows touched in review or hold", "in hold"),
@@ -115,8 +121,8 @@ def _typologies(found: Findings) -> str:
     )
 
 
-def _lookalikes(found: Findings) -> str:
-    population, alerted, held = touched(found.cases), touched(found.alerted), touched(found.held)
+def _lookalikes(findings: Findings) -> str:
+    population, alerted, held = touched(findings.cases), touched(findings.alerted), touched(findings.held)
     return _table(
         "Innocent look-alikes",
         ("kind", "look-alikes touched in review or hold", "in hold", "rows touched in review or hold"),
@@ -133,14 +139,14 @@ def _lookalikes(found: Findings) -> str:
     )
 
 
-def _rankings(found: Findings) -> str:
-    count = len(found.cases)
+def _rankings(findings: Findings) -> str:
+    count = len(findings.cases)
     lines = [
         (_per(each.volume, count), f"{each.volume:,}", name, str(each.precision), str(each.recall), str(each.scenarios))
         for place in range(len(VOLUMES))
-        for name, each in ((name, at_volumes[place]) for name, at_volumes in found.at_volumes.items())
+        for name, each in ((name, at_volumes[place]) for name, at_volumes in findings.at_volumes.items())
     ]
-    every, name = found.first_pairs, "every first-time pair"
+    every, name = findings.first_pairs, "every first-time pair"
     lines.append(
         (
             _per(every.volume, count),
@@ -155,15 +161,15 @@ def _rankings(found: Findings) -> str:
     return _table("At equal volume (the first is that of review and hold)", headings, lines)
 
 
-def _per_typology(found: Findings) -> str:
-    population = touched(found.cases)
+def _per_typology(findings: Findings) -> str:
+    population = touched(findings.cases)
     return _table(
         "Bad scenarios touched at the volume of review and hold",
         ("typology", *RANKINGS),
         [
             (
                 kind.typology,
-                *(str(scenarios_of(kind, found.at_volumes[name][0].touched, population)) for name in RANKINGS),
+                *(str(scenarios_of(kind, findings.at_volumes[name][0].touched, population)) for name in RANKINGS),
             )
             for kind in population
             if kind.bad
@@ -171,19 +177,19 @@ def _per_typology(found: Findings) -> str:
     )
 
 
-def _signals(found: Findings) -> str:
+def _signals(findings: Findings) -> str:
     fired: dict[str, list[Case]] = {}
-    for case in found.cases:
+    for case in findings.cases:
         for signal in case.answer.signals or ():
             fired.setdefault(signal, []).append(case)
-    if all(case.answer.signals is None for case in found.cases):
+    if all(case.answer.signals is None for case in findings.cases):
         return "### Signals\n\nNot measured: the export has no reasons."
-    count, lines = len(found.cases), []
+    count, lines = len(findings.cases), []
     for signal, cases in sorted(fired.items(), key=lambda item: (-len(item[1]), item[0])):
         alerts = [case for case in cases if in_review_or_hold(case)]
         bad, innocent = _bad(cases), sum(bool(case.label.scenario) and not case.label.bad for case in cases)
         volumes = (_per(len(cases), count), _per(len(alerts), count))
-        lines.append((signal, *volumes, str(bad), f"{innocent:,}", _lift(bad, _bad(found.cases)), str(_bad(alerts))))
+        lines.append((signal, *volumes, str(bad), f"{innocent:,}", _lift(bad, _bad(findings.cases)), str(_bad(alerts))))
     headings = (
         "signal",
         "fires per 1,000",
@@ -204,11 +210,11 @@ def _lift(bad: Share, base: Share) -> str:
     return f"{bad.value / base.value:.1f}" if base.value and bad.value is not None else "not measured"
 
 
-def _by_age(found: Findings) -> str:
+def _by_age(findings: Findings) -> str:
     """What a service that has just begun says, apart from what it says later."""
-    began_at, alerted = min((case.at for case in found.cases), default=0), set(map(id, found.alerted))
+    began_at, alerted = min((case.at for case in findings.cases), default=0), set(map(id, findings.alerted))
     ages: dict[str, list[Case]] = {}
-    for case in sorted(found.cases, key=lambda case: case.at):
+    for case in sorted(findings.cases, key=lambda case: case.at):
         ages.setdefault(days_word((case.at - began_at) // DAY_US, AGE_DAYS), []).append(case)
     lines = []
     for word, cases in ages.items():
@@ -227,10 +233,10 @@ def _by_age(found: Findings) -> str:
     return _table("Review and hold by the age of the data", headings, lines)
 
 
-def _pace(found: Findings) -> str:
+def _pace(findings: Findings) -> str:
     headings = ("typology", "days from first to last row", "most rows in 24 h", "most rows in 7 days")
     lines = []
-    for kind, scenarios in times(found.cases).items():
+    for kind, scenarios in times(findings.cases).items():
         if kind.bad:
             days = [span_days(ordered) for ordered in scenarios.values()]
             windows = ([densest(ordered, window) for ordered in scenarios.values()] for window in (DAY_US, 7 * DAY_US))
@@ -240,12 +246,12 @@ def _pace(found: Findings) -> str:
     return _table("How fast the bad scenarios are: median (least-most) of a scenario", headings, lines)
 
 
-def _by_span(found: Findings) -> str:
-    alerted = touched(found.alerted)
+def _by_span(findings: Findings) -> str:
+    alerted = touched(findings.alerted)
     classes: dict[str, list[bool]] = {}
     paced = [
         (span_days(ordered), scenario in alerted.get(kind, NOTHING).scenarios)
-        for kind, scenarios in times(found.cases).items()
+        for kind, scenarios in times(findings.cases).items()
         if kind.bad
         for scenario, ordered in scenarios.items()
     ]

@@ -81,7 +81,7 @@ class Heard:
 def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = Heard) -> Iterator[Answer]:
     """One file a program, named after it; each in a state of its own, since programs do not see each other."""
     for path in files:
-        shard, heard = shard_of(path.stem, DEFAULT_SHARDS), heard_by()
+        shard, collector = shard_of(path.stem, DEFAULT_SHARDS), heard_by()
         state = ShardState(shard)
         with path.open("rb") as lines:
             for offset, line in enumerate(lines, start=1):
@@ -92,11 +92,11 @@ def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = H
                     program = msgspec.json.encode(
                         Program(id=path.stem, tenant_id=TENANT, slug=path.stem, name=path.stem)
                     )
-                    state.apply(LogEntry(shard, 0, EntryKind.PROGRAM.value, path.stem, at, program), heard)
-                state.apply(LogEntry(shard, offset, EntryKind.BANK.value, path.stem, at, line.rstrip()), heard)
+                    state.apply(LogEntry(shard, 0, EntryKind.PROGRAM.value, path.stem, at, program), collector)
+                state.apply(LogEntry(shard, offset, EntryKind.BANK.value, path.stem, at, line.rstrip()), collector)
                 if offset % _STEP_EVENTS == 0:
                     done(_STEP_EVENTS)
-        yield from heard.answers()
+        yield from collector.answers()
 
 
 def from_service(files: list[Path], done: Done) -> Iterator[Answer]:
@@ -104,26 +104,26 @@ def from_service(files: list[Path], done: Done) -> Iterator[Answer]:
         admin_token = (Path(folder) / "data" / "admin.token").read_text().strip()
         with ClearholdClient(service.url, token=admin_token, operator=OPERATOR) as client:
             tenant = client.create_tenant(slug="bench", name="Bench")
-            made = [
+            programs = [
                 client.create_program({"tenantId": tenant["id"], "slug": path.stem, "name": path.stem})
                 for path in files
             ]
         service.operator_token = tenant["operatorToken"]
-        for path, program in zip(files, made, strict=True):
+        for path, program in zip(files, programs, strict=True):
             _post(path, Target(url=service.url, program_id=program["id"], secret=program["ingestSecret"]), done)
         for path in files:
             service.wait_for(_newest_transfer(path), within_s=_RECORDED_WITHIN_S)
-        names = {program["id"]: program["slug"] for program in made}
+        names = {program["id"]: program["slug"] for program in programs}
         yield from _exported(service, names)
 
 
 def _post(path: Path, target: Target, done: Done) -> None:
-    told = 0
+    reported = 0
 
     def tell(tally: Tally) -> None:
-        nonlocal told
-        done(tally.answered - told)
-        told = tally.answered
+        nonlocal reported
+        done(tally.answered - reported)
+        reported = tally.answered
 
     with path.open("rb") as lines:
         tally = EventReplay(target, LineReader(cast("ByteStream", lines)), on_progress=tell).run()
@@ -148,5 +148,5 @@ def _exported(service: Service, names: dict[str, str]) -> Iterator[Answer]:
     with httpx.stream("GET", url, headers=headers, timeout=_EXPORT_TIMEOUT_S, trust_env=False) as answer:
         answer.raise_for_status()
         for line in answer.iter_lines():
-            said = _EXPORTED.decode(line)
-            yield Answer(said.id, names[said.program_id], said.rail, int(said.amount_cents), said.score, None, None)
+            row = _EXPORTED.decode(line)
+            yield Answer(row.id, names[row.program_id], row.rail, int(row.amount_cents), row.score, None, None)

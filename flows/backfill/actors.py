@@ -85,7 +85,7 @@ def _with_shares(stored: Iterable[StoredScore]) -> tuple[Strongest, ...]:
 
 
 async def subjects_of(shards: Shards, program_id: str, *, actors: int, parties: int) -> ActorsRescored:
-    """How many of the first actors and counterparties are what has a score; read by the API's event loop."""
+    """How many of the first actors and counterparties have a score; called on the API's event loop."""
     entities = counterparties = 0
     for first in range(0, max(actors, parties), _COUNTED_AT_ONCE):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""The numbers of backfills in the form that Prometheus reads, by kind of subject and never by program.
+"""Metrics of backfills for Prometheus, by kind of subject and never by program.
 
 Unit    seconds
 """
@@ -14,7 +14,7 @@ from flows.counts import BackfillCounts
 
 
 class BackfillCollector(Collector):
-    """Nothing is kept here: all is read when it is asked for."""
+    """Reads the counters at each scrape."""
 
     def __init__(self, counts: BackfillCounts) -> None:
         self._counts = counts
@@ -25,11 +25,11 @@ class BackfillCollector(Collector):
         for subjects, number in counts.running.items():
             running.add_metric([subjects], number)
         yield running
-        for name, said, value in (
+        for name, meaning, value in (
             ("transfers", "Transfers scored again.", counts.transfers),
-            ("changed", "Of them those whose score or vector changed.", counts.changed),
+            ("changed", "Transfers scored again whose score or vector changed.", counts.changed),
             ("actors", "Entities and counterparties scored again.", counts.actors),
-            ("failures", "Backfills that ended before their end.", counts.failures),
+            ("failures", "Backfills that failed.", counts.failures),
         ):
-            yield CounterMetricFamily(f"clearhold_backfill_{name}", said, value=value)
-        yield histogram("clearhold_backfill_duration_seconds", "Time a whole backfill took.", counts.seconds)
+            yield CounterMetricFamily(f"clearhold_backfill_{name}", meaning, value=value)
+        yield histogram("clearhold_backfill_duration_seconds", "Duration of a whole backfill.", counts.seconds)

@@ -1,6 +1,6 @@
-"""Pages of stored vectors scored again, by processes of their own or, where that is not worth it, by a thread.
+"""Scores pages of stored vectors again, in processes of their own or, for few transfers, in a thread.
 
-Errors  none of a process that ends: its page is scored by a thread, and so are the ones that follow
+Errors  none when a process ends: its page and the following ones are scored by a thread
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class PageScoring:
             await self._workers.run(scorer.close)
 
     def begin(self, table: pa.Table) -> asyncio.Task[list[Rescored]]:
-        """Score a page as soon as somebody is free: what of it differs from what is stored."""
+        """Score a page as soon as a scorer is free; returns the results that differ from the stored ones."""
         task = asyncio.create_task(self._scored(table))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -73,28 +73,28 @@ class PageScoring:
     async def _scored(self, table: pa.Table) -> list[Rescored]:
         scorer = await self._free.get()
         try:
-            found = await self._workers.run(scorer.score, table, interrupt=scorer.end)
+            results = await self._workers.run(scorer.score, table, interrupt=scorer.end)
         except EndedError:
             log.warning("scoring_process_ended")
             self._add(_Thread(self._workers))
             return await self._scored(table)
         self._free.put_nowait(scorer)
-        return found
+        return results
 
 
 class _Thread:
-    """Scores in the thread that asks for it."""
+    """Scores in the calling thread."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
 
     def score(self, table: pa.Table) -> list[Rescored]:
-        found: list[Rescored] = []
+        results: list[Rescored] = []
         rows, giving_way = rows_in(TransferFeaturesRow, table), Throttle()
         while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
-            found += [result for row in some if (result := rescored(row)) is not None]
+            results += [result for row in some if (result := rescored(row)) is not None]
             giving_way.rest()
-        return found
+        return results
 
     def end(self) -> None:
         """It looks at ``stopping`` by itself."""

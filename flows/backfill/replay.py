@@ -1,7 +1,7 @@
 """Transfers whose stored vectors are of another feature version: the program's log replayed into a state of its own.
 
-What the replay makes is kept in a file without a name until the log has been read to its end, because only then is it
-known which scoring of a transfer is its last. Memory holds the program's state once more, as long as that takes.
+The scorings go to an unnamed temporary file until the whole log has been read, because only then is it known which
+scoring of a transfer is its last. For that time the program's state is in memory a second time.
 """
 
 import struct
@@ -26,51 +26,51 @@ _BACKFILL: Final = EntryKind.BACKFILL.value
 class Replay:
     """One program's log, read once. Used by one thread at a time; the file belongs to whoever opened it."""
 
-    def __init__(self, shard: int, program_id: str, kept: BinaryIO) -> None:
+    def __init__(self, shard: int, program_id: str, scorings: BinaryIO) -> None:
         self._state = ShardState(shard)
         self._program = self._state.program(program_id)
         self._program.runs_detectors = False
-        self._kept = kept
-        self._wanted = bytearray()
+        self._scorings = scorings
+        self._is_chosen = bytearray()
 
     def read(self, history: Iterable[LogEntry], *, stopping: Event) -> None:
-        """Apply the log, without what earlier backfills put into it."""
+        """Apply the log, without the steps of earlier backfills."""
         giving_way = Throttle()
         for number, entry in enumerate(history):
             if stopping.is_set():
                 return
             if entry.kind != _BACKFILL:
-                self._state.apply(entry, self._keep)
+                self._state.apply(entry, self._store)
             if number % _SLICE_ENTRIES == 0:
                 giving_way.rest()
 
-    def want(self, transfer_ids: Iterable[list[str]]) -> int:
-        """Say which transfers are asked for; how many of them the log does not know."""
-        self._wanted = bytearray(len(self._program.transfers))
+    def choose(self, transfer_ids: Iterable[list[str]]) -> int:
+        """Choose the transfers whose scorings are needed; returns how many of them are not in the log."""
+        self._is_chosen = bytearray(len(self._program.transfers))
         unknown = 0
         for transfer_id in (each for some in transfer_ids for each in some):
             row = self._program.transfers.row_of(transfer_id)
             if row is None:
                 unknown += 1
             else:
-                self._wanted[row] = True
-        self._kept.seek(0)
+                self._is_chosen[row] = True
+        self._scorings.seek(0)
         return unknown
 
     def results(self, after: int) -> Iterator[tuple[int, Rescored]]:
-        """The last scoring of each wanted transfer, with its offset, in the order of the log behind ``after``."""
+        """The last scoring of each chosen transfer, with its offset, in the order of the log behind ``after``."""
         transfers = self._program.transfers
-        while head := self._kept.read(_FRAME.size):
+        while head := self._scorings.read(_FRAME.size):
             offset, size = _FRAME.unpack(head)
-            encoded = self._kept.read(size)
+            encoded = self._scorings.read(size)
             if offset <= after:
                 continue
             result = msgspec.msgpack.decode(encoded, type=Rescored)
             row = transfers.row_of(result.transfer_id)
-            if row is not None and self._wanted[row] and transfers.read(row).scored_offset == offset:
+            if row is not None and self._is_chosen[row] and transfers.read(row).scored_offset == offset:
                 yield offset, result
 
-    def _keep(self, row: msgspec.Struct) -> None:
+    def _store(self, row: msgspec.Struct) -> None:
         if isinstance(row, TransferFeaturesRow):
             encoded = msgspec.msgpack.encode(replayed(row))
-            self._kept.write(_FRAME.pack(row.offset, len(encoded)) + encoded)
+            self._scorings.write(_FRAME.pack(row.offset, len(encoded)) + encoded)

@@ -1,4 +1,4 @@
-"""A process of its own that scores pages of stored vectors, and leaves the service its interpreter and the processor.
+"""A separate process that scores pages of stored vectors, so that the service keeps its interpreter and processor.
 
 Page in, as Arrow's stream format ─▶ rows ─▶ scored ─▶ what differs from the stored scores, out
 
@@ -29,11 +29,11 @@ _RESULTS: Final = msgspec.msgpack.Decoder(list[Rescored])
 
 
 class EndedError(Exception):
-    """The process is gone; what it was given has to be scored elsewhere."""
+    """The process is gone; its page must be scored elsewhere."""
 
 
 class ScoringProcess:
-    """The service's end. Used by one thread at a time; started when it is made."""
+    """The service's end. Starts the process; used by one thread at a time."""
 
     def __init__(self) -> None:
         path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
@@ -53,13 +53,13 @@ class ScoringProcess:
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table)
         try:
-            _put(self._process.stdin, sink.getvalue())
-            found = _got(self._process.stdout)
+            _send(self._process.stdin, sink.getvalue())
+            reply = _receive(self._process.stdout)
         except OSError as error:
             raise EndedError from error
-        if found is None:
+        if reply is None:
             raise EndedError
-        return _RESULTS.decode(found)
+        return _RESULTS.decode(reply)
 
     def end(self) -> None:
         """End it at once, also while a thread waits for it."""
@@ -74,20 +74,20 @@ class ScoringProcess:
 def main() -> None:
     """The other end: score what comes until nothing comes any more."""
     os.nice(NICENESS)
-    while (page := _got(sys.stdin.buffer)) is not None:
+    while (page := _receive(sys.stdin.buffer)) is not None:
         with pa.ipc.open_stream(page) as stream:
             rows = rows_in(TransferFeaturesRow, stream.read_all())
             results = [result for row in rows if (result := rescored(row)) is not None]
-        _put(sys.stdout.buffer, msgspec.msgpack.encode(results))
+        _send(sys.stdout.buffer, msgspec.msgpack.encode(results))
 
 
-def _put(pipe: IO[bytes], content: bytes | pa.Buffer) -> None:
+def _send(pipe: IO[bytes], content: bytes | pa.Buffer) -> None:
     pipe.write(_LENGTH.pack(len(content)))
     pipe.write(content)
     pipe.flush()
 
 
-def _got(pipe: IO[bytes]) -> bytes | None:
+def _receive(pipe: IO[bytes]) -> bytes | None:
     """What was put, None at the end of the pipe."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:

@@ -1,7 +1,8 @@
 """Backfills of this process: one at a time, one a program and kind of subject, resumed after a crash.
 
-Who asks for one that is waiting or under way is answered with its result: what arrived behind its start has been
-scored by the same scorer. Each goes on when its caller goes away, and ends with the process; the next one resumes it.
+A request for a backfill that is waiting or under way gets that backfill's result: transfers that arrived after its
+start have been scored by the same scorer. A backfill continues when its caller disconnects, and ends with the process;
+the next process resumes it.
 """
 
 import asyncio
@@ -57,16 +58,16 @@ class BackfillService:
         self.counts = BackfillCounts()
 
     async def rescore_transfers(self, tenant_id: str, program_id: str, backfill_id: str | None) -> int:
-        """Give every transfer its score again; how many there are. An id that came before has its result already."""
+        """Score every transfer again; returns their number. A repeated id returns the result of its first run."""
         return (await self._result(tenant_id, program_id, Subjects.TRANSFERS, backfill_id)).done
 
     async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored:
-        """Give every entity, agent and counterparty its score again; how many of each there are."""
+        """Score every entity, agent and counterparty again; returns the number of each."""
         at = await self._result(tenant_id, program_id, Subjects.ACTORS, backfill_id)
         return await subjects_of(self._log.shards, program_id, actors=at.actors, parties=at.counterparties)
 
     async def resume(self) -> None:
-        """Go on with what an earlier process left unfinished; once all that it put into the log is committed."""
+        """Resume the backfills that an earlier process left unfinished; called once its log entries are committed."""
         for row in await self._workers.run(self._rows.unfinished):
             key = (row.program_id, Subjects(row.subjects))
             if key not in self._under_way and not self._stopped:
@@ -74,7 +75,7 @@ class BackfillService:
                 self._begin(row.tenant_id, key, _progress_in(row))
 
     def cancel(self) -> None:
-        """Let what is under way come to an end, and begin nothing more; the next process resumes it."""
+        """End the backfills under way and start no more; the next process resumes them."""
         if self._stopped:
             return
         self._stopped = True
@@ -83,7 +84,7 @@ class BackfillService:
             task.cancel()
 
     async def stop(self) -> None:
-        """Return when nothing is under way any more."""
+        """Cancel, and return when no backfill is under way."""
         self.cancel()
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
         self._workers.close()
@@ -108,9 +109,9 @@ class BackfillService:
 
     def _earlier(self, tenant_id: str, key: Key, backfill_id: str) -> Progress | None:
         """The backfill of that id, else one that an earlier process left unfinished."""
-        found = self._rows.find(tenant_id, key[0], backfill_id)
+        by_id = self._rows.find(tenant_id, key[0], backfill_id)
         left = (row for row in self._rows.unfinished() if (row.program_id, row.subjects) == key)
-        row = found or next(left, None)
+        row = by_id or next(left, None)
         return None if row is None else _progress_in(row)
 
     def _begin(self, tenant_id: str, key: Key, progress: Progress) -> asyncio.Task[Progress]:
@@ -122,7 +123,7 @@ class BackfillService:
     def _ended(self, key: Key, task: asyncio.Task[Progress]) -> None:
         del self._under_way[key]
         if not task.cancelled():
-            task.exception()  # Looked at: it was logged, and there may be nobody who waits for it.
+            task.exception()  # Retrieved, because nobody may be waiting for it; it was logged.
 
     async def _run(self, steps: Steps) -> Progress:
         subjects = steps.progress.subjects
@@ -130,7 +131,7 @@ class BackfillService:
             began = monotonic()
             self.counts.running[subjects] += 1
             try:
-                if not _goes_on(steps.progress):
+                if not _is_resumable(steps.progress):
                     await steps.start(_fresh(steps.progress.id, subjects))
                 steps.log_progress("backfill_under_way")
                 await self._work(steps).run()
@@ -165,8 +166,8 @@ class BackfillService:
         )
 
 
-def _goes_on(progress: Progress) -> bool:
-    """Whether its start is in the log, and it scored with what scores now; else it begins anew under its id."""
+def _is_resumable(progress: Progress) -> bool:
+    """Whether its start is in the log and its versions are the current ones; otherwise it starts over under its id."""
     return progress.started_offset > 0 and _versions(progress) == _versions(_fresh(progress.id, progress.subjects))
 
 

@@ -1,7 +1,7 @@
-"""The log as a backfill uses it: steps go in, the commit of a step is waited for, a program's history comes out.
+"""The log as a backfill uses it: appends steps, waits for their commit, reads a program's history.
 
-Errors  none while Redis is away: it is waited for. A step that was not confirmed and is in the log all the same comes
-        twice, which changes nothing
+Errors  none while Redis is down: calls wait for it. A step that was appended but not confirmed is appended again,
+        which changes nothing
 """
 
 import asyncio
@@ -75,10 +75,10 @@ class StepLog:
         """
         shard, reader, after = self.shard_of(program_id), self._open_reader(), 0
         while after < upto and not stopping.is_set():
-            held = self._segments.last_offset(shard)
-            if held > after:
-                yield from _of_program(self._segments.read(shard, after, min(held, upto)), program_id)
-                after = held
+            segments_end = self._segments.last_offset(shard)
+            if segments_end > after:
+                yield from _of_program(self._segments.read(shard, after, min(segments_end, upto)), program_id)
+                after = segments_end
                 continue
             try:
                 page = reader.range(shard, after, upto, count=_PAGE_ENTRIES)
@@ -86,7 +86,7 @@ class StepLog:
                 log.warning("backfill_waits", program_id=program_id, error=str(error))
                 stopping.wait(_RETRY_S)
                 continue
-            if self._segments.last_offset(shard) > held:
+            if self._segments.last_offset(shard) > segments_end:
                 continue
             if not page:
                 return
@@ -98,7 +98,7 @@ class StepLog:
 
 
 class Steps:
-    """The steps of one backfill. Each is appended with how far it has come; few of them wait for their commit."""
+    """The steps of one backfill. Each carries the progress so far; at most ``STEPS_UNDER_WAY`` await their commit."""
 
     def __init__(self, step_log: StepLog, tenant_id: str, program_id: str, progress: Progress) -> None:
         self.tenant_id, self.program_id, self.progress = tenant_id, program_id, progress
@@ -107,7 +107,7 @@ class Steps:
         self._logged_at = monotonic()
 
     async def start(self, fresh: Progress) -> None:
-        """Begin anew; returns when all in front of the start is in the tables. What is behind it is the stream's."""
+        """Start over; returns when every entry before the start is committed. Later ones are scored by the stream."""
         self.progress = fresh
         offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
         await self._log.settled(self.program_id, offset)
@@ -118,7 +118,7 @@ class Steps:
         self.progress = msgspec.structs.replace(self.progress, **moved)
 
     async def add(self, rescored: tuple[Rescored, ...] = (), evaluate: ActorRange | None = None, **moved: Any) -> None:
-        """Append results, or what is to be evaluated; ``moved`` is what they change of the progress."""
+        """Append results, or actors to evaluate; ``moved`` are the fields of the progress that they change."""
         self.note(stage=Stage.RUNNING, **moved)
         while len(self._under_way) >= STEPS_UNDER_WAY:
             await self._log.settled(self.program_id, self._under_way.popleft())
@@ -134,7 +134,7 @@ class Steps:
         await self._log.settled(self.program_id, offset)
 
     def log_progress(self, event: str, **more: Any) -> None:
-        """A line of the service's log."""
+        """Write the progress to the service's log."""
         self._logged_at = monotonic()
         at = self.progress
         log.info(

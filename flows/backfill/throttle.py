@@ -1,4 +1,4 @@
-"""A thread that computes at length beside the service's own: it rests for longer the more others want to run.
+"""Slows down a long computation in a thread: the more other threads want to run, the longer it rests.
 
 How long others kept it from running, for the interpreter or for a processor, is the time that passed less the time in
 which it ran. It rests for a multiple of that; while nobody else has anything to do, it does not rest at all.

@@ -101,11 +101,11 @@ class TransferBackfill:
         steps, run = self._steps, self._workers.run
         stopping = self._workers.stopping
         steps.log_progress("backfill_replays", transfers=newest.total - newest.current)
-        with TemporaryFile(dir=self._folder) as kept:
-            replay = Replay(self._log.shard_of(steps.program_id), steps.program_id, kept)
+        with TemporaryFile(dir=self._folder) as scorings:
+            replay = Replay(self._log.shard_of(steps.program_id), steps.program_id, scorings)
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
             await run(lambda: replay.read(history, stopping=stopping))
-            unknown = await run(replay.want, newest.others())
+            unknown = await run(replay.choose, newest.others())
             if unknown:
                 log.warning("backfill_cannot_replay", program_id=steps.program_id, transfers=unknown)
             if not steps.progress.replaying:
@@ -113,6 +113,6 @@ class TransferBackfill:
             results = replay.results(steps.progress.position)
             while some := await run(lambda: list(islice(results, STEP_TRANSFERS))):
                 at, count = steps.progress, len(some)
-                found = tuple(result for _, result in some)
-                await steps.add(found, done=at.done + count, changed=at.changed + count, position=some[-1][0])
+                rescored = tuple(result for _, result in some)
+                await steps.add(rescored, done=at.done + count, changed=at.changed + count, position=some[-1][0])
                 self._counts.note_transfers(count, changed=count)

@@ -1,4 +1,4 @@
-"""Threads for work that would hold up the event loop, and the way to end it early."""
+"""Threads for work that would block the event loop, and a way to interrupt it."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,9 +18,9 @@ class Workers:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="backfill")
         self.stopping = Event()
 
-    async def run(self, work: Callable[..., T], *given: Any, interrupt: Callable[[], None] | None = None) -> T:
-        """What the work returns. When this is cancelled, the work is interrupted if it can be, and waited for."""
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
+    async def run(self, work: Callable[..., T], *arguments: Any, interrupt: Callable[[], None] | None = None) -> T:
+        """Run the work in a thread. On cancellation the work is interrupted, if possible, and awaited."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -30,5 +30,5 @@ class Workers:
             raise
 
     def close(self) -> None:
-        """Nothing is under way any more."""
+        """Stop the threads; no work is under way."""
         self._threads.shutdown()

@@ -72,8 +72,8 @@ class Alerts:
         within, wanted = Predicate(principal), _predicate(principal, AlertFilter(overdue=True), now)
         sql = _OVERDUE.format(within=within.sql, matching=wanted.sql)
         with self._connection.cursor() as cursor:
-            found = cursor.execute(sql, [*within.values, *wanted.values, limit]).fetchall()
-            return (found[0][2] if found else 0), _TABLE.rows_of(cursor, principal, [key[:2] for key in found])
+            matches = cursor.execute(sql, [*within.values, *wanted.values, limit]).fetchall()
+            return (matches[0][2] if matches else 0), _TABLE.rows_of(cursor, principal, [key[:2] for key in matches])
 
     def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The ids of the transfers that these log entries, by program and offset, made or changed."""
@@ -83,8 +83,8 @@ class Alerts:
         programs = sorted({program for program, _ in places})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(programs)]
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_TRANSFERS_AT, values).fetchall()
-        return {(program_id, offset): transfer_id for program_id, offset, transfer_id in found}
+            matches = cursor.execute(_TRANSFERS_AT, values).fetchall()
+        return {(program_id, offset): transfer_id for program_id, offset, transfer_id in matches}
 
 
 def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate:

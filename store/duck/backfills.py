@@ -32,10 +32,10 @@ class BackfillRows:
     def find(self, tenant_id: str, program_id: str, backfill_id: str) -> BackfillRow | None:
         """How far the backfill had come."""
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_FIND, [tenant_id, program_id, backfill_id]).fetchone()
-        return None if found is None else _ROW(found)
+            values = cursor.execute(_FIND, [tenant_id, program_id, backfill_id]).fetchone()
+        return None if values is None else _ROW(values)
 
     def unfinished(self) -> list[BackfillRow]:
         """Of each program's newest backfills those that did not come to their end, the oldest first."""
         with self._connection.cursor() as cursor:
-            return [_ROW(found) for found in cursor.execute(_UNFINISHED).fetchall()]
+            return [_ROW(values) for values in cursor.execute(_UNFINISHED).fetchall()]

@@ -33,7 +33,7 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-_HELD_COLUMNS: Final = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
+_PRESENT_COLUMNS: Final = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
 # What a row that is older than its column has in it, where it cannot be null.
 _NOTHING: Final = {"BIGINT": "0", "DOUBLE": "0", "VARCHAR": "''", "BOOLEAN": "false", "TIMESTAMP": "make_timestamp(0)"}
 _PATH: Final = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
@@ -68,9 +68,9 @@ def open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _add_columns(connection: duckdb.DuckDBPyConnection) -> int:
     """Give tables that an earlier version made the columns that have come since; how many that were."""
-    held = set(connection.execute(_HELD_COLUMNS).fetchall())
+    present = set(connection.execute(_PRESENT_COLUMNS).fetchall())
     missing = [
-        (name, column) for name, kind in TABLES for column in columns_of(kind) if (name, column.name) not in held
+        (name, column) for name, kind in TABLES for column in columns_of(kind) if (name, column.name) not in present
     ]
     for name, column in missing:
         nothing = "NULL" if column.nullable else _NOTHING[column.sql_type]

@@ -58,8 +58,8 @@ class Dispositions:
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredDisposition]:
         """The decisions on one alert, in the order in which they were made, which is that of the log."""
-        found = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
-        return sorted(found, key=lambda stored: stored.row.offset)
+        decisions = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
+        return sorted(decisions, key=lambda stored: stored.row.offset)
 
     def list_page(
         self, principal: Principal, wanted: DispositionFilter, after: Place | None, limit: int

@@ -40,8 +40,8 @@ class Preflights:
 
     def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:
         with self._connection.cursor() as cursor:
-            found = cursor.execute(sql, [tenant_id, preflight_id]).fetchone()
-        return None if found is None else str(found[0])
+            row = cursor.execute(sql, [tenant_id, preflight_id]).fetchone()
+        return None if row is None else str(row[0])
 
 
 def idempotent_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:

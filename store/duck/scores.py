@@ -41,10 +41,10 @@ class Scores:
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
         sql = _NEWEST_FIRST.format(matching=matching, first=first)
         with self._connection.cursor() as cursor:
-            found = cursor.execute(sql, [principal.tenant_id, *values, *reach, 1]).fetchone()
-        if found is None:
+            selected = cursor.execute(sql, [principal.tenant_id, *values, *reach, 1]).fetchone()
+        if selected is None:
             return None
-        row = _ROW(found)
+        row = _ROW(selected)
         principal.require_program(row.program_id)
         return row
 
@@ -65,4 +65,4 @@ class Scores:
         predicate.between("scored_at", since, None)
         sql = _NEWEST_FIRST.format(matching=predicate.sql, first="")
         with self._connection.cursor() as cursor:
-            return [_ROW(found) for found in cursor.execute(sql, [*predicate.values, limit]).fetchall()]
+            return [_ROW(selected) for selected in cursor.execute(sql, [*predicate.values, limit]).fetchall()]

@@ -1,4 +1,4 @@
-"""A program's stored scorings in the order of the log, of each transfer the newest: what a backfill scores again.
+"""A program's stored scorings in the order of the log, of each transfer the newest: the input of a backfill.
 
 How     Which scoring is the newest of its transfer is found once, for all of them, into a temporary table. Pages are
         ranges of log offsets, which DuckDB finds without reading the row groups outside of them. Within a page there
@@ -75,7 +75,7 @@ class NewestScorings:
         self._cursor = database.cursor()
         self._place = [tenant_id, program_id]
         self._offsets: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self._asked = [feature_version, tenant_id, program_id, upto]
+        self._parameters = [feature_version, tenant_id, program_id, upto]
         self.total = 0
 
     def __enter__(self) -> Self:
@@ -85,14 +85,14 @@ class NewestScorings:
         self._cursor.close()
 
     def find(self) -> None:
-        """Look which scorings they are; comes first."""
-        self._cursor.execute(_NEWEST, self._asked)
+        """Find the newest scorings; call this first."""
+        self._cursor.execute(_NEWEST, self._parameters)
         self._offsets = self._cursor.execute(_OFFSETS).fetchnumpy()["offset"]
         ((self.total,),) = self._cursor.execute(_TOTAL).fetchall()
 
     @property
     def current(self) -> int:
-        """How many of them have the feature version asked for."""
+        """How many of them have the requested feature version."""
         return len(self._offsets)
 
     def page(self, after: int, count: int) -> Page | None:
@@ -106,10 +106,10 @@ class NewestScorings:
 
     def others(self) -> Iterator[list[str]]:
         """The transfers whose newest scoring has another version."""
-        found = self._cursor.execute(_OTHERS)
-        while ids := [transfer_id for (transfer_id,) in found.fetchmany(_IDS_AT_ONCE)]:
+        result = self._cursor.execute(_OTHERS)
+        while ids := [transfer_id for (transfer_id,) in result.fetchmany(_IDS_AT_ONCE)]:
             yield ids
 
     def interrupt(self) -> None:
-        """End what the reading thread waits for."""
+        """Interrupt the query of the reading thread."""
         self._cursor.interrupt()

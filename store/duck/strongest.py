@@ -75,15 +75,17 @@ class StrongestScorings:
         self._cursor.close()
 
     def find(self, fading: Fading) -> None:
-        """Look which they are; comes first."""
+        """Find them; call this first."""
         self._cursor.execute(_VERSIONS, [*self._of_program, self._upto])
         self._cursor.execute(_NEWEST)
         self._cursor.execute(_FIND, [fading.day, list(fading.lives), fading.kept, *self._of_program])
 
     def of(self, entity_ids: Sequence[str]) -> tuple[StoredScore, ...]:
-        """Those of these entities."""
-        found = self._cursor.execute(_OF_ENTITIES, [listed(entity_ids)]).fetchall()
-        return tuple(StoredScore(transfer_id, score, _REASONS.decode(reasons)) for transfer_id, score, reasons in found)
+        """The strongest scorings of these entities."""
+        tuples = self._cursor.execute(_OF_ENTITIES, [listed(entity_ids)]).fetchall()
+        return tuple(
+            StoredScore(transfer_id, score, _REASONS.decode(reasons)) for transfer_id, score, reasons in tuples
+        )
 
     def last_of_actors(self, actor_ids: Sequence[str]) -> tuple[str, ...]:
         """The newest transfer of each of these entities, and accounts of unknown owner."""
@@ -93,9 +95,9 @@ class StrongestScorings:
         return self._last_of("counterparty", party_ids)
 
     def _last_of(self, kind: str, ids: Sequence[str]) -> tuple[str, ...]:
-        found = self._cursor.execute(_LAST_OF, [kind, listed(ids)]).fetchall()
-        return tuple(transfer_id for (transfer_id,) in found)
+        tuples = self._cursor.execute(_LAST_OF, [kind, listed(ids)]).fetchall()
+        return tuple(transfer_id for (transfer_id,) in tuples)
 
     def interrupt(self) -> None:
-        """End what the reading thread waits for."""
+        """Interrupt the query of the reading thread."""
         self._cursor.interrupt()

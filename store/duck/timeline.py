@@ -52,10 +52,10 @@ class Timeline(Generic[Row]):
 
     def find(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, row_id: str) -> Row | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        found = cursor.execute(_FIND.format(**self._words), [principal.tenant_id, row_id]).fetchone()
-        if found is None:
+        tuples = cursor.execute(_FIND.format(**self._words), [principal.tenant_id, row_id]).fetchone()
+        if tuples is None:
             return None
-        row = self._row(found)
+        row = self._row(tuples)
         principal.require_program(row.program_id)  # type: ignore[attr-defined]  # as the class says of its rows
         return row
 
@@ -69,18 +69,18 @@ class Timeline(Generic[Row]):
     ) -> list[Row]:
         """At most ``limit`` rows behind ``after``."""
         keys: list[_Key] = []
-        asked = max(LEAST_CANDIDATES, 2 * limit)
+        candidate_limit = max(LEAST_CANDIDATES, 2 * limit)
         while len(keys) < limit:
-            sql, values = wanted.sql, [*wanted.values, asked]
+            sql, values = wanted.sql, [*wanted.values, candidate_limit]
             if after is not None:
                 sql += f" AND {_AFTER.format(**self._words)}"
-                values[-1:] = [after[0], after[0], after[1], asked]
+                values[-1:] = [after[0], after[0], after[1], candidate_limit]
             candidates = cursor.execute(_CANDIDATES.format(matching=sql, **self._words), values).fetchall()
             keys += self._still_newest(cursor, principal, [candidate[1:] for candidate in candidates])
-            if len(candidates) < asked:
+            if len(candidates) < candidate_limit:
                 break
             after = candidates[-1][:2]
-            asked *= _GROWTH
+            candidate_limit *= _GROWTH
         return self.rows_of(cursor, principal, keys[:limit])
 
     def export(
@@ -91,8 +91,8 @@ class Timeline(Generic[Row]):
         sql = _KEYS.format(matching=wanted.sql, within=within.sql, **self._words)
         with connection.cursor() as keys, connection.cursor() as cursor:
             keys.execute(sql, [*within.values, *wanted.values])
-            while found := keys.fetchmany(batch):
-                yield self.rows_of(cursor, principal, found)
+            while tuples := keys.fetchmany(batch):
+                yield self.rows_of(cursor, principal, tuples)
 
     def rows_of(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, keys: Sequence[_Key]) -> list[Row]:
         """The versions that these keys, ids and offsets, name, in the order of the keys."""
@@ -100,8 +100,8 @@ class Timeline(Generic[Row]):
             return []
         ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]
-        found = map(self._row, cursor.execute(_OF_KEYS.format(**self._words), values).fetchall())
-        of_key = {(row.id, row.offset): row for row in found}  # type: ignore[attr-defined]
+        tuples = map(self._row, cursor.execute(_OF_KEYS.format(**self._words), values).fetchall())
+        of_key = {(row.id, row.offset): row for row in tuples}  # type: ignore[attr-defined]
         return [of_key[key] for key in keys]
 
     def _still_newest(

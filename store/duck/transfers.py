@@ -96,10 +96,10 @@ class Transfers:
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
         values = [principal.tenant_id, transfer_id, *(program_ids or ()), *reach]
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_FIND.format(programs=programs, first=first), values).fetchone()
-            if found is None:
+            tuples = cursor.execute(_FIND.format(programs=programs, first=first), values).fetchone()
+            if tuples is None:
                 return None
-            row = _TRANSFER(found)
+            row = _TRANSFER(tuples)
             principal.require_program(row.program_id)
             return _with_features(cursor, principal.tenant_id, [row])[0]
 
@@ -108,8 +108,8 @@ class Transfers:
         predicate = Predicate(principal)
         predicate.add("id = ?", transfer_id)
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_PROGRAMS_OF.format(matching=predicate.sql), predicate.values).fetchall()
-        return [program_id for (program_id,) in found]
+            tuples = cursor.execute(_PROGRAMS_OF.format(matching=predicate.sql), predicate.values).fetchall()
+        return [program_id for (program_id,) in tuples]
 
     def paths(self, principal: Principal, features: TransferFeaturesRow) -> dict[str, list[str]]:
         """The transfers that a scoring's paths rest on, by the path's name."""
@@ -127,18 +127,18 @@ class Transfers:
         if _matches_nothing(principal, wanted):
             return []
         rows: list[TransferRow] = []
-        asked = max(LEAST_CANDIDATES, _CANDIDATES_PER_TRANSFER * limit)
+        candidate_limit = max(LEAST_CANDIDATES, _CANDIDATES_PER_TRANSFER * limit)
         with self._connection.cursor() as cursor:
             while len(rows) < limit:
-                candidates = _candidates(cursor, _predicate(principal, wanted, after), asked)
+                candidates = _candidates(cursor, _predicate(principal, wanted, after), candidate_limit)
                 if not candidates:
                     break
                 predicate = _predicate(principal, wanted, after)
                 rows += _still_newest(cursor, predicate, principal.tenant_id, candidates)
-                if len(candidates) < asked:
+                if len(candidates) < candidate_limit:
                     break
                 after = candidates[-1][:3]
-                asked = min(2 * asked, MOST_CANDIDATES)
+                candidate_limit = min(2 * candidate_limit, MOST_CANDIDATES)
             return _with_features(cursor, principal.tenant_id, rows[:limit])
 
     def export(self, principal: Principal, wanted: TransferFilter, batch: int) -> Iterator[list[StoredTransfer]]:
@@ -153,8 +153,8 @@ class Transfers:
         values = [*matching.values, principal.tenant_id, *matching.values]
         with self._connection.cursor() as keys, self._connection.cursor() as cursor:
             keys.execute(_KEYS.format(matching=matching.sql), values)
-            while found := keys.fetchmany(batch):
-                yield _with_features(cursor, principal.tenant_id, _rows_of(cursor, principal.tenant_id, found))
+            while tuples := keys.fetchmany(batch):
+                yield _with_features(cursor, principal.tenant_id, _rows_of(cursor, principal.tenant_id, tuples))
 
 
 def _matches_nothing(principal: Principal, wanted: TransferFilter) -> bool:
@@ -177,9 +177,11 @@ def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None
     return predicate
 
 
-def _candidates(cursor: duckdb.DuckDBPyConnection, predicate: Predicate, asked: int) -> list[tuple[int, str, str, int]]:
+def _candidates(
+    cursor: duckdb.DuckDBPyConnection, predicate: Predicate, candidate_limit: int
+) -> list[tuple[int, str, str, int]]:
     """The newest raw versions that match: among them may be several of one transfer, and superseded ones."""
-    return cursor.execute(_CANDIDATES.format(matching=predicate.sql), [*predicate.values, asked]).fetchall()
+    return cursor.execute(_CANDIDATES.format(matching=predicate.sql), [*predicate.values, candidate_limit]).fetchall()
 
 
 def _still_newest(
@@ -195,10 +197,10 @@ def _still_newest(
     places = {candidate[:3] for candidate in candidates}
     lowest_offset = min(candidate[3] for candidate in candidates)
     ids = sorted({transfer_id for _, transfer_id, _ in places})
-    found = cursor.execute(
+    tuples = cursor.execute(
         _NEWEST.format(matching=predicate.sql), [tenant_id, lowest_offset, listed(ids), *predicate.values]
     ).fetchall()
-    rows = [row for row in map(_TRANSFER, found) if (row.bank_created_at, row.id, row.program_id) in places]
+    rows = [row for row in map(_TRANSFER, tuples) if (row.bank_created_at, row.id, row.program_id) in places]
     return sorted(rows, key=lambda row: (-row.bank_created_at, row.id, row.program_id))
 
 
@@ -208,8 +210,8 @@ def _rows_of(
     """The versions that these keys name, in the order of the keys."""
     offsets = sorted({offset for _, _, offset in keys})
     ids = sorted({transfer_id for _, transfer_id, _ in keys})
-    found = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]).fetchall()
-    of_key = {(row.program_id, row.id, row.offset): row for row in map(_TRANSFER, found)}
+    tuples = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]).fetchall()
+    of_key = {(row.program_id, row.id, row.offset): row for row in map(_TRANSFER, tuples)}
     return [of_key[key] for key in keys]
 
 
@@ -221,8 +223,8 @@ def _with_features(
         return [StoredTransfer(row=row, features=None) for row in rows]
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
-    found = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
-    of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, found)}
+    tuples = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
+    of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
     return [
         StoredTransfer(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0))) for row in rows
     ]

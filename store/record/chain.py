@@ -5,7 +5,7 @@ fact ─▶ linked to the head of its tenant's chain ─▶ DuckDB, with the log
 There is one writer, so chains do not fork. The heads move only when both places hold the links; a file that a crash
 left behind is completed from DuckDB.
 
-Errors  ``StartupError`` when a file and the database tell different stories, with the file and the first seq
+Errors  ``StartupError`` when a file and the database differ, with the file and the first seq
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,8 +64,8 @@ def links_of(
 ) -> Iterator[list[RecordChainRow]]:
     """The stored links with ``first`` <= seq < ``end`` in the order of seq, in pages; holes are simply not there."""
     for at in range(first, end, page):
-        found = cursor.execute(_LINKS, [*key, at, min(at + page, end)]).fetchall()
-        yield list(map(_LINK, found))
+        result = cursor.execute(_LINKS, [*key, at, min(at + page, end)]).fetchall()
+        yield list(map(_LINK, result))
 
 
 def bare_links_of(
@@ -75,11 +75,11 @@ def bare_links_of(
     of rows holds up all other threads. A stretch of ``BARE_PAGE_LINKS`` seqs without a link is an empty list.
     """
     for at in range(first, end, BARE_PAGE_LINKS):
-        found = cursor.execute(_BARE_LINKS, [*key, at, min(at + BARE_PAGE_LINKS, end)])
-        links = found.fetchmany(at_once)
+        result = cursor.execute(_BARE_LINKS, [*key, at, min(at + BARE_PAGE_LINKS, end)])
+        links = result.fetchmany(at_once)
         yield links
         while links:
-            links = found.fetchmany(at_once)
+            links = result.fetchmany(at_once)
             if links:
                 yield links
 
@@ -92,9 +92,9 @@ class ChainWriter:
         self._heads: dict[ChainKey, Head] = {}
 
     def open(self) -> None:
-        """Take the heads from the database, and bring each file to where the database is.
+        """Read the heads from the database, and complete each file from it.
 
-        Also after a commit of which it is not known how far it came.
+        Also called after a commit whose outcome is unknown.
         """
         with self._connection.cursor() as cursor:
             heads = _stored_heads(cursor)
@@ -159,14 +159,14 @@ def _stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
 
 
 def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) -> None:
-    """Hold the file against the database, and append what it lacks."""
+    """Compare the file with the database, and append the links that it lacks."""
     file.cut_torn_line()
     key = (file.tenant_id, file.chain)
     known: Iterator[RecordChainRow] | None = None
-    held = 0
+    next_seq = 0
     for raw, line in file.lines(last_bytes=COMPARED_AT_START_BYTES):
         if known is None:
-            known, held = _each(cursor, key, line.seq, head.size), line.seq
+            known, next_seq = _each(cursor, key, line.seq, head.size), line.seq
         row = next(known, None)
         if row is None:
             raise StartupError(
@@ -175,14 +175,14 @@ def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) ->
             )
         if line_of(row) != raw:
             raise StartupError(
-                f"{file.path} differs from the database at seq {held}. One of the two was changed: run clearhold "
+                f"{file.path} differs from the database at seq {next_seq}. One of the two was changed: run clearhold "
                 "rebuild if the file is right; set the file aside if the database is."
             )
-        held += 1
-    if held < head.size:
-        for page in links_of(cursor, key, held, head.size):
+        next_seq += 1
+    if next_seq < head.size:
+        for page in links_of(cursor, key, next_seq, head.size):
             file.append(page)
-        log.info("chain_file_completed", tenant_id=file.tenant_id, chain=file.chain, after=held, upto=head.size)
+        log.info("chain_file_completed", tenant_id=file.tenant_id, chain=file.chain, after=next_seq, upto=head.size)
 
 
 def _each(cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int) -> Iterator[RecordChainRow]:

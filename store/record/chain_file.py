@@ -128,8 +128,8 @@ def _end_of_last_line(descriptor: int, size: int) -> int:
     at = size
     while at > 0:
         begin = max(0, at - _STEP_BYTES)
-        found = os.pread(descriptor, at - begin, begin).rfind(b"\n")
-        if found >= 0:
-            return begin + found + 1
+        newline_at = os.pread(descriptor, at - begin, begin).rfind(b"\n")
+        if newline_at >= 0:
+            return begin + newline_at + 1
         at = begin
     return 0

@@ -61,7 +61,7 @@ class CheckpointLog:
         """Bring the table and the files to the same checkpoints."""
         with self._connection.cursor() as cursor:
             in_table = set(map(_ROW, cursor.execute(_ALL).fetchall()))
-            in_files = set(_kept(self._folder))
+            in_files = set(_rows_in_files(self._folder))
             for row in sorted(in_files - in_table, key=_created_at):
                 _insert(cursor, row)
             for row in sorted(in_table - in_files, key=_created_at):
@@ -85,13 +85,13 @@ class CheckpointLog:
         """Newest first, behind ``after``; ``chain`` None is all of the tenant's."""
         at, of_chain, size = after or (None, None, None)
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_PAGE, [tenant_id, chain, chain, at, at, of_chain, size, limit]).fetchall()
-        return list(map(_ROW, found))
+            result = cursor.execute(_PAGE, [tenant_id, chain, chain, at, at, of_chain, size, limit]).fetchall()
+        return list(map(_ROW, result))
 
     def _one(self, sql: str, *values: object) -> RecordCheckpointRow | None:
         with self._connection.cursor() as cursor:
-            found = cursor.execute(sql, values).fetchone()
-        return None if found is None else _ROW(found)
+            result = cursor.execute(sql, values).fetchone()
+        return None if result is None else _ROW(result)
 
     def _append_line(self, row: RecordCheckpointRow) -> None:
         line = CheckpointLine(
@@ -104,7 +104,7 @@ def _path(folder: Path, tenant_id: str) -> Path:
     return folder / quote(tenant_id, safe="") / FILE
 
 
-def _kept(folder: Path) -> Iterator[RecordCheckpointRow]:
+def _rows_in_files(folder: Path) -> Iterator[RecordCheckpointRow]:
     for path in sorted(folder.glob(f"*/{FILE}")):
         tenant_id = unquote(path.parent.name)
         cut_torn_line(path)

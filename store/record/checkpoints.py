@@ -1,7 +1,7 @@
-"""Checkpoints over the chains: made hourly and when asked for, and never one that an earlier one speaks against.
+"""Signed checkpoints over the chains: hourly and on request, and never one that contradicts an earlier one.
 
 A hash chain alone does not show a cut tail, or a history written anew by whoever holds the database. A checkpoint that
-somebody else kept does.
+somebody else stored does.
 
 Errors  ``InconsistentChainError`` when a chain no longer is what an earlier checkpoint over it says
 """
@@ -74,7 +74,7 @@ class RecordCheckpoints:
     def sign_due(self) -> None:
         """Sign every chain that has grown and was last signed an hour ago or never.
 
-        The first time round each chain is held against the last checkpoint over it.
+        In the first round each chain is compared with the last checkpoint over it.
         """
         with self._connection.cursor() as cursor:
             sizes = {(tenant_id, chain): size for tenant_id, chain, size in cursor.execute(_SIZES).fetchall()}
@@ -135,7 +135,7 @@ class RecordCheckpoints:
             return row
 
     def _grown(self, cursor: duckdb.DuckDBPyConnection, key: ChainKey) -> MerkleTree:
-        """The chain's tree as the chain is now; one that is new here is held against the last checkpoint first."""
+        """The chain's tree as the chain is now; a tree that is new here is compared with the last checkpoint."""
         if key in self._inconsistent:
             raise InconsistentChainError(INCONSISTENT)
         tree = self._trees.get(key) or MerkleTree()

@@ -93,10 +93,10 @@ class RecordReader:
         """Only keys are sorted; their bodies, which never change, are read batch by batch."""
         with self._connection.cursor() as keys:
             keys.execute(_CITED_ALERTS, [tenant_id, *where])
-            while found := keys.fetchmany(batch):
-                digests = [digest for _, digest in found]
-                asked = [tenant_id, found[0][0], found[-1][0], listed(digests)]
-                bodies = dict(cursor.execute(_BODIES, asked).fetchall())
+            while page := keys.fetchmany(batch):
+                digests = [digest for _, digest in page]
+                parameters = [tenant_id, page[0][0], page[-1][0], listed(digests)]
+                bodies = dict(cursor.execute(_BODIES, parameters).fetchall())
                 yield [record_line(LineKind.ALERT, bodies[digest].encode()) for digest in digests]
 
 

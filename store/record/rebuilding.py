@@ -3,7 +3,7 @@
 The log says what was recorded, the files in which order. A fact behind the end of its file, which a crash can leave, is
 linked there. The files themselves are only read here; ``ChainWriter.open`` completes them once all went well.
 
-Errors  ``StartupError``, naming file and seq, for a file that is no chain, or that the log does not bear out
+Errors  ``StartupError``, naming file and seq, for a file that is no chain, or that contradicts the log
 """
 
 from collections.abc import Sequence
@@ -35,14 +35,14 @@ class RebuildingChains(ChainWriter):
         """Read every file whole, checking each link."""
         self._heads: dict[ChainKey, Head] = {}
         self._places: dict[FactKey, _Place] = {}
-        self._held: dict[ChainKey, int] = {}
+        self._file_sizes: dict[ChainKey, int] = {}
         for file in chain_files(self._folder):
             file.cut_torn_line()
             head = EMPTY
             for _, line in file.lines():
                 head = self._take(file, line, head)
             self._heads[file.tenant_id, file.chain] = head
-            self._held[file.tenant_id, file.chain] = head.size
+            self._file_sizes[file.tenant_id, file.chain] = head.size
 
     def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
         heads = dict(self._heads)
@@ -64,13 +64,13 @@ class RebuildingChains(ChainWriter):
     def settle(self, rows: Sequence[RecordChainRow]) -> None:
         for row in rows:
             key = (row.tenant_id, row.chain)
-            if row.seq >= self._held.get(key, 0):
+            if row.seq >= self._file_sizes.get(key, 0):
                 self._heads[key] = Head(row.seq + 1, row.hash)
             else:
                 del self._places[_key_of(row)]
 
     def close(self) -> None:
-        """All entries were replayed: every link of the files must have been met."""
+        """All entries were replayed: every link of the files must have been placed."""
         for (tenant_id, chain, *_), place in self._places.items():
             path = ChainFile(self._folder, tenant_id, chain).path
             raise StartupError(f"{path} holds seq {place.seq}, to which no entry of the log leads. {_CHANGED}")

@@ -1,9 +1,9 @@
-"""The way in to the log: a call returns when its entry is fsynced, and not before.
+"""Appends to the log: a call returns once its entry is fsynced, and not before.
 
-Group commit: while one write is on its way to Redis the next one fills, so that any number of callers share an fsync.
+Group commit: while one write is under way the next one fills, so any number of callers share an fsync.
 
-Errors  ``UnavailableError`` when Redis did not confirm the entry. It may be in the log nevertheless, if the answer was
-        what got lost, so whoever reads the log skips what it has seen
+Errors  ``UnavailableError`` when Redis did not confirm the entry. It may be in the log nevertheless, if only the reply
+        was lost, so readers of the log skip entries that they have already seen
 """
 
 import asyncio
@@ -237,8 +237,8 @@ def _settle(append: _Append, reply: Any) -> None:
 
 def _first_error(reply: Any) -> ResponseError | None:
     """An EXEC answers with a list, in which a command that failed stands as an error."""
-    found = reply if isinstance(reply, list) else []
-    return next((part for part in found if isinstance(part, ResponseError)), None)
+    parts = reply if isinstance(reply, list) else []
+    return next((part for part in parts if isinstance(part, ResponseError)), None)
 
 
 def _fail(append: _Append, cause: BaseException) -> None:

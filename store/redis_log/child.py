@@ -104,7 +104,7 @@ def _fresh_log(folder: Path) -> BinaryIO:
 
 
 def _lock_once_free(folder: Path) -> int:
-    """Take the lock. Who still has it is an orphan: the directory is ours, and we have no server running."""
+    """Take the lock. Another holder is an orphan: the directory is ours, and we have no server running."""
     lock = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if _locked_within(lock, 0.0):
         return lock

@@ -52,14 +52,14 @@ def connect_async(target: str | Path) -> redis.asyncio.Redis:
 def check_external(client: redis.Redis) -> None:
     """Refuse a Redis that may lose a confirmed entry; the sentence says which settings to change, and how."""
     try:
-        found = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
+        settings = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
     except RedisError as error:
         raise RedisSettingsError(
             f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."
         ) from error
-    wrong = {name: value for name, value in REQUIRED_SETTINGS.items() if found[name] != value}
+    wrong = {name: value for name, value in REQUIRED_SETTINGS.items() if settings[name] != value}
     if wrong:
-        states = ", ".join(f"{name} is {found[name] or 'unknown'}" for name in wrong)
+        states = ", ".join(f"{name} is {settings[name] or 'unknown'}" for name in wrong)
         commands = "; ".join(f"CONFIG SET {name} {value}" for name, value in wrong.items())
         raise RedisSettingsError(
             f"The Redis at CLEARHOLD_REDIS_URL could lose what it has confirmed: {states}. "

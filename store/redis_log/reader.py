@@ -1,6 +1,6 @@
-"""The way out of the log: entries of the shards in order, from any offset on.
+"""Reads the log: entries of the shards in order, from any offset.
 
-Errors  the built-in ``ConnectionError`` while Redis is gone or still starting; reading again later goes on as before
+Errors  the built-in ``ConnectionError`` while Redis is down or still starting; a later read continues as before
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class LogReader:
 
     def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]:
         """Entries after the given offsets (0 where none is given), at most ``count`` a shard; waits up to ``block_ms``
-        (0: not at all, at most MAX_BLOCK_MS) for the first one, and answers ``[]`` when none came.
+        (0: not at all, at most MAX_BLOCK_MS) for the first one, and returns ``[]`` if none came.
         """
         if not self._shard_of_key:
             return []
@@ -48,7 +48,7 @@ class LogReader:
         block = ("BLOCK", min(block_ms, MAX_BLOCK_MS)) if block_ms > 0 else ()
         answer = self._ask("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
         return [
-            (self._shard_of_key[key], [_entry(self._shard_of_key[key], *found) for found in entries])
+            (self._shard_of_key[key], [_entry(self._shard_of_key[key], *entry) for entry in entries])
             for key, entries in answer or ()
         ]
 
@@ -56,8 +56,8 @@ class LogReader:
         """The first ``count`` entries with ``after`` < offset <= ``upto``."""
         if upto <= after:
             return []
-        found = self._ask("XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count)
-        return [_entry(shard, *each) for each in found]
+        entries = self._ask("XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count)
+        return [_entry(shard, *entry) for entry in entries]
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry ever appended, also when it was trimmed since; 0 if there never was one."""
@@ -70,7 +70,7 @@ class LogReader:
         return offset_of(about["last-generated-id"])
 
     def trim(self, shard: int, upto: int) -> int:
-        """Drop the entries with offset <= ``upto``; returns how many went."""
+        """Drop the entries with offset <= ``upto``; returns how many were dropped."""
         return int(self._ask("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
 
     def control(self) -> Iterator[tuple[str, int, str, int, bytes]]:
@@ -103,11 +103,11 @@ def _entry(shard: int, stream_id: bytes, pairs: list[bytes]) -> LogEntry:
 
 
 def _fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes]:
-    """Kind, program, instant and body out of names and values in turn, in whatever order they stand."""
+    """Kind, program, instant and body out of names and values in turn, in any order."""
     if pairs[::2] == _USUAL_ORDER:
         return pairs[1], pairs[3], pairs[5], pairs[7]
-    found = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    return found[FIELD_KIND], found.get(FIELD_PROGRAM, b""), found[FIELD_APPENDED_AT], found[FIELD_BODY]
+    fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    return fields[FIELD_KIND], fields.get(FIELD_PROGRAM, b""), fields[FIELD_APPENDED_AT], fields[FIELD_BODY]
 
 
 def _as_it_came(answer: Any, **_: Any) -> Any:

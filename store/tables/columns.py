@@ -25,7 +25,7 @@ _COLUMN_TYPES: Final[tuple[tuple[type, str, pa.DataType], ...]] = (
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """One column: ``arrow_type`` is what rows are handed over as, ``sql_type`` what they are kept as."""
+    """One column: ``arrow_type`` is its type in memory, ``sql_type`` its type in the table."""
 
     name: str
     sql_type: str
@@ -97,11 +97,11 @@ def _inner_type(field: msgspec.structs.FieldInfo) -> type[msgspec.Struct] | None
 
 def _column(row_type: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> Column:
     members = get_args(field.type) or (field.type,)
-    said = [member for member in members if member is not NoneType]
-    kind = said[0] if len(said) == 1 else None
+    types = [member for member in members if member is not NoneType]
+    kind = types[0] if len(types) == 1 else None
     for python_type, sql_type, arrow_type in _COLUMN_TYPES:
         if isinstance(kind, type) and issubclass(kind, python_type):
-            nullable = len(said) < len(members)
+            nullable = len(types) < len(members)
             if python_type is int and field.name.endswith(INSTANT_SUFFIX):
                 return Column(name=field.name, sql_type="TIMESTAMP", arrow_type=pa.timestamp("us"), nullable=nullable)
             return Column(name=field.name, sql_type=sql_type, arrow_type=arrow_type, nullable=nullable)

@@ -1,4 +1,4 @@
-"""What a query is narrowed to: the principal's tenant and reach first, then whatever was asked for."""
+"""The WHERE clause of a query: the principal's tenant and reach first, then the filters of the request."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +14,7 @@ NUMBERS: Final = """(SELECT unnest(from_json(?, '["BIGINT"]')))"""
 
 
 class Predicate:
-    """Conditions joined by AND, with the values they ask for."""
+    """Conditions joined by AND, with the values of their parameters."""
 
     def __init__(self, principal: Principal) -> None:
         self._conditions = ["tenant_id = ?"]
