@@ -26,7 +26,7 @@ from features.core.rows.emit import Emit
 from features.core.rows.scores import ScoreRow
 from features.landing.landing import LandingResult
 from features.measurement.flow import dealing_with
-from features.measurement.measure import identity_at, is_sanctions_hit
+from features.measurement.identity import identity_at, is_sanctions_hit
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS as TRANSFER_REASONS

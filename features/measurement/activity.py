@@ -1,34 +1,32 @@
-"""The part of the vector that counts by kind: amounts of the actor, telling returns, ACH and card attempts."""
+"""The part of the vector that is measured over series by kind: amounts, returns, ACH entries and card attempts."""
 
 from typing import Final
 
-from features.core.instants import DAY_US, DAYS_30, DAYS_90
+from features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US
 from features.core.vocabulary import Direction, Rail
+from features.measurement.groups import AchEntries, Amounts, Cards, Returns
 from features.measurement.subject import Subject
 from features.state.program_series import ProgramSeries
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
 from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kinds, cents_in, count_in, kinds_of
 
-AchActivity = tuple[int, int, int, int, int, int]
-CardAttempts = tuple[int, int, int, int, int, int, int, int, int]
-
 NEWEST: Final = 64
 MEDIAN_FLOOR: Final = 5
-_HOUR_US: Final = DAY_US // 24
 _WITHIN_PARTS: Final = 10
 _BANKING_DAYS_BACK: Final = (4, 4, 2, 2, 2, 2, 3)  # calendar days to the second weekday before, from Monday on
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
-_NO_ATTEMPTS: Final = (0, 0, 0, 0, 0, 0, 0, 0, 0)
+_NO_AMOUNTS: Final = Amounts(None, None, 0, 0, 0, 0)
+_NO_CARD: Final = Cards(0, 0, 0, 0, 0, 0, 0, 0, 0)
 _CARD: Final = Rail.CARD.value
 _INCOMING: Final = Direction.INCOMING.value
 
 
-def own_amounts(
+def amounts_of(
     subject: Subject,
     at: int,
     has_history: bool,  # noqa: FBT001 - by position, as all of a vector
-) -> tuple[int | None, int | None, int, int, int, int]:
+) -> Amounts:
     """Age, median, equal and round amounts, cents received and sent in 48 h."""
     actor, own, cents = subject.actor, subject.own, subject.cents
     kinds = kinds_of(subject.rail, subject.direction, subject.type, cents)
@@ -36,7 +34,7 @@ def own_amounts(
     received = cents if SeriesKind.RECEIVED in kinds else 0
     sent = cents if subject.rail != _CARD and subject.direction != _INCOMING else 0
     if actor is None:
-        return None, None, 0, 0, 0, 0
+        return _NO_AMOUNTS
     its_own = own.moved and own.actor is actor
     but = (at, own.cents) if its_own else None
     of_quarter = actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but) if has_history else []
@@ -52,18 +50,18 @@ def own_amounts(
         received_48h -= own.cents
     elif its_own and SeriesKind.CARD not in own.kinds:
         sent_48h -= own.cents
-    return (
-        _age_days(subject, at, has_history),
-        sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
-        equal,
-        _counted(subject, SeriesKind.ROUND, at - DAYS_30, at) + own_round,
-        received_48h + received,
-        sent_48h + sent,
+    return Amounts(
+        entity_age_days=_age_days(subject, at, has_history),
+        entity_median_cents_90d=sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
+        repeated_amount_count_24h=equal,
+        round_amount_count_30d=_counted(subject, SeriesKind.ROUND, at - DAYS_30, at) + own_round,
+        entity_in_cents_48h=received_48h + received,
+        entity_out_cents_48h=sent_48h + sent,
     )
 
 
-def telling_returns(subject: Subject, at: int, own_return: int) -> tuple[int, int | None]:
-    """Counterparties whose returns told whether an account exists, and days since one that forbids another debit."""
+def returns_of(subject: Subject, at: int, own_return: int) -> Returns:
+    """Counterparties whose returns show whether an account exists, and days since one that forbids another debit."""
     actor, counterparty = subject.actor, subject.counterparty
     probed = 0
     if actor is not None and actor.probes is not None:
@@ -74,13 +72,16 @@ def telling_returns(subject: Subject, at: int, own_return: int) -> tuple[int, in
         else None
     )
     if stops is None:
-        return probed, None
+        return Returns(probed, None)
     own_stop = own_return if subject.own.stop and subject.own.counterparty is counterparty else 0
     stopped_at = stops.previous(at, skip=own_stop)
-    return probed, None if stopped_at is None else (at - stopped_at) // DAY_US
+    return Returns(
+        entity_probing_returns_30d=probed,
+        counterparty_stop_return_days=None if stopped_at is None else (at - stopped_at) // DAY_US,
+    )
 
 
-def ach_activity(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchActivity:
+def ach_entries(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchEntries:
     """ACH debits ever, cents pulled and sent on fast within two banking days, micro-entries, forward debits of 24 h."""
     actor, own = subject.actor, subject.own
     kinds = kinds_of(subject.rail, subject.direction, subject.type, subject.cents)
@@ -90,26 +91,26 @@ def ach_activity(subject: Subject, program: ProgramSeries, at: int, own_count: i
     if own.moved and SeriesKind.MICRO in own.kinds:
         of_program -= 1
     if actor is None:
-        return 0, 0, 0, 0, of_program, 0
+        return AchEntries(0, 0, 0, 0, of_program, 0)
     own_debit = own_count if own.ach_debit else 0
     debits = actor.ach_debits
     every = debits.count(ALWAYS, at) - own_debit if debits is not None else 0
     of_day = debits.count(at - DAY_US, at) - own_debit if debits is not None else 0
     since = _two_banking_days_before(at) - 1
-    return (
-        every,
-        _cents(subject, SeriesKind.PULLED, since, at),
-        _cents(subject, SeriesKind.FAST, since, at) + fast,
-        _counted(subject, SeriesKind.MICRO, at - DAY_US, at) + micro,
-        of_program,
-        of_day - _counted(subject, SeriesKind.MICRO_DEBIT, at - DAY_US, at),
+    return AchEntries(
+        entity_ach_debits_all=every,
+        entity_pulled_cents_2bd=_cents(subject, SeriesKind.PULLED, since, at),
+        entity_fast_out_cents_2bd=_cents(subject, SeriesKind.FAST, since, at) + fast,
+        entity_micro_entries_24h=_counted(subject, SeriesKind.MICRO, at - DAY_US, at) + micro,
+        program_micro_entries_24h=of_program,
+        entity_forward_debits_24h=of_day - _counted(subject, SeriesKind.MICRO_DEBIT, at - DAY_US, at),
     )
 
 
-def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> CardAttempts:
+def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> Cards:
     """Declines and small attempts of the card in an hour; attempts and declines of the program in 1 h, 24 h, 30 d."""
     if subject.rail != _CARD:
-        return _NO_ATTEMPTS
+        return _NO_CARD
     own = subject.own
     kinds = attempt_kinds(subject.cents, subject.status, subject.card_reason)
     card = program.cards.get(subject.card) if subject.card != NOBODY else None
@@ -119,16 +120,16 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> CardAtte
         return count_in(series, kind, at - window, at) - (kind in own_kinds) + (kind in kinds)
 
     whole, is_known = program.series_by_kind, subject.card != NOBODY
-    return (
-        count(card, SeriesKind.DECLINE, _HOUR_US, its_own) if is_known else 0,
-        count(card, SeriesKind.SMALL, _HOUR_US, its_own) if is_known else 0,
-        count(whole, SeriesKind.ATTEMPT, _HOUR_US, own.attempts),
-        count(whole, SeriesKind.DECLINE, _HOUR_US, own.attempts),
-        count(whole, SeriesKind.SMALL_OR_5, _HOUR_US, own.attempts),
-        count(whole, SeriesKind.ATTEMPT, DAY_US, own.attempts),
-        count(whole, SeriesKind.FRAUD_DECLINE, DAY_US, own.attempts),
-        count(whole, SeriesKind.ATTEMPT, DAYS_30, own.attempts),
-        count(whole, SeriesKind.FRAUD_DECLINE, DAYS_30, own.attempts),
+    return Cards(
+        card_declines_1h=count(card, SeriesKind.DECLINE, HOUR_US, its_own) if is_known else 0,
+        card_small_count_1h=count(card, SeriesKind.SMALL, HOUR_US, its_own) if is_known else 0,
+        program_card_attempts_1h=count(whole, SeriesKind.ATTEMPT, HOUR_US, own.attempts),
+        program_card_declines_1h=count(whole, SeriesKind.DECLINE, HOUR_US, own.attempts),
+        program_card_small_count_1h=count(whole, SeriesKind.SMALL_OR_5, HOUR_US, own.attempts),
+        program_card_attempts_24h=count(whole, SeriesKind.ATTEMPT, DAY_US, own.attempts),
+        program_card_fraud_declines_24h=count(whole, SeriesKind.FRAUD_DECLINE, DAY_US, own.attempts),
+        program_card_attempts_30d=count(whole, SeriesKind.ATTEMPT, DAYS_30, own.attempts),
+        program_card_fraud_declines_30d=count(whole, SeriesKind.FRAUD_DECLINE, DAYS_30, own.attempts),
     )
 
 

@@ -4,11 +4,12 @@ Bounds  of a node's edges in a window the newest 64; see ``features/windows/path
 """
 
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from features.core.instants import DAY_US, DAYS_7, DAYS_30
 from features.core.vocabulary import Direction
+from features.measurement.groups import Flow
 from features.measurement.subject import Subject
 from features.state.parties import Counterparty
 from features.state.program_series import ProgramSeries
@@ -20,6 +21,7 @@ _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
 _STRANGER: Final = -2  # a side that was named and has not been met: different from every node
 _INCOMING: Final = Direction.INCOMING.value
+NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, 0, 0, None, 0, None, 0, 0)
 
 
 def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, tuple[int, ...]]:
@@ -34,41 +36,36 @@ def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | N
     return longest_chain(program.graph, ends, cents_of), back
 
 
-class Fan(NamedTuple):
-    """Different other sides in each window, shortest first, and the transfers of a usual week."""
-
-    counts: list[int]
-    usual_week: int | None
-
-
-class Shapes(NamedTuple):
-    """Payers of the receiving side, payees of the paying side, what that one had gathered, and middlemen."""
-
-    fan_in: Fan
-    fan_out: Fan
-    gathered: Fan
-    middles: int
-
-
-NOT_IN_THE_GRAPH: Final = Shapes(Fan([0, 0], None), Fan([0, 0, 0], None), Fan([0, 0], None), 0)
-
-
-def shapes(subject: Subject, program: ProgramSeries, at: int) -> Shapes:
-    """Fans at both ends of the subject, what its payer had gathered before, and middlemen."""
+def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | None) -> Flow:
+    """Fans at both ends of the subject, payers of its payer, middlemen, new and shared counterparties."""
+    new, shared = new_counterparties(subject, program, at), shared_entities(subject, program, at)
     if subject.actor is None:
-        return NOT_IN_THE_GRAPH
+        return NOT_IN_THE_GRAPH._replace(entity_new_counterparties_24h=new, counterparty_shared_entities_30d=shared)
     graph, but = program.graph, subject.own.row
     payer, payee = _sides(subject)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
     into_source = graph.into.get(subject.source)
-    payers = _distinct(into_target, _FAN_IN, at, but, payer) if payee is not None else [0, 0]
-    payees = _distinct(out_of_source, _FAN_OUT, at, but, payee) if payer is not None else [0, 0, 0]
+    payers_24h, payers_7d = _distinct(into_target, _FAN_IN, at, but, payer) if payee is not None else (0, 0)
+    payees_8h, payees_24h, payees_7d = (
+        _distinct(out_of_source, _FAN_OUT, at, but, payee) if payer is not None else (0, 0, 0)
+    )
+    gathered_24h, gathered_7d = _distinct(into_source, _FAN_IN, at, but, None)
     ends = Ends(subject.source, subject.target, at, subject.cents, but)
-    return Shapes(
-        Fan(payers, usual_week(into_target, at)),
-        Fan(payees, usual_week(out_of_source, at)),
-        Fan(_distinct(into_source, _FAN_IN, at, but, None), usual_week(into_source, at)),
-        middles(graph, ends) if payers[1] >= SCATTER_GATHER_MIDDLES else 0,
+    return Flow(
+        fan_in_count_24h=payers_24h,
+        fan_in_count_7d=payers_7d,
+        fan_in_usual_week=usual_week(into_target, at),
+        fan_out_count_8h=payees_8h,
+        fan_out_count_24h=payees_24h,
+        fan_out_count_7d=payees_7d,
+        fan_out_usual_week=usual_week(out_of_source, at),
+        gathered_count_24h=gathered_24h,
+        gathered_count_7d=gathered_7d,
+        gathered_usual_week=usual_week(into_source, at),
+        scatter_gather_middles=middles(graph, ends) if payers_7d >= SCATTER_GATHER_MIDDLES else 0,
+        layering_least_cents=chain.least_cents if chain is not None and chain.hops else None,
+        entity_new_counterparties_24h=new,
+        counterparty_shared_entities_30d=shared,
     )
 
 

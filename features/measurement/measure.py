@@ -4,27 +4,33 @@ Window  each feature's own, half-open (t - w, t]; the transfer itself counts onl
 Errors  none: what cannot be measured is None
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
 from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from features.core.vocabulary import Rail
-from features.measurement.activity import ach_activity, card_attempts, own_amounts, telling_returns
-from features.measurement.flow import follow, new_counterparties, novelty_of, shapes, shared_entities
+from features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
+from features.measurement.flow import flow_of, follow, novelty_of
+from features.measurement.groups import (
+    Activity,
+    Facts,
+    History,
+    Novelties,
+    ProgramFigures,
+    Relationship,
+    Typologies,
+)
+from features.measurement.identity import identity_at, is_sanctions_hit
 from features.measurement.subject import OwnContribution, Subject
-from features.state.parties import UNKNOWN_PROFILE, Actor
+from features.state.parties import Actor, Counterparty
 from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
+from features.windows.paths import Chain
 from features.windows.series import ALWAYS, AmountSeries, EventTimes
 
-_SANCTIONED: Final = frozenset({"sanctions_match", "ofac_match"})
 _CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
-
-
-Fields = tuple[Any, ...]
-"""Values of the vector's next fields; the oracle holds every one of them against its own."""
 
 
 class Measured(NamedTuple):
@@ -38,29 +44,26 @@ class Measured(NamedTuple):
 def measure(
     subject: Subject, program: ProgramSeries, declared: Declared, baseline: BaselineValues, at: int
 ) -> Measured:
-    """All features of the subject at ``at``, in the order of the vector's fields."""
-    longest, back = follow(subject, program, at)
-    hops = (None, None) if longest is None else (bool(back), longest.hops)
-    least_cents = longest.least_cents if longest is not None and longest.hops else None
-    counted = _counted_before(subject, at)
-    in_7d, in_24h = _structuring(subject, at, own_actor=counted.own, own_party=counted.own_party)
-    values: Fields = (
-        *_of_the_interface(subject, program, declared, baseline, at, counted, in_7d),
-        *hops,
-        None if counted.previous_at is None else (at - counted.previous_at) // DAY_US,
-        is_just_below(subject.cents),
-        declared.rails,
-        *_own_history(subject, at, counted, in_24h),
-        *_flow(subject, program, at, least_cents),
-        *telling_returns(subject, at, counted.own_return),
-        *ach_activity(subject, program, at, counted.own),
+    """All features of the subject at ``at``, group by group in the order of the vector."""
+    chain, way_back = follow(subject, program, at)
+    before = _before(subject, at)
+    structuring_7d, structuring_24h = _structuring(subject, at, own_actor=before.own, own_party=before.own_party)
+    values = (  # one tuple, so that the type checker compares every value with its field
+        *_facts(subject),
+        *identity_at(subject.actor, at),
+        *_activity(subject, before, at, structuring_7d),
+        *_relationship(subject, before, at),
+        *_program_figures(subject, program, declared, baseline, before, at),
+        *_typologies(subject, declared, chain, way_back, before, at),
+        *_history(subject, before, at, structuring_24h),
+        *amounts_of(subject, at, before.previous_at is not None),
+        *flow_of(subject, program, at, chain),
+        *returns_of(subject, at, before.own_return),
+        *ach_entries(subject, program, at, before.own),
         *card_attempts(subject, program, at),
-        is_sanctions_hit(subject.actor, at),
-        *novelty_of(subject, program, at),
-        program.acquaintances.rare_in_90d(at, but=subject.own.row),
-        program.amounts.count(at - DAYS_90, at) - (1 if subject.own.moved else 0),
+        *_novelties(subject, program, at),
     )
-    return Measured(FeatureVector(*values), longest.rows if longest is not None else (), back)
+    return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
 
 
 class _Before(NamedTuple):
@@ -72,8 +75,12 @@ class _Before(NamedTuple):
     own_return: int
     previous_at: int | None
 
+    def own_return_of(self, subject: Subject) -> int:
+        """The subject's own return, when it counts for the actor that is measured."""
+        return self.own_return if subject.actor is not None and subject.own.actor is subject.actor else 0
 
-def _counted_before(subject: Subject, at: int) -> _Before:
+
+def _before(subject: Subject, at: int) -> _Before:
     own, actor, counterparty = subject.own, subject.actor, subject.counterparty
     amounts = actor.amounts if actor is not None else _NO_AMOUNTS
     own_count = 1 if own.moved and actor is not None and own.actor is actor else 0
@@ -86,131 +93,119 @@ def _counted_before(subject: Subject, at: int) -> _Before:
     )
 
 
-def _of_the_interface(
+def _facts(subject: Subject) -> Facts:
+    return Facts(
+        amount_cents=subject.cents,
+        rail=subject.rail,
+        direction=subject.direction,
+        type=subject.type,
+        status=subject.status,
+        counterparty_country=subject.country,
+        card_decision_reason=subject.card_reason,
+    )
+
+
+def _activity(subject: Subject, before: _Before, at: int, structuring_7d: int) -> Activity:
+    """Velocity with the subject; earlier transfers, returns, ACH debits and unauthorized returns without it."""
+    own, actor, amounts = subject.own, subject.actor, before.amounts
+    count_24h, cents_24h = amounts.measure(at - DAY_US, at)
+    own_return = before.own_return_of(subject)
+    return Activity(
+        entity_count_30d=amounts.count(at - DAYS_30, at) - before.own,
+        velocity_24h_count=count_24h - before.own + 1,
+        velocity_24h_sum_cents=cents_24h - (own.cents if before.own else 0) + subject.cents,
+        entity_prior_transfers=amounts.count(ALWAYS, at) - before.own,
+        entity_prior_returns=_count(actor, "returns", ALWAYS, at) - own_return,
+        entity_ach_debits_60d=_count(actor, "ach_debits", at - DAYS_60, at) - (before.own if own.ach_debit else 0),
+        entity_unauthorized_returns_60d=_count(actor, "unauthorized", at - DAYS_60, at)
+        - (own_return if own.unauthorized and own.ach_debit else 0),
+        structuring_window_count=structuring_7d,
+    )
+
+
+def _relationship(subject: Subject, before: _Before, at: int) -> Relationship:
+    """First time, earlier transfers, returns and unauthorized returns with the counterparty."""
+    counterparty = subject.counterparty
+    if counterparty is None:
+        return Relationship(True if subject.counterparty_named else None, 0, 0, 0)
+    own_return = before.own_return if subject.own.counterparty is counterparty else 0
+    n = counterparty.times.count(ALWAYS, at) - before.own_party
+    return Relationship(
+        counterparty_first_time=n == 0,
+        counterparty_n=n,
+        counterparty_prior_returns=_count(counterparty, "returns", ALWAYS, at) - own_return,
+        counterparty_prior_unauthorized_returns=_count(counterparty, "unauthorized", ALWAYS, at)
+        - (own_return if subject.own.unauthorized else 0),
+    )
+
+
+def _program_figures(
     subject: Subject,
     program: ProgramSeries,
     declared: Declared,
     baseline: BaselineValues,
+    before: _Before,
     at: int,
-    counted: _Before,
-    structuring_7d: int,
-) -> Fields:
-    """The rule fields of the interface up to the declared countries."""
+) -> ProgramFigures:
     own = subject.own
-    return (
-        subject.cents,
-        subject.rail,
-        subject.direction,
-        subject.type,
-        subject.status,
-        subject.country,
-        subject.card_reason,
-        *identity_at(subject.actor, at),
-        counted.amounts.count(at - DAYS_30, at) - counted.own,
-        *_activity(subject, counted.amounts, at, counted.own, counted.own_return),
-        structuring_7d,
-        *_relationship(subject, at, counted.own_party, counted.own_return),
-        *baseline,
-        _daily_average(program.amounts, at, own_cents=own.cents if own.moved else 0),
-        declared.monthly_volume_cents,
-        _unauthorized_rate(program, at, own, counted.own_return),
-        declared.countries,
+    return ProgramFigures(
+        program_n_90d=baseline.n,
+        program_median_cents=baseline.median_cents,
+        program_p95_cents=baseline.p95_cents,
+        program_daily_avg_cents_30d=_daily_average(program.amounts, at, own_cents=own.cents if own.moved else 0),
+        program_declared_monthly_volume_cents=declared.monthly_volume_cents,
+        program_unauthorized_return_rate_60d=_unauthorized_rate(program, at, own, before.own_return),
+        declared_countries=declared.countries,
     )
 
 
-def _own_history(subject: Subject, at: int, counted: _Before, structuring_24h: int) -> Fields:
-    """Sums and counts of the actor, from the sum of 30 days to the cents sent in 48 h."""
-    own_cents = subject.own.cents if counted.own else 0
-    count_90d, cents_90d = counted.amounts.measure(at - DAYS_90, at)
-    return (
-        counted.amounts.measure(at - DAYS_30, at)[1] - own_cents,
-        count_90d - counted.own,
-        cents_90d - own_cents,
-        structuring_24h,
-        subject.account_changed,
-        *_returns_30d(subject, at, counted.own, counted.own_return),
-        *own_amounts(subject, at, counted.previous_at is not None),
+def _typologies(
+    subject: Subject,
+    declared: Declared,
+    chain: Chain | None,
+    way_back: tuple[int, ...],
+    before: _Before,
+    at: int,
+) -> Typologies:
+    return Typologies(
+        typology_round_trip=None if chain is None else bool(way_back),
+        typology_layering_hops=None if chain is None else chain.hops,
+        typology_dormant_days=None if before.previous_at is None else (at - before.previous_at) // DAY_US,
+        typology_just_below_threshold=is_just_below(subject.cents),
+        declared_rails=declared.rails,
     )
 
 
-def _flow(subject: Subject, program: ProgramSeries, at: int, least_cents: int | None) -> Fields:
-    """Fans, middlemen and shared or new counterparties."""
-    fan_in, fan_out, gathered, middlemen = shapes(subject, program, at)
-    return (
-        *fan_in.counts,
-        fan_in.usual_week,
-        *fan_out.counts,
-        fan_out.usual_week,
-        *gathered.counts,
-        gathered.usual_week,
-        middlemen,
-        least_cents,
-        new_counterparties(subject, program, at),
-        shared_entities(subject, program, at),
-    )
-
-
-def identity_at(actor: Actor | None, at: int) -> tuple[str | None, str | None, bool | None, bool | None, int | None]:
-    """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``.
-
-    Ruling 8, the scored half: an entity that the bank has sent no event on is stored as ``UNVERIFIED``
-    (``features/landing/party_rows.py``), but all five are None here, so it earns no verification points.
-    """
-    if actor is None or not actor.profiles:
-        return None, None, None, None, None
-    profile = actor.profile_at(at)
-    screened_at = profile.last_screened_at
-    age_days = max(0, at - screened_at) // DAY_US if screened_at is not None else None
-    return profile.verification_status, profile.pep_status, profile.is_high_risk, profile.requires_screening, age_days
-
-
-def is_sanctions_hit(actor: Actor | None, at: int) -> bool | None:
-    """Whether the bank's review names a sanctions match."""
-    profile = UNKNOWN_PROFILE if actor is None or not actor.profiles else actor.profile_at(at)
-    if profile is UNKNOWN_PROFILE:
-        return None
-    return any(reason.casefold() in _SANCTIONED for reason in profile.review_reasons)
-
-
-def _activity(
-    subject: Subject, amounts: AmountSeries, at: int, own_count: int, own_return: int
-) -> tuple[int, int, int, int, int, int]:
-    """Velocity with the subject; earlier transfers, returns, ACH debits and unauthorized returns without it."""
+def _history(subject: Subject, before: _Before, at: int, structuring_24h: int) -> History:
     own, actor = subject.own, subject.actor
-    count_24h, cents_24h = amounts.measure(at - DAY_US, at)
-    own_actor_return = own_return if actor is not None and own.actor is actor else 0
-    return (
-        count_24h - own_count + 1,
-        cents_24h - (own.cents if own_count else 0) + subject.cents,
-        amounts.count(ALWAYS, at) - own_count,
-        _count(actor, "returns", ALWAYS, at) - own_actor_return,
-        _count(actor, "ach_debits", at - DAYS_60, at) - (own_count if own.ach_debit else 0),
-        _count(actor, "unauthorized", at - DAYS_60, at)
-        - (own_actor_return if own.unauthorized and own.ach_debit else 0),
+    own_cents = own.cents if before.own else 0
+    count_90d, cents_90d = before.amounts.measure(at - DAYS_90, at)
+    return History(
+        entity_sum_cents_30d=before.amounts.measure(at - DAYS_30, at)[1] - own_cents,
+        entity_n_90d=count_90d - before.own,
+        entity_sum_cents_90d=cents_90d - own_cents,
+        structuring_count_24h=structuring_24h,
+        counterparty_account_changed=subject.account_changed,
+        entity_returns_30d=_count(actor, "returns", at - DAYS_30, at) - before.own_return_of(subject),
+        entity_ach_debits_30d=_count(actor, "ach_debits", at - DAYS_30, at) - (before.own if own.ach_debit else 0),
     )
 
 
-def _returns_30d(subject: Subject, at: int, own_count: int, own_return: int) -> tuple[int, int]:
-    """The actor's returns and ACH debits of 30 days, without the subject."""
-    own, actor = subject.own, subject.actor
-    own_actor_return = own_return if actor is not None and own.actor is actor else 0
-    returns = _count(actor, "returns", at - DAYS_30, at) - own_actor_return
-    return returns, _count(actor, "ach_debits", at - DAYS_30, at) - (own_count if own.ach_debit else 0)
+def _novelties(subject: Subject, program: ProgramSeries, at: int) -> Novelties:
+    novelty = novelty_of(subject, program, at)
+    return Novelties(
+        entity_sanctions_hit=is_sanctions_hit(subject.actor, at),
+        pair_first_time=novelty.is_new_pair,
+        payer_new_payees_90d=novelty.of_payer,
+        payee_new_payers_90d=novelty.of_payee,
+        program_rare_pairs_90d=program.acquaintances.rare_in_90d(at, but=subject.own.row),
+        program_transfers_90d=program.amounts.count(at - DAYS_90, at) - (1 if subject.own.moved else 0),
+    )
 
 
-def _relationship(subject: Subject, at: int, own_party: int, own_return: int) -> tuple[bool | None, int, int, int]:
-    """First time, earlier transfers, returns and unauthorized returns with the counterparty."""
-    counterparty = subject.counterparty
-    if counterparty is None:
-        return (True if subject.counterparty_named else None), 0, 0, 0
-    own_return = own_return if subject.own.counterparty is counterparty else 0
-    n = counterparty.times.count(ALWAYS, at) - own_party
-    returns = _count(counterparty, "returns", ALWAYS, at) - own_return
-    unauthorized = _count(counterparty, "unauthorized", ALWAYS, at) - (own_return if subject.own.unauthorized else 0)
-    return n == 0, n, returns, unauthorized
-
-
-def _count(party: Any, kind: str, after: int, upto: int) -> int:
+def _count(
+    party: Actor | Counterparty | None, kind: Literal["ach_debits", "returns", "unauthorized"], after: int, upto: int
+) -> int:
     series: EventTimes | None = getattr(party, kind, None)
     return series.count(after, upto) if series is not None else 0
 

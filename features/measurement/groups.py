@@ -1,0 +1,165 @@
+"""The feature vector in groups that are measured together: their fields, one group after the other, are the vector's.
+
+A group is built with its fields by name, so that the type checker finds a value that is missing, misspelled or of
+another type. Unit, window and meaning of each field stand in ``features/catalogue/``.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Facts(NamedTuple):
+    """The transfer itself."""
+
+    amount_cents: int
+    rail: str
+    direction: str
+    type: str | None
+    status: str | None
+    counterparty_country: str | None
+    card_decision_reason: str | None
+
+
+class Identity(NamedTuple):
+    """What the bank has reported of the entity; all None for one that it has not reported."""
+
+    entity_verification_status: str | None
+    entity_pep_status: str | None
+    entity_is_high_risk: bool | None
+    entity_requires_screening: bool | None
+    entity_screening_age_days: int | None
+
+
+class Activity(NamedTuple):
+    """Counts of the actor: velocity with the transfer, all others without it."""
+
+    entity_count_30d: int
+    velocity_24h_count: int
+    velocity_24h_sum_cents: int
+    entity_prior_transfers: int
+    entity_prior_returns: int
+    entity_ach_debits_60d: int
+    entity_unauthorized_returns_60d: int
+    structuring_window_count: int
+
+
+class Relationship(NamedTuple):
+    """What the program had to do with the counterparty before."""
+
+    counterparty_first_time: bool | None
+    counterparty_n: int
+    counterparty_prior_returns: int
+    counterparty_prior_unauthorized_returns: int
+
+
+class ProgramFigures(NamedTuple):
+    """The program's baseline and volume, beside what it declared."""
+
+    program_n_90d: int | None
+    program_median_cents: int | None
+    program_p95_cents: int | None
+    program_daily_avg_cents_30d: int | None
+    program_declared_monthly_volume_cents: int | None
+    program_unauthorized_return_rate_60d: float | None
+    declared_countries: str
+
+
+class Typologies(NamedTuple):
+    """The shapes that the interface names, and the rails that the program declared."""
+
+    typology_round_trip: bool | None
+    typology_layering_hops: int | None
+    typology_dormant_days: int | None
+    typology_just_below_threshold: bool
+    declared_rails: str
+
+
+class History(NamedTuple):
+    """Sums and counts of the actor's other transfers."""
+
+    entity_sum_cents_30d: int
+    entity_n_90d: int
+    entity_sum_cents_90d: int
+    structuring_count_24h: int
+    counterparty_account_changed: bool
+    entity_returns_30d: int
+    entity_ach_debits_30d: int
+
+
+class Amounts(NamedTuple):
+    """The actor's age, its usual amount, amounts like this one, and what it received and sent in 48 hours."""
+
+    entity_age_days: int | None
+    entity_median_cents_90d: int | None
+    repeated_amount_count_24h: int
+    round_amount_count_30d: int
+    entity_in_cents_48h: int
+    entity_out_cents_48h: int
+
+
+class Flow(NamedTuple):
+    """The shape of the graph around the transfer: fans, middlemen, new and shared counterparties."""
+
+    fan_in_count_24h: int
+    fan_in_count_7d: int
+    fan_in_usual_week: int | None
+    fan_out_count_8h: int
+    fan_out_count_24h: int
+    fan_out_count_7d: int
+    fan_out_usual_week: int | None
+    gathered_count_24h: int
+    gathered_count_7d: int
+    gathered_usual_week: int | None
+    scatter_gather_middles: int
+    layering_least_cents: int | None
+    entity_new_counterparties_24h: int
+    counterparty_shared_entities_30d: int
+
+
+class Returns(NamedTuple):
+    """Returns that probe for accounts, and days since one after which a debit must not be repeated."""
+
+    entity_probing_returns_30d: int
+    counterparty_stop_return_days: int | None
+
+
+class AchEntries(NamedTuple):
+    """ACH debits of the actor, what it sent on fast beside them, and micro-entries."""
+
+    entity_ach_debits_all: int
+    entity_pulled_cents_2bd: int
+    entity_fast_out_cents_2bd: int
+    entity_micro_entries_24h: int
+    program_micro_entries_24h: int
+    entity_forward_debits_24h: int
+
+
+class Cards(NamedTuple):
+    """Attempts, declines and small attempts of the card and of the program; all 0 on other rails."""
+
+    card_declines_1h: int
+    card_small_count_1h: int
+    program_card_attempts_1h: int
+    program_card_declines_1h: int
+    program_card_small_count_1h: int
+    program_card_attempts_24h: int
+    program_card_fraud_declines_24h: int
+    program_card_attempts_30d: int
+    program_card_fraud_declines_30d: int
+
+
+class Novelties(NamedTuple):
+    """A sanctions match, whether payer and payee are new to each other, and how common that is in the program."""
+
+    entity_sanctions_hit: bool | None
+    pair_first_time: bool | None
+    payer_new_payees_90d: int | None
+    payee_new_payers_90d: int | None
+    program_rare_pairs_90d: int
+    program_transfers_90d: int
+
+
+GROUPS: Final[tuple[type[NamedTuple], ...]] = (
+    *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
+    *(Amounts, Flow, Returns, AchEntries, Cards, Novelties),
+)
+"""All groups, in the order of the vector."""
