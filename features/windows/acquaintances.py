@@ -1,7 +1,7 @@
-"""Who met whom, and how often either side meets somebody new.
+"""Which nodes have dealt with each other, and how often a node deals with a new one.
 
-A pair is met by the first transfer in the log that moved when it was first seen, at that transfer's own time, for
-good: what happens to that transfer later does not undo the acquaintance.
+Two nodes are acquainted by their first transfer in the log that moved money when it was first seen, from that
+transfer's own time on. What happens to that transfer later does not undo the acquaintance.
 
 Source  new relationships of quiet accounts: FFIEC BSA/AML manual, appendix F (activity unlike the customer's own);
         the form of the measure is proposed here
@@ -19,7 +19,7 @@ WINDOW_US: Final = 90 * DAY_US
 
 
 class Novelty(NamedTuple):
-    """Whether the pair is new, and the acquaintances of 90 days of payer and payee with this one; None: not known."""
+    """Whether the pair is new, and the acquaintances of payer and payee in 90 days, this one counted; None: unknown."""
 
     is_new_pair: bool | None
     of_payer: int | None
@@ -30,59 +30,70 @@ UNKNOWN: Final = Novelty(None, None, None)
 
 
 class Acquaintances:
-    """The pairs of one program's graph, and which of its transfers made rare ones."""
+    """The acquainted pairs of one program's graph, and the transfers that made rare pairs.
 
-    __slots__ = ("_met_by", "_of_payee", "_of_payer", "rare")
+    >>> acquaintances = Acquaintances()
+    >>> acquaintances.meet(0, 3, at=10, row=0, is_rare=False)
+    >>> acquaintances.novelty(0, 3, at=20, but=1, known_since=20 - WINDOW_US)
+    Novelty(is_new_pair=False, of_payer=1, of_payee=1)
+    >>> acquaintances.novelty(0, 5, at=20, but=1, known_since=20 - WINDOW_US)
+    Novelty(is_new_pair=True, of_payer=2, of_payee=1)
+    """
+
+    __slots__ = ("_first", "_of_payee", "_of_payer", "rare")
 
     def __init__(self) -> None:
-        self._met_by: dict[int, tuple[int, int]] = {}  # pair: (instant, row) of the transfer that met
+        self._first: dict[int, tuple[int, int]] = {}  # pair: instant and row of its first transfer
         self._of_payer: dict[int, EventTimes] = {}
         self._of_payee: dict[int, EventTimes] = {}
         self.rare = Edges()
 
     def meet(self, payer: int, payee: int, at: int, row: int, *, is_rare: bool) -> None:
-        """Take note of a transfer that moved when it was first seen."""
+        """Record a transfer that moved money when it was first seen."""
         if is_rare:
             self.rare.add_edge(at, row, NOBODY)
         pair = _pair(payer, payee)
-        if NOBODY in (payer, payee) or pair in self._met_by:
+        if NOBODY in (payer, payee) or pair in self._first:
             return
-        self._met_by[pair] = (at, row)
+        self._first[pair] = (at, row)
         self._of_payer.setdefault(payer, EventTimes()).add(at)
         self._of_payee.setdefault(payee, EventTimes()).add(at)
 
     def novelty(self, payer: int, payee: int, at: int, *, but: int, known_since: int | None) -> Novelty:
-        """Of a transfer ``but`` at ``at``; a side nobody has met is any other number. 90 days of history are needed."""
-        met = self._met_by.get(_pair(payer, payee)) if payer >= 0 and payee >= 0 else None
-        is_known = met is not None and met[0] <= at
-        is_new = met is None or met[0] > at or met[1] == but
+        """The novelty of the transfer ``but`` at ``at``; a node without acquaintances is any other number.
+
+        The counts need 90 days of history: they are None when the program is known for less.
+        """
+        first = self._first.get(_pair(payer, payee)) if payer >= 0 and payee >= 0 else None
+        is_known = first is not None and first[0] <= at
+        is_new = first is None or first[0] > at or first[1] == but
         if known_since is None or known_since > at - WINDOW_US:
             return Novelty(is_new, None, None)
         also = 0 if is_known else 1
         return Novelty(is_new, _count(self._of_payer, payer, at) + also, _count(self._of_payee, payee, at) + also)
 
     def rare_in_90d(self, at: int, *, but: int) -> int:
-        """Rare pairs that transfers made in 90 days, without the transfer ``but``."""
+        """The transfers of 90 days that made rare pairs, without the transfer ``but``."""
         return self.rare.count(at - WINDOW_US, at) - self.rare.holds(at, but)
 
     def dump(self) -> Iterator[Slice]:
-        yield from in_slices("pairs", ((pair, *met) for pair, met in self._met_by.items()))
-        yield from in_slices("payers", ((node, met.dump()) for node, met in self._of_payer.items()))
-        yield from in_slices("payees", ((node, met.dump()) for node, met in self._of_payee.items()))
+        yield from in_slices("pairs", ((pair, *first) for pair, first in self._first.items()))
+        yield from in_slices("payers", ((node, times.dump()) for node, times in self._of_payer.items()))
+        yield from in_slices("payees", ((node, times.dump()) for node, times in self._of_payee.items()))
         yield "rare", [self.rare.dump()]
 
     def load(self, dumped: Slice) -> None:
-        """Take back one slice."""
-        which, held = dumped
+        """Restore one slice of a dump."""
+        which, items = dumped
         if which == "pairs":
-            self._met_by.update((pair, (at, row)) for pair, at, row in held)
+            self._first.update((pair, (at, row)) for pair, at, row in items)
         elif which == "rare":
-            self.rare.load(held[0])
+            self.rare.load(items[0])
         else:
             side = self._of_payer if which == "payers" else self._of_payee
-            for node, part in held:
-                side[node] = met = EventTimes()
-                met.load(part)
+            for node, part in items:
+                side[node] = times = EventTimes()
+                times.load(part)
 
 
 def _pair(payer: int, payee: int) -> int:
@@ -90,5 +101,5 @@ def _pair(payer: int, payee: int) -> int:
 
 
 def _count(side: dict[int, EventTimes], node: int, at: int) -> int:
-    met = side.get(node)
-    return 0 if met is None else met.count(at - WINDOW_US, at)
+    times = side.get(node)
+    return 0 if times is None else times.count(at - WINDOW_US, at)

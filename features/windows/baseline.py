@@ -40,7 +40,16 @@ UNMEASURED: Final = BaselineValues(None, None, None)
 
 
 class Baseline:
-    """Amounts of one program in time order, with their bucket and class beside them."""
+    """Amounts of one program in time order, with their bucket and class beside them.
+
+    >>> baseline = Baseline()
+    >>> for day in range(1, 8):
+    ...     baseline.add(day * DAY_US, day * 1_000, class_id=1)
+    >>> baseline.measure(7 * DAY_US, class_id=1)
+    BaselineValues(n=7, median_cents=4008, p95_cents=6992)
+    >>> baseline.measure(4 * DAY_US, class_id=1)  # 4 amounts are below the floor
+    BaselineValues(n=None, median_cents=None, p95_cents=None)
+    """
 
     __slots__ = ("_all", "_at", "_buckets", "_by_class", "_classes", "_first", "_memo", "_revised", "amounts")
 

@@ -1,4 +1,4 @@
-"""Transfers as edges between the nodes of a program: who paid whom, when, kept for good in time order.
+"""Transfers as edges between the nodes of a program: who paid whom and when, kept for good in time order.
 
 A node is an actor or a counterparty. A counterparty that was, when it was first met in a transfer, an account or an
 entity of the program is the same node as that actor: money can be followed through it.
@@ -22,14 +22,14 @@ Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 
 
 
 class Near(NamedTuple):
-    """Edges at one node, oldest first, as three columns."""
+    """Edges of one node in a window, oldest first, as three columns."""
 
     times: "array[int]"
     rows: "array[int]"
     others: "array[int]"
 
     def distinct(self, after: int, also: int | None = None) -> int:
-        """Different other sides later than ``after``; ``also`` counts as one of them."""
+        """How many different nodes the edges after ``after`` lead to; ``also`` counts as one of them."""
         others = set(self.others[bisect_right(self.times, after) :])
         if also is not None:
             others.add(also)
@@ -43,6 +43,15 @@ class Edges(EventTimes):
     """The edges of one node in one direction, by instant and, within one instant, by the transfer's row.
 
     A change that becomes known later leaves a note behind, so that an earlier instant still sees what was known then.
+
+    >>> edges = Edges()
+    >>> edges.add_edge(10, row=0, other=7)
+    >>> edges.add_edge(20, row=1, other=9)
+    >>> list(edges.near(0, 20, but=NOBODY, as_of=20).others)
+    [7, 9]
+    >>> edges.remove_edge(10, row=0, known_at=30)
+    >>> edges.distinct((20,), 20, but=NOBODY, also=None), edges.distinct((30,), 30, but=NOBODY, also=None)
+    ([2], [1])
     """
 
     __slots__ = ("_notes", "others", "rows")
@@ -68,7 +77,7 @@ class Edges(EventTimes):
             self._note(known_at, at, row, other, 1)
 
     def remove_edge(self, at: int, row: int, *, known_at: int) -> None:
-        """Take the edge of that transfer out, from ``known_at`` on."""
+        """Remove the edge of that transfer, from ``known_at`` on."""
         index = bisect_left(self.times, at)
         while index < len(self.times) and self.times[index] == at:
             if self.rows[index] == row:
@@ -108,7 +117,7 @@ class Edges(EventTimes):
         )
 
     def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
-        """Different other sides in each (upto - span, upto], shortest span first; ``also`` counts as one of them.
+        """How many different nodes the edges of each (upto - span, upto] lead to, shortest span first, with ``also``.
 
         The same as ``near`` of the longest span counted for each, at a third of its cost.
         """
@@ -161,7 +170,13 @@ class Edges(EventTimes):
 
 
 class Graph:
-    """All edges of one program, by node and direction. Even nodes are actors, odd ones counterparties."""
+    """All edges of one program, by node and direction. Even nodes are actors, odd ones counterparties.
+
+    >>> graph = Graph()
+    >>> graph.add(node_of_actor(0), node_of_counterparty(3), at=10, row=0, known_at=None)
+    >>> list(graph.out[0].others), list(graph.into[7].others)
+    ([7], [0])
+    """
 
     __slots__ = ("into", "out")
 
@@ -192,10 +207,10 @@ class Graph:
         yield from in_slices("out", ((node, edges.dump()) for node, edges in self.out.items()))
 
     def load(self, dumped: Slice) -> None:
-        """Take back one slice."""
-        which, held = dumped
+        """Restore one slice of a dump."""
+        which, items = dumped
         side = self.into if which == "into" else self.out
-        for node, part in held:
+        for node, part in items:
             side[node] = edges = Edges()
             edges.load(part)
 

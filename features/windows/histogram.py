@@ -37,7 +37,14 @@ def rank_of(quantile_percent: int, n: int) -> int:
 
 
 class Histogram:
-    """Three levels of counts (32 x 16 x 16), so an update touches three and a quantile reads at most 64 of them."""
+    """Three levels of counts (32 x 16 x 16), so an update touches three and a quantile reads at most 64 of them.
+
+    >>> histogram = Histogram()
+    >>> for cents in (1_000, 2_000, 90_000):
+    ...     histogram.add(bucket_of(cents))
+    >>> middle_of(histogram.bucket_at(rank_of(50, histogram.n)))  # the median, within 0.4 %
+    2004
+    """
 
     __slots__ = ("_leaves", "_middles", "_tops", "n")
 

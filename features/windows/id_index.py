@@ -48,7 +48,13 @@ class _Run:
 
 
 class IdIndex:
-    """Keys are put once and never change their value, except while they are still in the newest part."""
+    """A key is put once; its value may change only while the key is in the newest part.
+
+    >>> index = IdIndex()
+    >>> index.put(key_of("acht_1"), 0)
+    >>> index.get(key_of("acht_1")), index.get(key_of("acht_2"))
+    (0, None)
+    """
 
     __slots__ = ("_new", "_runs")
 
@@ -60,15 +66,15 @@ class IdIndex:
         return len(self._new) + sum(len(run) for run in self._runs)
 
     def get(self, key: int) -> int | None:
-        found = self._new.get(key)
-        if found is None and self._runs:
+        value = self._new.get(key)
+        if value is None and self._runs:
             high, low = key >> _LOW_BITS, key & _LOW_MASK
-            for run in reversed(self._runs):  # all in one place: this is asked three times a transfer
+            for run in reversed(self._runs):  # written out here: each transfer looks up three keys
                 slot, highs = high >> run.shift, run.high
                 for index in range(run.directory[slot], run.directory[slot + 1]):
                     if highs[index] == high and run.low[index] == low:
                         return run.values[index]
-        return found
+        return value
 
     def put(self, key: int, value: int) -> None:
         self._new[key] = value

@@ -27,7 +27,7 @@ CentsOf = Callable[[int], int]
 
 
 class Ends(NamedTuple):
-    """The transfer in question as an edge. A side that nobody has met is ``NOBODY``."""
+    """The transfer in question as an edge. A side without a node is ``NOBODY``."""
 
     source: int
     target: int
@@ -49,7 +49,7 @@ class Chain(NamedTuple):
 
 
 class _Search:
-    """Depth first from the transfer backwards, newest edges first, until the looks are used up."""
+    """A depth-first search from the transfer backwards, newest edges first, over at most ``LOOKS`` edges."""
 
     def __init__(self, graph: Graph, ends: Ends, cents_of: CentsOf) -> None:
         self.graph, self.ends, self.cents_of = graph, ends, cents_of
@@ -69,7 +69,7 @@ class _Search:
                 self.layers(other, hop_at, hop_cents, longer, seen | {other})
 
     def returns(self, node: int, at: int, cents: int, rows: tuple[int, ...], seen: frozenset[int]) -> bool:
-        """True when a chain is found that began where the transfer ends."""
+        """True when there is a chain that began where the transfer ends."""
         ends = self.ends
         for row, other, hop_at, hop_cents in self._hops(node, ends.at - WITHIN_US, at, cents):
             if other == ends.target:
@@ -91,7 +91,7 @@ class _Search:
         if edges is None or self.looks <= 0:
             return []
         near = edges.near(after, upto, but=self.ends.row, as_of=self.ends.at)
-        found: list[tuple[int, int, int, int]] = []
+        hops: list[tuple[int, int, int, int]] = []
         for index in range(len(near.rows) - 1, -1, -1):
             if self.looks <= 0:
                 break
@@ -99,8 +99,8 @@ class _Search:
             row = near.rows[index]
             hop_cents = self.cents_of(row)
             if hop_cents * _FROM_PERCENT <= cents * 100 <= hop_cents * _TO_PERCENT:
-                found.append((row, near.others[index], near.times[index], hop_cents))
-        return found
+                hops.append((row, near.others[index], near.times[index], hop_cents))
+        return hops
 
 
 def longest_chain(graph: Graph, ends: Ends, cents_of: CentsOf) -> Chain:

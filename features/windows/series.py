@@ -26,7 +26,19 @@ Revision = tuple[int, int, int, int]  # known at, instant of the fact, change of
 
 
 class EventTimes:
-    """Instants at which something happened; only counted."""
+    """Instants of facts that are only counted.
+
+    A window that ends before a late fact became known is measured without it:
+
+    >>> times = EventTimes()
+    >>> for at in (10, 20, 30):
+    ...     _ = times.add(at)
+    >>> times.count(10, 30)
+    2
+    >>> _ = times.add(15, known_at=40)
+    >>> times.count(10, 30), times.count(10, 40)
+    (2, 3)
+    """
 
     __slots__ = ("_revisions", "revised_at", "times")
 
@@ -43,7 +55,7 @@ class EventTimes:
         return index
 
     def remove(self, at: int, *, known_at: int) -> None:
-        """Take one fact of that instant out, from ``known_at`` on."""
+        """Remove one fact of that instant, from ``known_at`` on."""
         index = bisect_left(self.times, at)
         if index == len(self.times) or self.times[index] != at:
             return
@@ -56,8 +68,8 @@ class EventTimes:
         if not times:
             return self._unrevised(after, upto)[0] if self.revised_at > upto else 0
         last = len(times) if times[-1] <= upto else bisect_right(times, upto)
-        found = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
-        return found + self._unrevised(after, upto)[0] if self.revised_at > upto else found
+        n = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
+        return n + self._unrevised(after, upto)[0] if self.revised_at > upto else n
 
     def count_between(self, after: int, upto: int, *, as_of: int) -> int:
         """Facts in (after, upto], as known at ``as_of``, which is not before ``upto``."""
@@ -80,10 +92,10 @@ class EventTimes:
     def first(self, upto: int) -> int | None:
         """The instant of the oldest fact at or before ``upto``, as known then."""
         if self.revised_at > upto:
-            found = self._nth(iter(self.times), upto, 0, newest=False)
+            oldest = self._nth(iter(self.times), upto, 0, newest=False)
         else:
-            found = self.times[0] if self.times else None
-        return found if found is not None and found <= upto else None
+            oldest = self.times[0] if self.times else None
+        return oldest if oldest is not None and oldest <= upto else None
 
     def _insert(self, at: int) -> int:
         times = self.times
@@ -142,7 +154,16 @@ class EventTimes:
 
 
 class AmountSeries(EventTimes):
-    """Instants with amounts; counted and summed. Of one instant the smaller come first, however they arrived."""
+    """Instants with amounts, counted and summed. Of one instant the smaller come first, however they arrived.
+
+    >>> amounts = AmountSeries()
+    >>> for at, cents in ((10, 500), (20, 700), (30, 100)):
+    ...     _ = amounts.add_amount(at, cents)
+    >>> amounts.measure(10, 30)
+    (2, 800)
+    >>> amounts.newest(0, 30, most=2, but=None)
+    [700, 100]
+    """
 
     __slots__ = ("_sums",)
 
@@ -163,7 +184,7 @@ class AmountSeries(EventTimes):
         return index
 
     def remove_amount(self, at: int, cents: int, *, known_at: int) -> int | None:
-        """Take out one fact of that instant and amount; its index, or None when there is none."""
+        """Remove one fact of that instant and amount; its index, or None when there is none."""
         index = self.find(at, cents)
         if index is None:
             return None
@@ -218,19 +239,19 @@ class AmountSeries(EventTimes):
         last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
         first = bisect_right(times, after, 0, last)
         if self.revised_at > upto:
-            found = Counter((times[index], self.amount(index)) for index in range(first, last))
+            facts = Counter((times[index], self.amount(index)) for index in range(first, last))
             for _, at, count, cents in self._revised_after(upto):
                 if after < at <= upto:
-                    found[at, cents * count] -= count
+                    facts[at, cents * count] -= count
             if but is not None:
-                found[but] -= 1
-            return [cents for _, cents in sorted((+found).elements())[-most:]]
+                facts[but] -= 1
+            return [cents for _, cents in sorted((+facts).elements())[-most:]]
         first = max(first, last - most - (but is not None))
         if first >= last:
             return []
-        held = sums[first:last]
+        window = sums[first:last]
         before = sums[first - 1] if first else 0
-        amounts = [(held[0] - before) & _WRAP, *map(sub, held[1:], held)]
+        amounts = [(window[0] - before) & _WRAP, *map(sub, window[1:], window)]
         if min(amounts) < 0:  # the running sum wrapped
             amounts = [amount & _WRAP for amount in amounts]
         if but is not None:

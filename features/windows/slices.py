@@ -1,4 +1,4 @@
-"""Dumps in slices: what is encoded in one go holds the interpreter, and so whoever asks a pre-flight, only briefly."""
+"""Dumps in slices, so that encoding one of them holds the interpreter, and thereby a pre-flight, only briefly."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -7,11 +7,11 @@ from typing import Any, Final
 AT_ONCE: Final = 1_000
 
 Slice = tuple[str, list[Any]]
-"""A word for what is dumped, and some of it."""
+"""The name of a part, and some of its items."""
 
 
 def in_slices(part: str, items: Iterable[Any]) -> Iterator[Slice]:
     """``AT_ONCE`` of the items at a time; nothing for none."""
     rest = iter(items)
-    while held := list(islice(rest, AT_ONCE)):
-        yield part, held
+    while items_at_once := list(islice(rest, AT_ONCE)):
+        yield part, items_at_once
