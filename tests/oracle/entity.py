@@ -1,0 +1,155 @@
+"""What an actor did: counts, sums, amounts alike, its usual, its busiest day, and the money that passed through."""
+
+from typing import Any, Final
+
+from features.core.instants import DAY_US, HOUR_US
+from tests.oracle.facts import Profile
+from tests.oracle.graph import Edge
+from tests.oracle.view import NEWEST, Other, Subject, cents_of, within
+
+THRESHOLDS: Final = (300_000, 1_000_000)
+MEDIAN_FLOOR: Final = 5
+ROUND_CENTS: Final = 100_000
+ROUND_FROM_CENTS: Final = 500_000
+BUSY_COUNT: Final = 5
+BUSY_CENTS: Final = 250_000
+BUSIEST_DAYS: Final = range(1, 35)
+PASSED_FROM_CENTS: Final = 100_000
+NEW_PAYER_US: Final = 60 * DAY_US
+
+Fields = dict[str, Any]
+
+
+def activity_fields(subject: Subject, own: list[Other]) -> Fields:
+    day, month, quarter = (within(own, subject, days * DAY_US) for days in (1, 30, 90))
+    count = len(day) + subject.moved
+    total = cents_of(day) + ((subject.cents or 0) if subject.moved else 0)
+    return {
+        "moved": subject.moved,
+        "velocity24hCount": count,
+        "velocity24hSumCents": total,
+        "entity.count30d": len(month),
+        "entity.sumCents30d": cents_of(month),
+        "entity.n90d": len(quarter),
+        "entity.sumCents90d": cents_of(quarter),
+        "entity.priorTransfers": len(own),
+        "typology.dormantDays": (subject.at - max(other.own for other in own)) // DAY_US if own else None,
+        **_busiest_fields(subject, own, is_busy=count >= BUSY_COUNT or total >= BUSY_CENTS),
+    }
+
+
+def _busiest_fields(subject: Subject, own: list[Other], *, is_busy: bool) -> Fields:
+    """Over the 34 days before the last one, each counted back from the transfer's own time."""
+    if subject.actor is None or not is_busy:
+        return {"entity.busiestDay35dCount": None, "entity.busiestDay35dCents": None}
+    days = [[o for o in own if subject.at - (k + 1) * DAY_US < o.own <= subject.at - k * DAY_US] for k in BUSIEST_DAYS]
+    return {
+        "entity.busiestDay35dCount": max(len(day) for day in days),
+        "entity.busiestDay35dCents": max(cents_of(day) for day in days),
+    }
+
+
+def profile_fields(subject: Subject, profile: Profile | None, own: list[Other]) -> Fields:
+    """``profile`` is None when the bank had said nothing of the entity."""
+    starts = [other.own for other in own]
+    if profile is not None and profile.created_at is not None and profile.created_at <= subject.at:
+        starts.append(profile.created_at)
+    said = profile or Profile()
+    screened_at = said.screened_at
+    words = {reason.casefold() for reason in said.review_reasons}
+    return {
+        "entity.verificationStatus": said.verification,
+        "entity.pepStatus": said.pep,
+        "entity.isHighRisk": said.high_risk,
+        "entity.requiresScreening": said.requires_screening,
+        "entity.screeningAgeDays": None if screened_at is None else max(0, subject.at - screened_at) // DAY_US,
+        "entity.fraudRisk": None if profile is None else "fraud_risk" in words,
+        "entity.ageDays": (subject.at - min(starts)) // DAY_US if starts else None,
+    }
+
+
+def zone_of(cents: int | None) -> int | None:
+    """The threshold that an amount lies just below."""
+    if cents is None:
+        return None
+    return next((line for line in THRESHOLDS if line * 80 <= cents * 100 < line * 100), None)
+
+
+def structuring_fields(subject: Subject, own: list[Other], shared: list[Other]) -> Fields:
+    cents = subject.cents
+    near = any(line * 90 <= cents * 100 < line * 100 for line in THRESHOLDS) if cents is not None else None
+    return {
+        "structuringWindowCount": _structuring(subject, [own, shared], 7 * DAY_US),
+        "structuring24hCount": _structuring(subject, [own, shared], DAY_US),
+        "typology.justBelowThreshold": near,
+    }
+
+
+def _structuring(subject: Subject, groups: list[list[Other]], window: int) -> int:
+    """Of its own zone when it lies in one, else of the zone that holds the most."""
+    if subject.rail == "card":
+        return 0
+    own_zone = zone_of(subject.cents)
+    counts = [
+        sum(1 for other in within(group, subject, window) if other.rail != "card" and zone_of(other.cents) == line)
+        for group in groups
+        for line in (THRESHOLDS if own_zone is None else (own_zone,))
+    ]
+    return max(counts) + (own_zone is not None and subject.moved)
+
+
+def amount_fields(subject: Subject, own: list[Other]) -> Fields:
+    """Median and equal amounts look at the newest 64 that have an amount; of one instant the larger are newer."""
+    quarter = sorted((o.own, o.cents) for o in within(own, subject, 90 * DAY_US) if o.cents is not None)[-NEWEST:]
+    amounts = sorted(cents for _, cents in quarter)
+    alike = 0
+    if subject.cents is not None:
+        of_day = [cents for own_at, cents in quarter if own_at > subject.at - DAY_US]
+        alike = sum(abs(cents - subject.cents) * 10 <= subject.cents for cents in of_day) + subject.counts
+    rounds = [o for o in within(own, subject, 30 * DAY_US) if _is_round(o.rail, o.cents)]
+    return {
+        "entity.medianCents90d": amounts[(len(amounts) - 1) // 2] if len(amounts) >= MEDIAN_FLOOR else None,
+        "repeatedAmount24hCount": alike,
+        "roundAmount30dCount": len(rounds) + (subject.counts and _is_round(subject.rail, subject.cents)),
+    }
+
+
+def _is_round(rail: str, cents: int | None) -> bool:
+    return rail != "card" and cents is not None and cents >= ROUND_FROM_CENTS and cents % ROUND_CENTS == 0
+
+
+def passing_fields(subject: Subject, own: list[Other], edges: list[Edge]) -> Fields:
+    """Money of 48 hours, cards apart. ``edges`` are the payments of the program."""
+    recent = [o for o in within(own, subject, 48 * HOUR_US) if o.rail != "card" and o.cents is not None]
+    flows = [(o.own, o.flow, o.cents or 0) for o in recent]
+    if subject.counts and subject.rail != "card" and subject.cents is not None:
+        flows.append((subject.at, subject.flow, subject.cents))
+    came = sum(cents for _, flow, cents in flows if flow == "in")
+    left = sum(cents for _, flow, cents in flows if flow == "out")
+    fields: Fields = {
+        "entity.in48hCents": came,
+        "entity.out48hCents": left,
+        "entity.peak48hCents": None,
+        "entity.left48hCents": None,
+        "entity.newMoney48hCents": None,
+    }
+    if subject.actor is None or came < PASSED_FROM_CENTS or subject.flow != "out" or left * 100 < came * 80:
+        return fields
+    balance = peak = 0
+    for _, flow, cents in sorted(flows):  # "in" sorts before "out" at one instant
+        balance += cents if flow == "in" else -cents
+        peak = max(peak, balance)
+    received = [o for o in recent if o.flow == "in"]
+    new = [o for o in received if _is_new_payer(o, subject, edges)]
+    return fields | {
+        "entity.peak48hCents": peak,
+        "entity.left48hCents": balance,
+        "entity.newMoney48hCents": cents_of(new),
+    }
+
+
+def _is_new_payer(received: Other, subject: Subject, edges: list[Edge]) -> bool:
+    if received.node is None:
+        return True
+    first = min(edge.own for edge in edges if (edge.payer, edge.payee) == (received.node, subject.actor))
+    return first > subject.at - NEW_PAYER_US

@@ -1,0 +1,145 @@
+"""How entities, accounts and counterparties are learnt, and how a side without an id is recognised."""
+
+from typing import Any
+
+from tests.oracle.facts import ALWAYS, Key, Party, Profile, Program, Version
+from tests.oracle.reading import Said, instant, maybe_instant, normal_name
+
+NOTHING_YET: Version = (ALWAYS, ALWAYS)
+
+Data = dict[str, Any]
+
+
+def version_of(data: Data, event_at: int) -> Version:
+    updated = data.get("updated_at")
+    return (instant(updated) if updated is not None else event_at, event_at)
+
+
+def learn_entity(program: Program, kind: str, data: Data, event_at: int) -> None:
+    """Only the fields that are present are taken over."""
+    entity_id, version = data.get("id") or data.get("entity_id"), version_of(data, event_at)
+    if entity_id is None or version < program.entity_versions.get(entity_id, NOTHING_YET):
+        return
+    program.entity_versions[entity_id] = version
+    program.entities.add(entity_id)
+    profiles = program.profiles.setdefault(entity_id, [])
+    before = profiles[-1] if profiles else Profile()
+    details = data.get("person_details") or {}
+    reasons = data.get("review_reasons")
+    profiles.append(
+        Profile(
+            event_at,
+            _verification(kind, data, before),
+            details.get("pep_status") or data.get("pep_status") or before.pep,
+            _kept(data.get("is_high_risk"), before.high_risk),
+            _kept(data.get("requires_screening"), before.requires_screening),
+            _kept(maybe_instant(data.get("last_screened_at")), before.screened_at),
+            _kept(maybe_instant(data.get("created_at")), before.created_at),
+            before.review_reasons if reasons is None else tuple(reasons),
+        )
+    )
+
+
+def _kept(said: Any, before: Any) -> Any:
+    return before if said is None else said
+
+
+def _verification(kind: str, data: Data, before: Profile) -> str | None:
+    if data.get("verification_status"):
+        return str(data["verification_status"]).upper()
+    word = kind.rsplit(".", 1)[1].upper()
+    if word == "CREATED":
+        return before.verification or "PENDING"
+    return word if word in ("PENDING", "MANUAL_REVIEW", "VERIFIED", "DENIED") else before.verification
+
+
+def learn_account(program: Program, data: Data, event_at: int) -> None:
+    """An overdraft alert is no bank account: it names one and says nothing of its owners."""
+    account_id, owners = data.get("id") or data.get("bank_account_id"), data.get("owners")
+    if account_id is None:
+        return
+    program.accounts.add(account_id)
+    version = version_of(data, event_at)
+    if not owners or version < program.account_versions.get(account_id, NOTHING_YET):
+        return
+    program.account_versions[account_id] = version
+    program.owners[account_id] = owners[0]
+    program.first_owners.setdefault(account_id, owners[0])
+    program.entities.add(owners[0])
+
+
+def learn_counterparty(program: Program, data: Data, event_at: int) -> None:
+    version = version_of(data, event_at)
+    if version < program.party_versions.get(data["id"], NOTHING_YET):
+        return
+    program.party_versions[data["id"]] = version
+    country = (data.get("address") or {}).get("country_code") or data.get("local_bank_country_code")
+    last4 = (data.get("account_number") or "")[-4:] or None
+    _say(program, ("id", data["id"]), Party(data.get("name"), data.get("routing_number"), last4, country))
+
+
+def _say(program: Program, key: Key, said: Party) -> None:
+    """Take over what is said; names are kept in the order in which they were taken, accounts by their first holder."""
+    party = program.parties.setdefault(key, Party())
+    if said.name is not None and (party.name is None or normal_name(party.name) != normal_name(said.name)):
+        program.named = [other for other in program.named if other != key] + [key]
+    party.name = said.name or party.name
+    party.routing = said.routing or party.routing
+    party.last4 = said.last4 or party.last4
+    party.country = said.country or party.country
+    if party.routing and party.last4:
+        program.holders.setdefault((party.routing, party.last4), key)
+
+
+def on_file(program: Program, said: Party) -> Key | None:
+    """Whom a name without an id means: the holder of the account, else the first of that name that may be it."""
+    holder = program.holders.get((said.routing or "", said.last4 or ""))
+    if holder is not None:
+        held = program.parties[holder]
+        if (held.routing, held.last4) == (said.routing, said.last4):
+            return holder
+    return next((key for key in program.named if _may_be(program.parties[key], said)), None)
+
+
+def _may_be(party: Party, said: Party) -> bool:
+    return normal_name(party.name) == normal_name(said.name) and not details_differ(party, said)
+
+
+def details_differ(one: Party, other: Party) -> bool:
+    """Both name an account, and not the same."""
+    pairs = ((one.routing, other.routing), (one.last4, other.last4))
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+
+def stranger_of(said: Party) -> Key:
+    return ("name", normal_name(said.name), said.routing or "", said.last4 or "")
+
+
+def party_of(program: Program, said: Said) -> Key | None:
+    """Whom a snapshot names as its other side, after learning what it says of them."""
+    details = Party(said.name, said.routing, said.last4, said.country)
+    if said.counterparty_id is not None:
+        key: Key = ("id", said.counterparty_id)
+    elif said.name is not None:
+        found = on_file(program, details)
+        if found is not None and found[0] == "id":
+            return found
+        key = found or stranger_of(details)
+    else:
+        return None
+    _say(program, key, details)
+    return key
+
+
+def node_of(program: Program, party: Key | None) -> Key | None:
+    """Where a counterparty stands in the graph: settled for good when a transfer first names it."""
+    return None if party is None else program.nodes.setdefault(party, first_node(program, party))
+
+
+def first_node(program: Program, party: Key) -> Key:
+    """A counterparty whose id is an account or an entity of the program is that actor."""
+    if party[0] != "id":
+        return party
+    if party[1] in program.accounts:
+        return program.actor_of_account(party[1])
+    return ("entity", party[1]) if party[1] in program.entities else party

@@ -1,0 +1,62 @@
+"""Who has met whom: an acquaintance is for good, made by the first transfer in the log that moved when first seen.
+
+Two acquaintances become one when an account turns out to be an entity's: the earlier one.
+"""
+
+from typing import Any, Final
+
+from features.core.instants import DAY_US
+from tests.oracle.facts import Key, Meeting, Program
+from tests.oracle.graph import sides_of
+from tests.oracle.view import Other, Subject
+
+WINDOW_US: Final = 90 * DAY_US
+RARE_AT_MOST: Final = 3
+
+Fields = dict[str, Any]
+
+
+def met(program: Program) -> dict[tuple[Key | None, Key | None], Meeting]:
+    """The earliest meeting of every pair, of one instant the first in the log."""
+    found: dict[tuple[Key | None, Key | None], Meeting] = {}
+    for meeting in program.meetings:
+        pair = (program.same(meeting.payer), program.same(meeting.payee))
+        if pair not in found or meeting.own < found[pair].own:
+            found[pair] = meeting
+    return found
+
+
+def pair_fields(program: Program, subject: Subject, others: list[Other]) -> Fields:
+    at = subject.at
+    rare = [transfer_id for own, transfer_id in program.rare_meetings if at - WINDOW_US < own <= at]
+    fields: Fields = {
+        "program.transfers90d": sum(1 for other in others if other.own > at - WINDOW_US),
+        "program.rarePairs90d": sum(1 for transfer_id in rare if transfer_id != subject.id),
+        "pair.firstTime": None,
+        "payer.newPayees90d": None,
+        "payee.newPayers90d": None,
+    }
+    payer, payee = sides_of(subject)
+    if payer is None or payee is None:
+        return fields
+    before = {pair: meeting for pair, meeting in met(program).items() if meeting.own <= at}
+    mine = before.get((payer, payee))
+    fields["pair.firstTime"] = mine is None or mine.transfer_id == subject.id
+    if min((other.own for other in others), default=at) <= at - WINDOW_US:
+        lately = [pair for pair, meeting in before.items() if meeting.own > at - WINDOW_US]
+        new = mine is None and subject.moved
+        fields["payer.newPayees90d"] = sum(1 for each, _ in lately if each == payer) + new
+        fields["payee.newPayers90d"] = sum(1 for _, each in lately if each == payee) + new
+    return fields
+
+
+def take_note(program: Program, subject: Subject, fields: Fields) -> None:
+    """What a transfer that moved when it was first seen leaves behind."""
+    payer, payee = sides_of(subject)
+    if subject.id is None or not subject.moved or payer is None or payee is None:
+        return
+    counts = [fields["payer.newPayees90d"], fields["payee.newPayers90d"]]
+    if fields["pair.firstTime"] and None not in counts and max(counts) <= RARE_AT_MOST:
+        program.rare_meetings.append((subject.at, subject.id))
+    if (payer, payee) not in met(program):
+        program.meetings.append(Meeting(payer, payee, subject.at, subject.id))

@@ -1,0 +1,186 @@
+"""What one bank event says of a transfer, read as the bank's reference describes its objects."""
+
+from typing import Any, Final, NamedTuple
+
+from features.bank.event_families import (
+    RAIL_OF_FAMILY,
+    RETURN_UNDONE_STATUSES,
+    STATUS_OF_CARD_SUFFIX,
+    STATUS_OF_SUFFIX,
+    SUFFIXES_WITHOUT_STATUS,
+    TRANSFER_ID_PREFIXES,
+    TRANSFER_RESOURCES,
+)
+from features.core.instants import parse_instant
+from tests.oracle.card_words import normal_reason
+
+INTERBANK: Final = range(61, 78)
+DISHONOUR: Final = range(61, 71)
+
+Data = dict[str, Any]
+
+
+class Return(NamedTuple):
+    """An ACH return; ``undone`` when it was dishonoured and nobody contested that."""
+
+    code: str
+    undone: bool
+
+
+class Said(NamedTuple):
+    """What one event says of a transfer; ``cents`` are US cents, None where the bank states none."""
+
+    id: str
+    rail: str
+    direction: str
+    type: str | None
+    amount: int
+    currency: str
+    cents: int | None
+    status: str | None
+    created_at: int | None
+    updated_at: int | None
+    entity_id: str | None
+    account_id: str | None
+    card_id: str | None
+    counterparty_id: str | None
+    name: str | None
+    routing: str | None
+    last4: str | None
+    country: str | None
+    returned: Return | None
+    card_reason: str | None
+
+
+def instant(text: str) -> int:
+    at = parse_instant(text)
+    assert at is not None
+    return at
+
+
+def maybe_instant(text: str | None) -> int | None:
+    return None if text is None else instant(text)
+
+
+def normal_name(name: str | None) -> str:
+    """Names are the same when they differ in case and spaces only."""
+    return " ".join((name or "").casefold().split())
+
+
+def is_transfer(kind: str, data: Data) -> bool:
+    """Return requests, drawdowns, disputes and the states of cards have objects of their own."""
+    family, _, rest = kind.partition(".")
+    if family not in RAIL_OF_FAMILY:
+        return False
+    listed = f"{family}.{rest.split('.')[0]}" in TRANSFER_RESOURCES
+    return listed or (str(data.get("id", "")).startswith(TRANSFER_ID_PREFIXES) and "amount" in data)
+
+
+def read_said(kind: str, data: Data) -> Said:
+    family, middle, *suffixes = kind.split(".")
+    rail = RAIL_OF_FAMILY[family].value
+    direction = _direction(rail, middle, suffixes, data)
+    side = _other_side(rail, data, outgoing=direction == "outgoing")
+    return Said(
+        id=data["id"],
+        rail=rail,
+        direction=direction,
+        type=data["type"].upper() if rail == "ach" and data.get("type") else None,
+        amount=_amount(rail, data),
+        currency=_currency(data),
+        cents=_us_cents(rail, data),
+        status=_status(rail, suffixes, data),
+        created_at=maybe_instant(data.get("created_at") or data.get("initiated_at")),
+        updated_at=maybe_instant(data.get("updated_at")),
+        entity_id=data.get("entity_id"),
+        account_id=data.get("sender_bank_account_id") if rail == "book" else data.get("bank_account_id"),
+        card_id=data.get("card_id") if rail == "card" else None,
+        counterparty_id=side.get("id"),
+        name=side.get("name"),
+        routing=side.get("routing_number"),
+        last4=(side.get("account_number") or "")[-4:] or None,
+        country=side.get("country"),
+        returned=_returned(data) if rail == "ach" else None,
+        card_reason=normal_reason(data.get("decision_reason") or data.get("processor_reason"))
+        if rail == "card"
+        else None,
+    )
+
+
+def _direction(rail: str, middle: str, suffixes: list[str], data: Data) -> str:
+    if rail == "check":
+        return "outgoing" if middle == "incoming_debit" else "incoming"
+    if rail == "book":
+        return "outgoing"
+    if rail == "card":
+        return "incoming" if suffixes == ["refunded"] else "outgoing"
+    if isinstance(data.get("is_incoming"), bool):
+        return "incoming" if data["is_incoming"] else "outgoing"
+    return "incoming" if middle.startswith("incoming_") else "outgoing"
+
+
+def _status(rail: str, suffixes: list[str], data: Data) -> str | None:
+    """None where the event says nothing of the status."""
+    if data.get("status"):
+        return str(data["status"]).upper()
+    last = suffixes[-1]
+    if len(suffixes) > 1 or last in SUFFIXES_WITHOUT_STATUS:
+        return None
+    return STATUS_OF_CARD_SUFFIX.get(last) if rail == "card" else STATUS_OF_SUFFIX.get(last, last.upper())
+
+
+def _amount(rail: str, data: Data) -> int:
+    names = ("deposited_amount", "positive_pay_amount", "amount") if rail == "check" else ("amount",)
+    return int(next(data[name] for name in names if data.get(name) is not None))
+
+
+def _currency(data: Data) -> str:
+    return str(data.get("currency_code") or "USD").upper()
+
+
+def _us_cents(rail: str, data: Data) -> int | None:
+    if _currency(data) == "USD":
+        return _amount(rail, data)
+    for which in ("settled", "instructed"):
+        if data.get(f"{which}_currency_code") == "USD" and data.get(f"{which}_amount") is not None:
+            return int(data[f"{which}_amount"])
+    return None
+
+
+def _other_side(rail: str, data: Data, *, outgoing: bool) -> Data:
+    if rail == "book":
+        return {"id": data.get("receiver_bank_account_id")}
+    if rail == "card":
+        merchant = data.get("merchant") or {}
+        return {"id": merchant.get("id"), "name": merchant.get("name")}
+    side: Data = {"id": data.get("counterparty_id")}
+    if rail == "ach":
+        side["name"] = data.get("receiver_name" if outgoing else "company_name")
+        side["routing_number"] = None if outgoing else data.get("odfi_routing_number")
+    elif rail in ("wire", "intl_wire"):
+        who = "beneficiary" if outgoing else "originator"
+        side["name"] = data.get(f"{who}_name")
+        side["account_number"] = data.get(f"{who}_account_number")
+        side["routing_number"] = data.get("creditor_agent_routing_number") if outgoing else None
+        side["country"] = (data.get(f"{who}_address") or {}).get("country_code")
+    elif rail == "check":
+        side["name"] = data.get("payee_name")
+    return side | _embedded(data.get("counterparty") or {})
+
+
+def _embedded(told: Data) -> Data:
+    """What a counterparty object within the transfer says; it goes before the transfer's own words."""
+    country = (told.get("address") or {}).get("country_code")
+    said = {name: told.get(name) for name in ("id", "name", "routing_number", "account_number")}
+    return {name: value for name, value in (said | {"country": country}).items() if value}
+
+
+def _returned(data: Data) -> Return | None:
+    told = data.get("return_details") or []
+    codes = [str(detail["return_code"]) for detail in ([told] if isinstance(told, dict) else told)]
+    own = [code for code in codes if int(code[1:]) not in INTERBANK]
+    if not own:
+        return None
+    status = str(data.get("status")).upper()
+    dishonoured = int(codes[-1][1:]) in DISHONOUR and status != "RETURN_CONTESTED"
+    return Return(own[-1], dishonoured or status in RETURN_UNDONE_STATUSES)

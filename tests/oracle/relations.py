@@ -1,0 +1,60 @@
+"""What there was before between a program, its actors and a counterparty, and who else uses its account."""
+
+from typing import Any
+
+from features.core.instants import DAY_US
+from tests.oracle.facts import Party, Program
+from tests.oracle.learning import details_differ
+from tests.oracle.reading import normal_name
+from tests.oracle.view import Other, Subject, within
+
+Fields = dict[str, Any]
+
+
+def relation_fields(
+    program: Program, subject: Subject, own: list[Other], shared: list[Other], others: list[Other]
+) -> Fields:
+    return {
+        "counterparty.firstTime": None if subject.party is None else not shared,
+        "counterparty.n": len(shared),
+        "counterparty.accountChanged": _account_changed(program, subject, others),
+        "counterparty.sharedEntities30d": _sharing_actors(program, subject, others),
+        "entity.newCounterparties24h": _new_parties(subject, own, others),
+    }
+
+
+def _account_changed(program: Program, subject: Subject, others: list[Other]) -> bool:
+    """A stranger whose name was dealt with before, under other account details."""
+    mine = subject.details
+    if subject.party is None or mine.name is None or any(other.party == subject.party for other in others):
+        return False
+    before = [program.parties[key] for key in {other.party for other in others} if key is not None]
+    namesakes = [party for party in before if normal_name(party.name) == normal_name(mine.name)]
+    return any(details_differ(party, mine) for party in namesakes)
+
+
+def _account(party: Party) -> tuple[str | None, str | None]:
+    return (party.routing, party.last4)
+
+
+def _sharing_actors(program: Program, subject: Subject, others: list[Other]) -> int:
+    mine = _account(subject.details)
+    if None in mine:
+        return 0
+    sharing = {
+        other.actor
+        for other in within(others, subject, 30 * DAY_US)
+        if other.party is not None and _account(program.parties[other.party]) == mine
+    }
+    return len((sharing | ({subject.actor} if subject.moved else set())) - {None})
+
+
+def _new_parties(subject: Subject, own: list[Other], others: list[Other]) -> int:
+    """An actor's counterparties of a day whom the program had never dealt with before it."""
+    if subject.actor is None:
+        return 0
+    parties = {other.party for other in within(own, subject, DAY_US)}
+    if subject.moved:
+        parties.add(subject.party)
+    before = {other.party for other in others if other.own <= subject.at - DAY_US}
+    return len(parties - before - {None})
