@@ -275,6 +275,7 @@ class Teller:
                 created_at=bank.rfc3339(event_at - 30 * DAY_US) if chance.random() < 0.5 else None,
                 updated_at=bank.rfc3339(event_at),
             )
+            data["person_details"] = {**data["person_details"], "pep_status": chance.choice(PEPS)}
         self.say(f"identity.verification.{word}", data, event_at)
 
     def account(self) -> None:
@@ -311,7 +312,7 @@ class Teller:
     def declaration(self) -> None:
         body: Data = {"id": self.program_id, "tenantId": "ten_1", "slug": "acme", "name": "Acme"}
         body |= {"declaredRails": ["ach", "wire"], "declaredCountries": ["US", "DE"][: self.chance.randint(0, 2)]}
-        body["declaredMonthlyVolumeCents"] = self.chance.choice((None, "100000000"))
+        body["declaredMonthlyVolumeCents"] = self.chance.choice((None, "100000000", "2500000"))
         offset = (len(self.entries) + 1) << 20
         raw = json.dumps(body).encode()
         self.entries.append(LogEntry(0, offset, EntryKind.PROGRAM, self.program_id, self.now, raw))

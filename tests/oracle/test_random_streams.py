@@ -1,0 +1,83 @@
+"""The random streams themselves: the same again from the same seed, full of what a bank sends, and no feature idle."""
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from features.core.log_entry import EntryKind, LogEntry
+from tests.oracle.oracle import Oracle
+from tests.oracle.random_streams import stream_of, streams
+from tests.support import bank_events as bank
+
+GONE = {"entity.sanctionsHit"}
+LEFT_OUT = {"entity.rescreenDays"}
+NEW = {
+    *("moved", "entity.fraudRisk", "entity.busiestDay35dCount", "entity.busiestDay35dCents", "entity.peak48hCents"),
+    *("entity.left48hCents", "entity.newMoney48hCents", "counterparty.unauthorizedReturns60d"),
+    "counterparty.frozenReturns",
+}
+SEEDS = range(40)
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+def events_of(entries: list[LogEntry]) -> list[dict[str, Any]]:
+    return [json.loads(entry.body) for entry in entries if entry.kind == EntryKind.BANK]
+
+
+def test_given_a_seed_when_a_stream_is_made_twice_then_it_is_the_same() -> None:
+    assert stream_of(Random(7), 30) == stream_of(Random(7), 30)
+
+
+def test_given_random_streams_when_they_are_read_then_every_way_of_money_is_there_and_no_entity_but_cards() -> None:
+    events = [event for seed in SEEDS for event in events_of(stream_of(Random(seed), 30))]
+
+    stems = {event["type"].rsplit(".", 1)[0] for event in events}
+    named = {event["type"].split(".", 1)[0] for event in events if "entity_id" in event["data"]}
+
+    assert set(bank.RESOURCES.values()) | {"account", "identity.verification", "card.dispute"} <= stems
+    assert named == {"card"}
+
+
+def test_given_random_streams_when_they_are_scored_then_no_feature_is_always_empty() -> None:
+    told: dict[str, set[Any]] = defaultdict(set)
+    for seed in SEEDS:
+        oracle = Oracle()
+        for expected in map(oracle.apply, stream_of(Random(seed), 30)):
+            for name, value in {} if expected is None else expected.features.items():
+                told[name].add(value)
+
+    # False is told where True is; 0 and empty words say nothing.
+    idle = {name for name, values in told.items() if len(values - {None}) < 2}
+
+    assert len(told) > 90
+    assert not idle
+
+
+def test_given_the_documented_features_when_a_transfer_is_scored_then_each_has_an_expected_value() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "features.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([^`]+)`", page, flags=re.MULTILINE))
+    entry = bank.a_bank_entry("wire.outgoing_transfer.completed", bank.a_wire())
+
+    expected = Oracle().apply(entry)
+
+    assert expected is not None
+    assert documented - GONE - LEFT_OUT <= set(expected.features)
+    assert set(expected.features) >= NEW
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@given(entries=streams(most=25), seed=st.integers(0, 10**6))
+def test_given_a_stream_when_other_programs_are_told_the_same_then_each_is_scored_alone(
+    entries: list[LogEntry], seed: int
+) -> None:
+    alone, among = Oracle(), Oracle()
+
+    for entry, other in zip(entries, stream_of(Random(seed), len(entries), program_id="prg_2"), strict=False):
+        among.apply(other)
+        assert among.apply(entry) == alone.apply(entry)
