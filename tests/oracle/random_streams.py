@@ -76,6 +76,7 @@ MONEY: Final = (  # currency, settled, instructed: what an international wire sa
     *(("EUR", "EUR", "EUR"), ("JPY", None, None), ("JPY", "JPY", None)),
 )
 VERIFICATIONS: Final = ("verified", "verified", "pending", "manual_review", "denied")
+PEPS: Final = ("no", "no", "yes", "potential", "not_checked")
 REVIEWS: Final[tuple[list[str] | None, ...]] = (
     [],
     ["ssn_mismatch"],
