@@ -67,6 +67,7 @@ class Known:
     decline: Timeline[Decline]
     returned: Timeline[Return | None]
     country: str | None
+    returned_at: int | None
     changed_at: int = ALWAYS
     baseline: Baseline | None = None
 

@@ -16,9 +16,11 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
     if version >= known.version:
         known.version = version
         return known if _revise(program, known, said, event_at) else None
-    if said.returned is None or known.returned.last is not None:
+    if (said.returned, said.returned_at) == (None, None) or known.returned.last is not None:
         return None
-    known.changed_at = max(event_at, known.changed_at)
+    if said.returned is None and known.returned_at is not None:
+        return None
+    known.changed_at, known.returned_at = max(event_at, known.changed_at), said.returned_at
     known.returned.say(max(known.own, known.changed_at), said.returned)
     return known
 
@@ -78,6 +80,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
         decline=Timeline(decline_of(said)),
         returned=Timeline(nothing),
         country=said.country or (program.parties[party].country if party is not None else None),
+        returned_at=said.returned_at,
     )
     if said.returned is not None:
         known.returned.say(max(own, event_at), said.returned)
@@ -97,16 +100,18 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     if named is not None and named != party:
         party, country = named, said.country or program.parties[named].country
     returned = said.returned if said.returned is not None else known.returned.last
+    returned_at = said.returned_at if said.returned_at is not None else known.returned_at
     is_news = (
         (said.amount, said.currency, said.cents) != (before.amount, before.currency, before.cents)
         or program.same(actor) != program.same(known.actor.last)
-        or (party, country, returned) != (known.party.last, known.country, known.returned.last)
+        or (party, country) != (known.party.last, known.country)
+        or (returned, returned_at) != (known.returned.last, known.returned_at)
     )
     status = (has_moved(said.status), decline_of(said), card_of(said))
     if is_news or status != (known.moved.last, known.decline.last, known.card.last):
         known.changed_at = max(event_at, known.changed_at)
     at = known.changed_at
-    known.said, known.country = said, country
+    known.said, known.country, known.returned_at = said, country, returned_at
     known.cents.say(at, said.cents)
     known.actor.say(at, actor)
     if party != known.party.last:

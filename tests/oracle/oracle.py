@@ -63,7 +63,7 @@ def _taken_in(program: Program, kind: str, data: Fields, event_at: int, appended
     elif family == "counterparty":
         learn_counterparty(program, data, event_at)
     elif is_transfer(kind, data):
-        return land(program, read_said(kind, data), event_at, appended_at)
+        return land(program, read_said(kind, data, event_at), event_at, appended_at)
     return None
 
 

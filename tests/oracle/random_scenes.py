@@ -167,6 +167,6 @@ def busy_days(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
 
 
 SCENES: Final[tuple[Scene, ...]] = (
-    *(passing, passing, splitting, habit, habit, crowd, chain, chain, scatter, returned_debits, returned_debits),
+    *(passing, passing, splitting, habit, habit, crowd, crowd, chain, chain, scatter, returned_debits, returned_debits),
     *(tried_cards, tried_cards, tiny_entries, busy_days, busy_days),
 )

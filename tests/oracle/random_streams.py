@@ -114,7 +114,7 @@ class Teller:
     def happen(self) -> None:
         self._let_time_pass()
         kinds = ("transfer", "again", "scene", "identity", "account", "repeat", "aside", "counterparty", "declaration")
-        (kind,) = self.chance.choices(kinds, (44, 30, 9, 6, 7, 3, 4, 2, 2))
+        (kind,) = self.chance.choices(kinds, (44, 30, 12, 6, 7, 3, 3, 2, 2))
         if kind in {"again", "repeat"} and not self.told:
             kind = "transfer"
         getattr(self, kind)()

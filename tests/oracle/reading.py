@@ -49,6 +49,7 @@ class Said(NamedTuple):
     last4: str | None
     country: str | None
     returned: Return | None
+    returned_at: int | None
     card_reason: str | None
 
 
@@ -76,7 +77,7 @@ def is_transfer(kind: str, data: Data) -> bool:
     return listed or (str(data.get("id", "")).startswith(TRANSFER_ID_PREFIXES) and "amount" in data)
 
 
-def read_said(kind: str, data: Data) -> Said:
+def read_said(kind: str, data: Data, event_at: int) -> Said:
     family, middle, *suffixes = kind.split(".")
     rail = RAIL_OF_FAMILY[family].value
     direction = _direction(rail, middle, suffixes, data)
@@ -101,6 +102,7 @@ def read_said(kind: str, data: Data) -> Said:
         last4=(side.get("account_number") or "")[-4:] or None,
         country=side.get("country"),
         returned=_returned(data) if rail == "ach" else None,
+        returned_at=_returned_at(kind, data, event_at),
         card_reason=normal_reason(data.get("decision_reason") or data.get("processor_reason"))
         if rail == "card"
         else None,
@@ -175,12 +177,28 @@ def _embedded(told: Data) -> Data:
     return {name: value for name, value in (said | {"country": country}).items() if value}
 
 
-def _returned(data: Data) -> Return | None:
+def _details(data: Data) -> list[Data]:
+    """The steps of a return that are returns, not what banks say to each other about one."""
     told = data.get("return_details") or []
-    codes = [str(detail["return_code"]) for detail in ([told] if isinstance(told, dict) else told)]
-    own = [code for code in codes if int(code[1:]) not in INTERBANK]
+    steps = [told] if isinstance(told, dict) else told
+    return [step for step in steps if int(step["return_code"][1:]) not in INTERBANK]
+
+
+def _returned(data: Data) -> Return | None:
+    own = _details(data)
     if not own:
         return None
+    told = data["return_details"]
+    last = str((told if isinstance(told, dict) else told[-1])["return_code"])
     status = str(data.get("status")).upper()
-    dishonoured = int(codes[-1][1:]) in DISHONOUR and status != "RETURN_CONTESTED"
-    return Return(own[-1], dishonoured or status in RETURN_UNDONE_STATUSES)
+    dishonoured = int(last[1:]) in DISHONOUR and status != "RETURN_CONTESTED"
+    return Return(str(own[-1]["return_code"]), dishonoured or status in RETURN_UNDONE_STATUSES)
+
+
+def _returned_at(kind: str, data: Data, event_at: int) -> int | None:
+    """As the transfer shows it; what counts in windows is when a return was delivered."""
+    own = _details(data)
+    told = data.get("returned_at") or (own[-1].get("created_at") if own else None)
+    if told:
+        return instant(told)
+    return event_at if kind.endswith(".returned") else None

@@ -301,3 +301,27 @@ def test_given_objects_that_are_no_transfers_when_they_come_then_nothing_is_scor
     assert story.say("wire.incoming_return_request.initiated", {"id": "wrrq_1", "amount": 5_000}, 0) is None
     assert story.say("account.overdrafted", {"bank_account_id": "bacc_1"}, 0) is None
     assert told(story.wire("outgoing", 1, HOUR_US), *COUNTS) == (1, 1, 0)
+
+
+def test_given_two_accounts_with_a_card_each_when_one_entity_owns_both_then_it_has_several_cards() -> None:
+    story = Story()
+    for n in (1, 2):
+        story.card(100, n, "DECLINED", card_id=f"card_{n}", bank_account_id=f"bacc_{n}")
+    apart = story.ask("card", 100, HOUR_US - 1, entity_id="bacc_1")
+    for n in (1, 2):
+        story.owner(f"bacc_{n}", "enti_1", HOUR_US - 1)
+
+    joined = story.ask("card", 100, HOUR_US - 1, entity_id="bacc_1")
+
+    assert (apart.features["card.declines1h"], apart.card_unknown) == (1, False)
+    assert (joined.features["card.declines1h"], joined.card_unknown) == (None, True)
+
+
+def test_given_a_rejected_wire_when_it_would_end_a_chain_then_its_shape_is_told_and_it_is_not_counted() -> None:
+    story = Story()
+    story.wire("incoming", 100_000, 0)
+
+    rejected = story.wire("outgoing", 100_000, HOUR_US, party="cpty_2", status="REJECTED")
+
+    assert told(rejected, "moved", "typology.layeringHops", "pair.firstTime") == (False, 2, True)
+    assert told(rejected, "entity.out48hCents", "entity.peak48hCents", "fanOut24hCount") == (0, None, 0)

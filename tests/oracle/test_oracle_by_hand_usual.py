@@ -151,6 +151,14 @@ def test_given_money_that_came_when_a_share_leaves_then_the_balance_is_told_from
     assert told(story.realtime("outgoing", left, HOUR_US, party="cpty_2"), *BALANCE) == balance
 
 
+def test_given_more_that_left_first_than_came_when_a_balance_is_counted_then_its_highest_is_where_it_began() -> None:
+    story = Story()
+    story.wire("outgoing", 300_000, 0, party="cpty_2")
+    story.wire("incoming", 100_000, HOUR_US)
+
+    assert told(story.wire("outgoing", 1, 2 * HOUR_US, party="cpty_2"), *BALANCE) == (0, -200_001, 100_000)
+
+
 def test_given_money_that_left_when_more_comes_in_then_no_balance_is_told() -> None:
     story = Story()
     story.wire("incoming", 100_000, 0)
@@ -284,3 +292,14 @@ def test_given_a_check_that_bounced_when_others_land_then_it_is_no_ach_return() 
     after = story.wire("outgoing", 1_000, 2 * DAY_US)
 
     assert told(after, "entity.priorReturns", "counterparty.priorReturns", "entity.priorTransfers") == (0, 0, 1)
+
+
+def test_given_an_international_wire_when_it_is_sent_back_then_it_is_scored_again_without_a_return_code() -> None:
+    story = Story()
+    story.abroad("USD", 330_000, 0, id="trf_s")
+    at = story.told["trf_s"][1]["created_at"]
+
+    again = story.again("trf_s", DAY_US, status="RETURNED", returned_at=at)
+
+    assert told(again, "status", "entity.priorReturns") == ("RETURNED", 0)
+    assert story.again("trf_s", 2 * DAY_US, returned_at=at) is None

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.core.log_entry import EntryKind, LogEntry
-from tests.oracle.oracle import Oracle
+from tests.oracle.comparing import differences
+from tests.oracle.oracle import Expected, Oracle
 from tests.oracle.random_streams import stream_of, streams
 from tests.support import bank_events as bank
 
@@ -69,6 +70,19 @@ def test_given_the_documented_features_when_a_transfer_is_scored_then_each_has_a
     assert expected is not None
     assert documented - GONE - LEFT_OUT <= set(expected.features)
     assert set(expected.features) >= NEW
+
+
+def test_given_what_another_says_when_it_differs_then_each_feature_is_named_once() -> None:
+    expected = Expected("trf_1", 0, {"moved": True, "velocity24hCount": 1, "program.p95Cents": 1_000, "type": None})
+
+    said = {"moved": 1, "velocity24hCount": 2, "program.p95Cents": 1_005}
+
+    assert not differences(expected.features, expected)
+    assert [line.split(":")[0] for line in differences(said, expected)] == [
+        "trf_1.moved",
+        "trf_1.velocity24hCount",
+        "trf_1.type",
+    ]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)
