@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-FEATURE_VERSION: Final = "features-v2"
+FEATURE_VERSION: Final = "features-v3"
 RARE_AT_MOST: Final = 3
 
 
