@@ -92,7 +92,7 @@ class IdempotencyClaims:
             raise UnavailableError(_UNAVAILABLE) from error
         finally:
             if outcome is not claimed:
-                self.let_go(claimed)
+                self.end_request(claimed)
 
     async def _claim_once(self, claimed: Claimed) -> Outcome | None:
         """None when the key changed hands in between."""
@@ -113,7 +113,7 @@ class IdempotencyClaims:
             return InFlight()
         return claimed if await self._replace(key, stored, claimed.value, LEASE_MS) else None
 
-    def let_go(self, claimed: Claimed) -> None:
+    def end_request(self, claimed: Claimed) -> None:
         """The request has ended, with or without success: if its claim is still stored, a repeat takes it over."""
         self._active.discard(claimed.value)
 

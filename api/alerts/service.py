@@ -85,8 +85,8 @@ class AlertService:
         return await self._transfers.read(principal, row.transfer_id, row.program_id)
 
     async def _decisions_on(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
-        found = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
-        return tuple(map(to_disposition, found))
+        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
+        return tuple(map(to_disposition, stored))
 
     def _read_page(
         self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
@@ -113,13 +113,13 @@ class AlertService:
 def to_alerts(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
     """Alerts as the interface shows them: their stored evidence refers to transfers by log offset, this one by id."""
     evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
-    paths = [(row.program_id, found.get("path") or {}) for row, found in zip(rows, evidence, strict=True)]
+    paths = [(row.program_id, stored.get("path") or {}) for row, stored in zip(rows, evidence, strict=True)]
     ids = alerts.transfers_at(
         principal, [(program, int(at)) for program, path in paths for places in path.values() for at in places]
     )
     for program, path in paths:
         path.update({name: [ids[program, int(at)] for at in places] for name, places in path.items()})
-    return [to_alert(row, found) for row, found in zip(rows, evidence, strict=True)]
+    return [to_alert(row, stored) for row, stored in zip(rows, evidence, strict=True)]
 
 
 def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:

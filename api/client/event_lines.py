@@ -34,10 +34,10 @@ class LineReader:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._held = b""
+        self._buffered = b""
         self._at = 0  # how much of what is held has been handed out
         self._dropped = 0  # bytes let go of an overlong line that has not ended yet
-        self._before_held = 0
+        self._before_buffered = 0
         self._number = 0
         self._ended = False
 
@@ -45,11 +45,11 @@ class LineReader:
         """Up to ``limit`` lines; fewer when they are not there yet. With ``wait``, none means the end of the file."""
         taken: list[EventLine] = []
         while len(taken) < limit:
-            found = self._held.find(b"\n", self._at)
-            if found >= 0:
-                taken += self._line(found, found + 1)
+            newline_at = self._buffered.find(b"\n", self._at)
+            if newline_at >= 0:
+                taken += self._line(newline_at, newline_at + 1)
             elif self._ended:
-                taken += self._line(len(self._held), len(self._held))
+                taken += self._line(len(self._buffered), len(self._buffered))
                 break
             elif (taken or not wait) and not select.select([self._stream], [], [], 0)[0]:
                 break
@@ -60,21 +60,21 @@ class LineReader:
     def _read(self) -> None:
         received = self._stream.read1(READ_BYTES)
         self._ended = not received
-        self._before_held += self._at
-        self._held = self._held[self._at :] + received
+        self._before_buffered += self._at
+        self._buffered = self._buffered[self._at :] + received
         self._at = 0
-        if len(self._held) > MAX_LINE_BYTES + READ_BYTES and b"\n" not in self._held:
-            self._dropped += len(self._held)
-            self._before_held += len(self._held)
-            self._held = b""
+        if len(self._buffered) > MAX_LINE_BYTES + READ_BYTES and b"\n" not in self._buffered:
+            self._dropped += len(self._buffered)
+            self._before_buffered += len(self._buffered)
+            self._buffered = b""
 
     def _line(self, until: int, following: int) -> list[EventLine]:
         """The line that ends at ``until``, unless it is blank."""
-        body = self._held[self._at : until].removesuffix(b"\r")
+        body = self._buffered[self._at : until].removesuffix(b"\r")
         too_long = self._dropped + len(body) > MAX_LINE_BYTES
         self._number += following > self._at or self._dropped > 0
         self._at = following
         self._dropped = 0
         if not too_long and not body.strip():
             return []
-        return [EventLine(number=self._number, body=None if too_long else body, end=self._before_held + following)]
+        return [EventLine(number=self._number, body=None if too_long else body, end=self._before_buffered + following)]

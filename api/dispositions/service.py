@@ -41,10 +41,10 @@ class DispositionService:
         return batches_of(self._dispositions.export(principal, wanted, BATCH), _to_dispositions)
 
     async def read(self, principal: Principal, disposition_id: str) -> Disposition:
-        found = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
-        if found is None:
+        stored = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
+        if stored is None:
             raise NotFoundError(UNKNOWN_DISPOSITION)
-        return to_disposition(found)
+        return to_disposition(stored)
 
     def _store_filter(self, principal: Principal, filters: DispositionFilters) -> DispositionFilter:
         return DispositionFilter(

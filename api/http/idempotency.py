@@ -114,7 +114,7 @@ class Idempotency:
             await self._settle(claimed, scope, StoredAnswer(status=status_and_sentence(error)[0], body=b""))
             raise
         finally:
-            self._claims.let_go(claimed)
+            self._claims.end_request(claimed)
         for message in messages:
             await send(message)
 

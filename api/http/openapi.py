@@ -161,11 +161,11 @@ def _schemas_of(operations: list[Operation]) -> _Schemas:
         types += [shape.struct for shape in (operation.body, operation.query) if shape is not None]
     known = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(known, ref_template=_REFS)
-    found = _Schemas(dict(zip(known, schemas, strict=True)), components)
+    named_schemas = _Schemas(dict(zip(known, schemas, strict=True)), components)
     for operation in operations:
         if operation.body is not None:
-            components[_name_of(operation.body, found)] |= operation.body.rules_schema
-    return found
+            components[_name_of(operation.body, named_schemas)] |= operation.body.rules_schema
+    return named_schemas
 
 
 def _described(path: str, method: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:

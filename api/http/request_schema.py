@@ -107,14 +107,16 @@ def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
     repeated: list[tuple[dict[str, Any], list[str]]] = []
 
     def closed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        plain_object = dict(pairs)
+        if len(plain_object) != len(pairs):
             counts = Counter(name for name, _ in pairs)
-            repeated.append((found, [name for name, count in counts.items() if count > 1]))
-        return found
+            repeated.append((plain_object, [name for name, count in counts.items() if count > 1]))
+        return plain_object
 
     plain = json.loads(raw.decode(), object_pairs_hook=closed)
-    failures = list(_repeats(plain, [], {id(found): names for found, names in repeated})) if repeated else []
+    failures = (
+        list(_repeats(plain, [], {id(plain_object): names for plain_object, names in repeated})) if repeated else []
+    )
     if _ESCAPED_NUL in raw:
         failures += _nuls(plain, [])
     return plain, failures
@@ -156,5 +158,5 @@ def _kind_of(schema: Mapping[str, Any]) -> str | None:
 
 
 def _path_in(error: Exception) -> str:
-    found = _FAILING_AT.search(str(error))
-    return path_of([found[1]]) if found else ""
+    plain_object = _FAILING_AT.search(str(error))
+    return path_of([plain_object[1]]) if plain_object else ""

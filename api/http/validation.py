@@ -57,10 +57,10 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
     by_path: dict[str, str] = {}
     for failure in failures:
         by_path.setdefault(failure.path or "body", failure.words)
-    shown = [f"{path} {words}" for path, words in list(by_path.items())[:SHOWN_FAILURES]]
+    listed = [f"{path} {words}" for path, words in list(by_path.items())[:SHOWN_FAILURES]]
     if len(by_path) > SHOWN_FAILURES:
-        shown.append(f"and {len(by_path) - SHOWN_FAILURES} more")
-    return InvalidRequestError("Validation failed: " + "; ".join(shown))
+        listed.append(f"and {len(by_path) - SHOWN_FAILURES} more")
+    return InvalidRequestError("Validation failed: " + "; ".join(listed))
 
 
 def failures_of(errors: Iterable[jsonschema_rs.ValidationError], *, noun: str) -> Iterator[Failure]:
@@ -87,8 +87,8 @@ def path_of(segments: Iterable[str | int]) -> str:
 
 
 def _joined(path: str, name: str) -> str:
-    shown = "".join(char if char.isascii() and char.isprintable() else "?" for char in name[:SHOWN_NAME_LENGTH])
-    return f"{path}.{shown}" if path else shown
+    printable = "".join(char if char.isascii() and char.isprintable() else "?" for char in name[:SHOWN_NAME_LENGTH])
+    return f"{path}.{printable}" if path else printable
 
 
 def _likeliest(branches: list[list[Any]]) -> list[Any]:

@@ -46,8 +46,8 @@ _READ: Final = Operation(
 
 @get("/api/policies", opt=_LIST.as_opt)
 async def list_policies(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Response[bytes | None]:
-    found = policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
-    return published(request, msgspec.json.encode(found), media_type=JSON, cache=PRIVATE)
+    policies_listed = policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
+    return published(request, msgspec.json.encode(policies_listed), media_type=JSON, cache=PRIVATE)
 
 
 @get("/api/policies/{policy_id:str}", opt=_READ.as_opt)

@@ -49,8 +49,8 @@ def note(scope: Any, outcome: Outcome) -> None:
 
 
 def outcome_of(scope: Any) -> Outcome:
-    found: Outcome = scope.get(_OUTCOME, Outcome.NONE)
-    return found
+    outcome: Outcome = scope.get(_OUTCOME, Outcome.NONE)
+    return outcome
 
 
 def measure_process(registry: CollectorRegistry, appender: LogAppender) -> None:
@@ -104,13 +104,13 @@ class RequestMetrics:
         self._kinds: dict[Kind, _Series] = {}
 
     def count(self, kind: Kind, seconds: float) -> None:
-        series = self._kinds.get(kind) or self._found(kind)
+        series = self._kinds.get(kind) or self._new_series(kind)
         for increment in series.increments:
             increment()
         for observe in series.observations:
             observe(seconds)
 
-    def _found(self, kind: Kind) -> _Series:
+    def _new_series(self, kind: Kind) -> _Series:
         """The kind's series. Without the tenant there are few kinds: routes and methods are ours, statuses some ten."""
         if len(self._kinds) >= KINDS_LIMIT and kind.tenant != OTHER:
             kind = kind._replace(tenant=OTHER)

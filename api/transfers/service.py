@@ -67,13 +67,13 @@ class TransferService:
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
-        found = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
-        if found is None:
+        stored = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
+        if stored is None:
             raise UnknownTransferError
-        raw = await to_thread.run_sync(self._raw_of, found)
-        summary = _summary(found)
-        if found.features is not None and found.features.paths is not None:
-            paths = await to_thread.run_sync(self._transfers.paths, principal, found.features)
+        raw = await to_thread.run_sync(self._raw_of, stored)
+        summary = _summary(stored)
+        if stored.features is not None and stored.features.paths is not None:
+            paths = await to_thread.run_sync(self._transfers.paths, principal, stored.features)
             assert summary.score_inputs is not None
             summary = replace(summary, score_inputs=replace(summary.score_inputs, paths=paths))
         return Transfer(**{name: getattr(summary, name) for name in summary.__struct_fields__}, raw=raw)

@@ -124,7 +124,7 @@ def _who(alert: AlertState, e: Evidence, program_id: str) -> str:
 def _what_and_when(e: Evidence, most: int) -> str:
     ids = ", ".join(e.transfer_ids[-most:])
     amount = e.features["amountCents"]
-    newest = f"{_shown('amountCents', amount)} {e.features['direction']} by {e.features['rail']}"
+    newest = f"{_figure_text('amountCents', amount)} {e.features['direction']} by {e.features['rail']}"
     kind = e.features["type"]
     newest = newest if kind is None else f"{newest} ({kind})"
     if e.hits == 1:
@@ -218,10 +218,10 @@ _IN_OTHER_PARTS: Final = frozenset(
 
 
 def _listed(figures: Iterable[tuple[str, Figure]]) -> str:
-    return ", ".join(f"{name} {_shown(name, value)}" for name, value in figures)
+    return ", ".join(f"{name} {_figure_text(name, value)}" for name, value in figures)
 
 
-def _shown(name: str, value: Figure) -> str:
+def _figure_text(name: str, value: Figure) -> str:
     if value is None:
         return "not measured"
     if isinstance(value, bool):

@@ -162,10 +162,10 @@ def decode_object(raw: msgspec.Raw) -> BankObject:
             return _OBJECT_DECODER.decode(data)
         except msgspec.ValidationError:
             pass  # Some field has an odd type: field by field, then.
-    held = ANY_DECODER.decode(data)
-    if not isinstance(held, dict):
+    fields = ANY_DECODER.decode(data)
+    if not isinstance(fields, dict):
         raise msgspec.DecodeError(NOT_AN_OBJECT)
-    return BankObject(**{name: _cleaned(name, held[name]) for name in BankObject.__struct_fields__ if name in held})
+    return BankObject(**{name: _cleaned(name, fields[name]) for name in BankObject.__struct_fields__ if name in fields})
 
 
 def _cleaned(name: str, value: Any) -> Any:

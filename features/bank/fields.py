@@ -21,8 +21,8 @@ def name(value: object) -> str | None:
 
 def word(value: object) -> str | None:
     """An enum word of the bank's, upper-cased."""
-    found = text(value)
-    return found.upper() if found else None
+    words = text(value)
+    return words.upper() if words else None
 
 
 def flag(value: object) -> bool | None:

@@ -95,13 +95,13 @@ def _first_instant(*values: str | None) -> int | None:
 
 def _currency(value: str | None) -> str | None:
     """Three ASCII letters, upper-cased; anything else is not said."""
-    said = value.strip().upper() if value else ""
-    return said if len(said) == _CURRENCY_LETTERS and said.isascii() and said.isalpha() else None
+    letters = value.strip().upper() if value else ""
+    return letters if len(letters) == _CURRENCY_LETTERS and letters.isascii() and letters.isalpha() else None
 
 
 def _ach_type(value: str | None) -> str | None:
-    found = value.upper() if value else None
-    return found if found in _ACH_TYPES else None
+    ach_type = value.upper() if value else None
+    return ach_type if ach_type in _ACH_TYPES else None
 
 
 def _status(kind: EventKind, data: BankObject) -> str | None:
@@ -116,8 +116,8 @@ def _status(kind: EventKind, data: BankObject) -> str | None:
 
 def _amount(rail: Rail, data: BankObject) -> int | None:
     if rail is _CHECK:
-        said = (data.deposited_amount, data.positive_pay_amount, data.amount)
-        return next((amount for amount in said if amount is not None), None)
+        amounts = (data.deposited_amount, data.positive_pay_amount, data.amount)
+        return next((amount for amount in amounts if amount is not None), None)
     return data.amount
 
 
@@ -128,13 +128,13 @@ def _returns(details: object, status: str | None) -> tuple[str | None, bool, int
     made_at: int | None = None
     for item in details if isinstance(details, list) else [details]:
         detail = mapping(item)
-        found = word(detail.get("return_code")) or word(detail.get("code"))
-        if found is None:
+        code_word = word(detail.get("return_code")) or word(detail.get("code"))
+        if code_word is None:
             continue
-        if is_interbank_step(found):
-            undone = is_dishonour(found)
+        if is_interbank_step(code_word):
+            undone = is_dishonour(code_word)
         else:
-            code, undone, made_at = found, False, instant(detail.get("created_at"))
+            code, undone, made_at = code_word, False, instant(detail.get("created_at"))
     return code, undone and status != "RETURN_CONTESTED", made_at
 
 
@@ -190,5 +190,5 @@ def country_of_counterparty(data: dict[str, Any]) -> str | None:
 
 
 def _card_reason(data: BankObject) -> str | None:
-    said = data.decision_reason or data.processor_reason
-    return normalised_reason(said) if said else None
+    letters = data.decision_reason or data.processor_reason
+    return normalised_reason(letters) if letters else None

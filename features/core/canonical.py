@@ -84,8 +84,8 @@ def record_line(kind: LineKind, body: bytes, link: tuple[str, int, str | None, s
     if link is None:
         return b'{"body":%b,"chain":null,"hash":null,"kind":"%b","prevHash":null,"seq":null}' % (body, kind.encode())
     chain, seq, prev_hash, hash_ = link
-    said = f'"chain":"{chain}","hash":"{hash_}","kind":"{kind}","prevHash":{_quoted(prev_hash)},"seq":{seq}'
-    return b'{"body":%b,%b}' % (body, said.encode())
+    link_fields = f'"chain":"{chain}","hash":"{hash_}","kind":"{kind}","prevHash":{_quoted(prev_hash)},"seq":{seq}'
+    return b'{"body":%b,%b}' % (body, link_fields.encode())
 
 
 def _quoted(text: str | None) -> str:

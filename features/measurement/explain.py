@@ -149,13 +149,13 @@ def _step(v: FeatureVector, cents: int, kind: SeriesKind) -> int:
 def _candidates(v: FeatureVector) -> set[int]:
     """The nearest round and the nearest other amounts of every stretch between two edges."""
     edges = {LEAST_CENTS, MOST_CENTS + 1, *(edge for edge in _edges(v) if LEAST_CENTS < edge <= MOST_CENTS)}
-    found = {
+    candidates = {
         cents
         for first, beyond in pairwise(sorted(edges))
         for cents in _nearest(v.amount_cents, first, beyond - 1)
         if first <= cents < beyond
     }
-    return found - {v.amount_cents}
+    return candidates - {v.amount_cents}
 
 
 def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:

@@ -85,11 +85,11 @@ def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int
     since, but = at - DAY_US, subject.own.row
     node = 2 * actor.index
     nears = [_near(side.get(node), since, at, but) for side in (program.graph.into, program.graph.out) if node in side]
-    found = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
+    parties = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
     if subject.counterparty is not None:
-        found.add(subject.counterparty.index)
+        parties.add(subject.counterparty.index)
     book = program.counterparties.all
-    new = sum(1 for index in found if _first_after(book[index], since, at))
+    new = sum(1 for index in parties if _first_after(book[index], since, at))
     return new + (1 if subject.counterparty is None and subject.counterparty_named else 0)
 
 
@@ -146,16 +146,16 @@ def _distinct(edges: Edges | None, spans: tuple[int, ...], at: int, but: int, al
 
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:
     """(instant and row, counterparty) of the edges that are the actor's own transfers, oldest first."""
-    found: list[tuple[tuple[int, int], int]] = []
+    edges: list[tuple[tuple[int, int], int]] = []
     for near in nears:
         for time, row, other in zip(near.times, near.rows, near.others, strict=True):
             if other % 2:
-                found.append(((time, row), other // 2))
+                edges.append(((time, row), other // 2))
             else:
                 own, counterparty = program.sides_of(row, at)
                 if own == actor:
-                    found.append(((time, row), counterparty))
-    return sorted(found) if len(nears) > 1 else found
+                    edges.append(((time, row), counterparty))
+    return sorted(edges) if len(nears) > 1 else edges
 
 
 def _first_after(party: Counterparty, since: int, at: int) -> bool:

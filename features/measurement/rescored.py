@@ -31,12 +31,12 @@ def rescored(stored: TransferFeaturesRow) -> Rescored | None:
     return _rescored(stored, score)
 
 
-def replayed(made: TransferFeaturesRow) -> Rescored:
+def replayed(row: TransferFeaturesRow) -> Rescored:
     """What a replay of the log has made of a transfer."""
-    reasons = _REASONS.decode(made.reasons)
+    reasons = _REASONS.decode(row.reasons)
     return _rescored(
-        made,
-        Score(version=made.score_version, value=made.score, n=made.n, confidence=made.confidence, reasons=reasons),
+        row,
+        Score(version=row.score_version, value=row.score, n=row.n, confidence=row.confidence, reasons=reasons),
     )
 
 

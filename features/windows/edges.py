@@ -125,28 +125,28 @@ class Edges(EventTimes):
         if but != NOBODY or self.revised_at > upto or (times and times[-1] > upto):
             near = self.near(upto - spans[-1], upto, but=but, as_of=upto)
             return [near.distinct(upto - span, also) for span in spans]
-        found: set[int] = set() if also is None else {also}
+        nodes: set[int] = set() if also is None else {also}
         least, last = max(0, len(times) - EDGES_A_NODE), len(times)
         counts = []
         for span in spans:
             if last > least and times[last - 1] > upto - span:
                 first = bisect_right(times, upto - span, least, last)
-                found.update(self.others[first:last])
+                nodes.update(self.others[first:last])
                 last = first
-            counts.append(len(found))
+            counts.append(len(nodes))
         return counts
 
     def _near_then(self, after: int, upto: int, but: int, as_of: int) -> Near:
         first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
-        found = {
+        edges = {
             (self.times[index], self.rows[index], self.others[index])
             for index in range(first, last)
             if self.rows[index] != but
         }
         for known_at, at, row, other, change in reversed(self._notes or ()):
             if known_at > as_of and after < at <= upto and row != but:
-                (found.discard if change > 0 else found.add)((at, row, other))
-        newest = sorted(found)[-EDGES_A_NODE:]
+                (edges.discard if change > 0 else edges.add)((at, row, other))
+        newest = sorted(edges)[-EDGES_A_NODE:]
         return Near(
             array("q", [edge[0] for edge in newest]),
             array("I", [edge[1] for edge in newest]),

@@ -46,7 +46,7 @@ class LogReader:
             return []
         offsets = [stream_id_of(after.get(shard, 0)) for shard in self._shard_of_key.values()]
         block = ("BLOCK", min(block_ms, MAX_BLOCK_MS)) if block_ms > 0 else ()
-        answer = self._ask("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
+        answer = self._execute("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
         return [
             (self._shard_of_key[key], [_entry(self._shard_of_key[key], *entry) for entry in entries])
             for key, entries in answer or ()
@@ -56,13 +56,15 @@ class LogReader:
         """The first ``count`` entries with ``after`` < offset <= ``upto``."""
         if upto <= after:
             return []
-        entries = self._ask("XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count)
+        entries = self._execute(
+            "XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count
+        )
         return [_entry(shard, *entry) for entry in entries]
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry ever appended, also when it was trimmed since; 0 if there never was one."""
         try:
-            about = self._ask("XINFO STREAM", shard_key(shard))
+            about = self._execute("XINFO STREAM", shard_key(shard))
         except redis.ResponseError as error:
             if "no such key" in str(error):
                 return 0
@@ -71,17 +73,17 @@ class LogReader:
 
     def trim(self, shard: int, upto: int) -> int:
         """Drop the entries with offset <= ``upto``; returns how many were dropped."""
-        return int(self._ask("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
+        return int(self._execute("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
 
     def control(self) -> Iterator[tuple[str, int, str, int, bytes]]:
         """(tenant id, offset, kind, appended at, body) of all control streams, tenant by tenant, each in order."""
-        for tenant_id in sorted(tenant.decode() for tenant in self._ask("SMEMBERS", TENANTS)):
+        for tenant_id in sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS)):
             yield from self._control_of(tenant_id)
 
     def _control_of(self, tenant_id: str) -> Iterator[tuple[str, int, str, int, bytes]]:
         after = "-"
         while True:
-            page = self._ask("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
+            page = self._execute("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
             for stream_id, pairs in page:
                 kind, _, appended_at, body = _fields(pairs)
                 yield tenant_id, offset_of(stream_id), kind.decode(), int(appended_at), body
@@ -89,7 +91,7 @@ class LogReader:
                 return
             after = f"({page[-1][0].decode()}"
 
-    def _ask(self, *command: str | int | bytes) -> Any:
+    def _execute(self, *command: str | int | bytes) -> Any:
         """One command. A Redis that cannot be reached surfaces as what Python calls it; other errors are ours."""
         try:
             return self._redis.execute_command(*command)

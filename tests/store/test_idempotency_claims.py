@@ -110,7 +110,7 @@ async def test_given_a_request_that_failed_when_repeated_then_the_same_one_takes
     claims = claims_of(client, "one")
     failed = await claimed(claims)
 
-    claims.let_go(failed)
+    claims.end_request(failed)
 
     assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
     again = await claimed(claims)
