@@ -1,4 +1,4 @@
-"""The evidence of an alert: enough to rebuild, without other sources, why it was opened and how it was routing.
+"""The evidence of an alert: enough to rebuild, without other sources, why it was opened and how it was routed.
 
 Unit    cents are strings of digits, instants are texts; it holds ids and never names
 """

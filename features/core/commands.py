@@ -1,8 +1,8 @@
-"""What people ask of alerts and say of transfers, as the log carries it, and what can come of it.
+"""Decisions, appeals and labels as log entries, and their results.
 
 The flow alone decides, against the alert as it stands when the entry is applied; whoever appended the entry waits until
 its offset is committed and reads the ``decision_results`` row of its ``id``. The same ``id`` applied again changes
-nothing: what it made stays made.
+nothing: the first result stands.
 
 Unit    instants in microseconds
 """
