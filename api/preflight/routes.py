@@ -23,8 +23,6 @@ from api.telemetry.metrics import Outcome, note
 from features.core.preflight import Preflight
 from features.core.principal import KeyScope
 
-MISMATCH: Final = "Idempotent-Mismatch"
-
 _SUBMIT: Final = Operation(
     id="submitPreflight",
     tag="preflight",
@@ -32,12 +30,11 @@ _SUBMIT: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
-    answers={201: Preflight, 200: Preflight, 404: None},
+    answers={201: Preflight, 200: Preflight, 404: None, 409: None},
     body=RequestSchema(PreflightRequest, rules=names_one_program, rules_schema=NAMES_ONE_PROGRAM),
     body_limit=PREFLIGHT_BODY_LIMIT,
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,
-    headers=(MISMATCH,),
 )
 _READ: Final = Operation(
     id="getPreflight",
@@ -54,10 +51,9 @@ async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
     """201 when it is new and recorded, 200 when it is replayed."""
     request = body_of(scope, PreflightRequest)
     answer = await preflights.submit(principal_of(scope), request, checked(scope).plain, effect_id_of(scope))
-    if answer.preflight.degraded:
+    if answer.degraded:
         note(scope, Outcome.DEGRADED)
-    further = [(MISMATCH.lower().encode(), b"true")] if answer.mismatch else []
-    return 200 if answer.preflight.idempotent else 201, msgspec.json.encode(answer.preflight), further
+    return 200 if answer.idempotent else 201, msgspec.json.encode(answer), []
 
 
 @post("/api/preflight", opt=_SUBMIT.as_opt, middleware=[FastRoute("preflights", _submit)])

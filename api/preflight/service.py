@@ -1,19 +1,21 @@
 """Pre-flight: score a proposed transfer like a landed one, record the answer, then give it.
 
-The id of a pre-flight with an idempotency key is derived from tenant and key, so the key needs no table of its own: a
-known id is a replay. Without a key the id is minted.
+The id of a pre-flight with an idempotency key is derived from tenant, program and key, so the key needs no table of its
+own: a known id is a replay. Without a key the id is minted.
 
-Errors  NotFoundError for a program that is not this tenant's; UnavailableError when the answer was not recorded
+Errors  NotFoundError for a program of another tenant; ConflictError for a key that was used for another transfer;
+        UnavailableError when the answer was not recorded
 """
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from api.log.preflight_log import PreflightLog
 from api.preflight.schemas import PreflightRequest, proposed
 from api.programs.service import ProgramService
+from features.core.errors import ConflictError
 from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of
 from features.core.principal import Principal
@@ -23,12 +25,7 @@ from features.shard.shards import Shards
 from store.clock import Clock
 from store.ids import IdFactory
 
-
-class PreflightAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer; ``mismatch`` marks a replay whose transfer or program is not the recorded one."""
-
-    preflight: Preflight
-    mismatch: bool = False
+OTHER_TRANSFER: Final = "This idempotencyKey was used for another transfer on this program."
 
 
 class PreflightService:
@@ -43,8 +40,8 @@ class PreflightService:
 
     async def submit(
         self, principal: Principal, request: PreflightRequest, plain: dict[str, Any], effect_id: str | None
-    ) -> PreflightAnswer:
-        """A new answer, or the recorded one when the tenant has used the body's idempotency key before.
+    ) -> Preflight:
+        """A new answer, or the recorded one when the body's idempotency key was used on the program before.
 
         ``effect_id`` comes from the header Idempotency-Key: a record of that id is the answer to this same request.
         """
@@ -53,17 +50,17 @@ class PreflightService:
         if key is None and effect_id is not None:
             recorded = await self._log.find(principal, effect_id)
             if recorded is not None:
-                return PreflightAnswer(preflight=recorded.answer)
+                return recorded.answer
         if key is None:
             return await self._new_answer(principal, program, request, plain, effect_id or self._new_id())
-        preflight_id = derived_id("preflight", principal.tenant_id, key)
+        preflight_id = derived_id("preflight", principal.tenant_id, program.id, key)
         while (other := self._under_way.get(preflight_id)) is not None:
             await asyncio.shield(other)
         done = self._under_way[preflight_id] = asyncio.get_running_loop().create_future()
         try:
             earlier = await self._log.find(principal, preflight_id)
             if earlier is not None:
-                return replayed(earlier, program, proposed(request.transfer))
+                return replayed(earlier, proposed(request.transfer))
             return await self._new_answer(principal, program, request, plain, preflight_id)
         finally:
             del self._under_way[preflight_id]
@@ -81,7 +78,7 @@ class PreflightService:
         request: PreflightRequest,
         plain: dict[str, Any],
         preflight_id: str,
-    ) -> PreflightAnswer:
+    ) -> Preflight:
         asked_at = self._clock.now()
         transfer = proposed(request.transfer)
         stale = self._log.behind(program.id, now=asked_at)
@@ -105,11 +102,11 @@ class PreflightService:
             idempotency_key=request.idempotency_key,
         )
         await self._log.append(record)  # Durable before the caller gets it.
-        return PreflightAnswer(preflight=record.answer)
+        return record.answer
 
 
-def replayed(earlier: PreflightRecord, program: Program, transfer: ProposedTransfer) -> PreflightAnswer:
-    """The recorded answer, also for another transfer under the same key; that is marked as a mismatch."""
-    preflight = msgspec.structs.replace(earlier.answer, idempotent=True, degraded_reasons=())
-    mismatch = earlier.transfer != transfer or earlier.answer.program_id != program.id
-    return PreflightAnswer(preflight=preflight, mismatch=mismatch)
+def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:
+    """The recorded answer; nobody gets one transfer's answer for another (ruling 12)."""
+    if earlier.transfer != transfer:
+        raise ConflictError(OTHER_TRANSFER)
+    return msgspec.structs.replace(earlier.answer, idempotent=True, degraded_reasons=())

@@ -121,7 +121,7 @@ async def test_given_a_request_that_failed_when_repeated_then_the_same_one_takes
 
 async def test_given_headers_of_the_answer_when_repeated_then_they_are_there(client: redis.asyncio.Redis) -> None:
     claims = claims_of(client, "one")
-    warned = StoredAnswer(status=200, body=b"{}", headers=((b"idempotent-mismatch", b"true"),))
+    warned = StoredAnswer(status=200, body=b"{}", headers=((b"x-kept", b"true"),))
 
     await claims.finish(await claimed(claims), warned)
 
