@@ -4,7 +4,7 @@ A return stands until it is dishonoured. The label is lifted only while no perso
 """
 
 from features.alerts.rows import derived_from
-from features.bank.event_families import UNAUTHORIZED_RETURN_CODES
+from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import LabelRow
 from features.core.vocabulary import LabelSource, LabelValue

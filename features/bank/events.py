@@ -1,7 +1,7 @@
 """A bank event as delivered: the envelope, and the object inside it without trusting its types.
 
-An odd type in one field of an object must not cost the others, and is never an error to the bank: the object is
-decoded with the types it should have, and only when that fails field by field, where an odd one counts as not said.
+A field of an odd type must not cost the other fields, and is never an error to the bank: the object is decoded with
+the types that it should have, and only when that fails field by field, where a field of an odd type counts as absent.
 """
 
 from typing import Annotated, Any, Final
@@ -27,7 +27,7 @@ class BankEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class BankObject(msgspec.Struct, frozen=True, gc=False):
-    """All fields that any transfer object may carry, with the types they should have; None where it says nothing.
+    """All fields that any transfer object may carry, with the types they should have; None where absent.
 
     Nested objects stay untrusted until they are read. ``decode_object`` makes one out of any JSON object.
     """
@@ -162,10 +162,10 @@ def decode_object(raw: msgspec.Raw) -> BankObject:
             return _OBJECT_DECODER.decode(data)
         except msgspec.ValidationError:
             pass  # Some field has an odd type: field by field, then.
-    fields = ANY_DECODER.decode(data)
-    if not isinstance(fields, dict):
+    value = ANY_DECODER.decode(data)
+    if not isinstance(value, dict):
         raise msgspec.DecodeError(NOT_AN_OBJECT)
-    return BankObject(**{name: _cleaned(name, fields[name]) for name in BankObject.__struct_fields__ if name in fields})
+    return BankObject(**{name: _cleaned(name, value[name]) for name in BankObject.__struct_fields__ if name in value})
 
 
 def _cleaned(name: str, value: Any) -> Any:

@@ -21,8 +21,8 @@ def name(value: object) -> str | None:
 
 def word(value: object) -> str | None:
     """An enum word of the bank's, upper-cased."""
-    words = text(value)
-    return words.upper() if words else None
+    read = text(value)
+    return read.upper() if read else None
 
 
 def flag(value: object) -> bool | None:

@@ -1,4 +1,4 @@
-"""The bank's object as it may be kept and shown: no check images, no payment messages, numbers cut to their last four.
+"""Masking of the bank's objects before they are stored: no check images or payment messages, only last four digits.
 
 Errors  none: data that is not a JSON object comes back as an empty one
 """
@@ -31,7 +31,7 @@ _SENSITIVE: Final = (
 
 
 class _Treatment(StrEnum):
-    """What becomes of a key's value."""
+    """How the value of a key is treated."""
 
     KEPT = "kept"
     MASKED = "masked"
@@ -80,7 +80,7 @@ def _masked_object(value: dict[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _masked(value: Any, depth: int, *, masks: bool) -> Any:
-    """``masks`` holds for a list's items too; an object in the place of a number is not shown at all."""
+    """``masks`` holds for a list's items too; an object in the place of a number becomes None."""
     if isinstance(value, dict | list) and depth >= _DEPTH_LIMIT:
         return None
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 """Bank events that carry an entity, a counterparty or a bank account.
 
-Errors  none: an object without a usable id is None; any other odd field is read as not said
+Errors  none: an object without a usable id is None; any other field of an odd type counts as absent
 """
 
 from typing import Any, Final
@@ -23,7 +23,7 @@ _STATUS_OF_SUFFIX: Final = {
 
 
 def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
-    """An ``identity.*`` event; only the fields that are present are said."""
+    """An ``identity.*`` event; None for every field that the event does not carry."""
     entity_id = text(data.get("id")) or text(data.get("entity_id"))
     if entity_id is None:
         return None

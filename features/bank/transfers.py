@@ -1,23 +1,22 @@
 """Bank event to transfer snapshot, for every rail.
 
-Errors  none: an object without a usable id is not a transfer (None); any other odd field is read as not said
+Errors  none: an object without a usable id is not a transfer (None); any other field of an odd type counts as absent
 Source  the bank's public object pages; checks are inverted, because "incoming debit" there means money leaving
 """
 
 from typing import Any, Final
 
 from features.bank.card_reasons import normalised_reason
-from features.bank.event_families import (
+from features.bank.events import BankObject, TransferSnapshot
+from features.bank.fields import country, country_in, instant, mapping, name, text, word
+from features.bank.masking import last_four
+from features.bank.return_codes import is_dishonour, is_interbank_step
+from features.bank.statuses import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
     STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
-    is_dishonour,
-    is_interbank_step,
 )
-from features.bank.events import BankObject, TransferSnapshot
-from features.bank.fields import country, country_in, instant, mapping, name, text, word
-from features.bank.masking import last_four
 from features.core.instants import parse_instant
 from features.core.vocabulary import AchType, Direction, Rail
 
@@ -94,9 +93,9 @@ def _first_instant(*values: str | None) -> int | None:
 
 
 def _currency(value: str | None) -> str | None:
-    """Three ASCII letters, upper-cased; anything else is not said."""
-    letters = value.strip().upper() if value else ""
-    return letters if len(letters) == _CURRENCY_LETTERS and letters.isascii() and letters.isalpha() else None
+    """Three ASCII letters, upper-cased; anything else counts as absent."""
+    code = value.strip().upper() if value else ""
+    return code if len(code) == _CURRENCY_LETTERS and code.isascii() and code.isalpha() else None
 
 
 def _ach_type(value: str | None) -> str | None:
@@ -122,20 +121,20 @@ def _amount(rail: Rail, data: BankObject) -> int | None:
 
 
 def _returns(details: object, status: str | None) -> tuple[str | None, bool, int | None]:
-    """The last return code that is not a step between banks, whether it was undone, and when it was made."""
+    """The last return code that is not a step between banks, whether it was undone, and when it was returned."""
     code: str | None = None
     undone = False
-    made_at: int | None = None
+    returned_at: int | None = None
     for item in details if isinstance(details, list) else [details]:
         detail = mapping(item)
-        code_word = word(detail.get("return_code")) or word(detail.get("code"))
-        if code_word is None:
+        return_code = word(detail.get("return_code")) or word(detail.get("code"))
+        if return_code is None:
             continue
-        if is_interbank_step(code_word):
-            undone = is_dishonour(code_word)
+        if is_interbank_step(return_code):
+            undone = is_dishonour(return_code)
         else:
-            code, undone, made_at = code_word, False, instant(detail.get("created_at"))
-    return code, undone and status != "RETURN_CONTESTED", made_at
+            code, undone, returned_at = return_code, False, instant(detail.get("created_at"))
+    return code, undone and status != "RETURN_CONTESTED", returned_at
 
 
 def _other_side(
@@ -169,8 +168,8 @@ def _other_side(
             country_of_counterparty(embedded) or _inline_country(data, incoming=incoming),
         )
     inline_country = _inline_country(data, incoming=incoming)
-    said_name = name(inline_name) if inline_name else None
-    return data.counterparty_id or None, said_name, routing or None, last4, inline_country
+    folded_name = name(inline_name) if inline_name else None
+    return data.counterparty_id or None, folded_name, routing or None, last4, inline_country
 
 
 def _inline_country(data: BankObject, *, incoming: bool) -> str | None:
@@ -190,5 +189,5 @@ def country_of_counterparty(data: dict[str, Any]) -> str | None:
 
 
 def _card_reason(data: BankObject) -> str | None:
-    letters = data.decision_reason or data.processor_reason
-    return normalised_reason(letters) if letters else None
+    reason = data.decision_reason or data.processor_reason
+    return normalised_reason(reason) if reason else None

@@ -28,7 +28,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "days",
         "as known then",
-        "Since its first transfer, or the creation the bank told of when that is earlier; null when neither is known.",
+        "Since its first transfer, or its creation as reported, if earlier; null when neither is known.",
     ),
     Feature(
         "entity.medianCents90d",
@@ -162,7 +162,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "Its counterparties of that time whom the program had never dealt with, with this one.",
+        "Its counterparties of that time new to the program, with this one.",
     ),
     Feature(
         "counterparty.sharedEntities30d",
@@ -293,7 +293,7 @@ FURTHER_FIELDS: Final = (
         "boolean",
         "",
         "as known then",
-        "The bank's review names a sanctions match; null when nothing was said of the entity.",
+        "The bank's review names a sanctions match; null when the bank reported nothing of the entity.",
     ),
     Feature(
         "pair.firstTime",
@@ -301,7 +301,7 @@ FURTHER_FIELDS: Final = (
         "boolean",
         "",
         ALL_HISTORY,
-        "Payer and payee have not met; null when one is not known.",
+        "Payer and payee have not dealt with each other; null when one is not known.",
     ),
     Feature(
         "payer.newPayees90d",
@@ -309,7 +309,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "Payees that the payer met, with this one; null in the program's first 90 days.",
+        "Payees that are new to the payer, with this one; null in the program's first 90 days.",
     ),
     Feature(
         "payee.newPayers90d",
@@ -317,7 +317,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "Payers that the payee met, with this one; null in the program's first 90 days.",
+        "Payers that are new to the payee, with this one; null in the program's first 90 days.",
     ),
     Feature(
         "program.rarePairs90d",

@@ -31,12 +31,17 @@ RULE_FIELDS: Final = (
         "string",
         "word",
         "as known at the transfer's time",
-        "Null until the bank has said something of the entity.",
+        "Null until the bank reports the entity.",
     ),
-    Feature("entity.pepStatus", "entity_pep_status", "string", "word", "as known then", "Null when not said."),
-    Feature("entity.isHighRisk", "entity_is_high_risk", "boolean", "", "as known then", "Null when not said."),
+    Feature("entity.pepStatus", "entity_pep_status", "string", "word", "as known then", "Null when not reported."),
+    Feature("entity.isHighRisk", "entity_is_high_risk", "boolean", "", "as known then", "Null when not reported."),
     Feature(
-        "entity.requiresScreening", "entity_requires_screening", "boolean", "", "as known then", "Null when not said."
+        "entity.requiresScreening",
+        "entity_requires_screening",
+        "boolean",
+        "",
+        "as known then",
+        "Null when not reported.",
     ),
     Feature(
         "entity.screeningAgeDays",

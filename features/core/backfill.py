@@ -1,4 +1,4 @@
-"""A backfill as the log carries it: a program's scores given again beside the stream, in steps.
+"""A backfill as log entries: the scores of a program computed again beside the stream, in steps.
 
 start ─▶ step ─▶ … ─▶ done. Every step carries the whole progress, so the newest one says where to go on after a crash.
 """
@@ -48,7 +48,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Rescored(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A transfer's new score with what it was made from; the vector is field by field."""
+    """A transfer's new score with its inputs; the vector is given field by field."""
 
     transfer_id: str
     taken_at: int

@@ -1,4 +1,4 @@
-"""Pre-flight: the question asked before money moves, the answer recorded, and the rules of its decision."""
+"""Pre-flight: the request before money moves, the recorded answer, and the rules of its decision."""
 
 from typing import Any, Final
 
@@ -75,7 +75,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A recorded pre-flight: the log entry's body and, with the match, what PreflightDetail is made of.
+    """A recorded pre-flight: the log entry's body and, with the match, the source of PreflightDetail.
 
     ``request`` is the body as submitted; ``asked_at`` is microseconds, the instant the features were taken at.
     """

@@ -7,7 +7,7 @@ from features.core.vocabulary import Band
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A signal that fired, as shown to people. ``sentence`` holds ids and numbers only, never names."""
+    """A signal that fired, with its sentence for people. ``sentence`` holds ids and numbers only, never names."""
 
     id: str
     signal: str

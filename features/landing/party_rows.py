@@ -2,7 +2,7 @@
 
 Ruling 8, the stored half: an entity that is known only from a transfer is stored as PERSON and ``UNVERIFIED``. It earns
 no verification points: its profile stays empty, and an empty profile is not measured
-(``features/measurement/measure.py``, ``identity_at``).
+(``features/measurement/identity.py``, ``identity_at``).
 """
 
 from typing import Any, Final

@@ -5,7 +5,7 @@ before. So what must not be counted is what the transfer had contributed to the 
 contributes now.
 """
 
-from features.bank.event_families import STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.bank.return_codes import STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from features.core.rail_classes import ACH_TYPES
 from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject

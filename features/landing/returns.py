@@ -6,13 +6,9 @@ Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 
 import msgspec
 
-from features.bank.event_families import (
-    PROBING_RETURN_CODES,
-    RETURN_UNDONE_STATUSES,
-    STOP_RETURN_CODES,
-    UNAUTHORIZED_RETURN_CODES,
-)
 from features.bank.events import TransferSnapshot
+from features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.bank.statuses import RETURN_UNDONE_STATUSES
 from features.landing.movement import ENTER, change_kind, change_times
 from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
 from features.state.program import ProgramState

@@ -4,8 +4,8 @@ Both builders write the fields by position, in the order of the NamedTuple: nami
 and one record is built for each event.
 """
 
-from features.bank.event_families import UNMOVED_STATUSES
 from features.bank.events import TransferSnapshot
+from features.bank.statuses import UNMOVED_STATUSES
 from features.core.log_entry import EntryPosition
 from features.core.rail_classes import ACH_TYPES, class_of
 from features.measurement.assess import Assessment

@@ -1,4 +1,4 @@
-"""What amount would have changed a transfer's band, all other facts of its moment held.
+"""The nearest amount with which a transfer would have been in another band, all other facts unchanged.
 
 Unit    cents, 1 to 10^12
 Errors  none: None says that no amount in that range changes the band, as it never does below the floor of the score
@@ -9,7 +9,7 @@ micro-entries and of small card attempts, and whether it lies just below a thres
 * Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
 * Others just under a threshold stay counted while the new amount is under the same one. When this amount is under none,
   they are taken to be under the new amount's; when it is under another, the new amount is the only one known there.
-* The graph stays as it was found: chains and round trips are not searched again, and only the smallest amount of a
+* The graph stays as it was: chains and round trips are not searched again, and only the smallest amount of a
   chain follows this one downwards.
 """
 
@@ -149,13 +149,13 @@ def _step(v: FeatureVector, cents: int, kind: SeriesKind) -> int:
 def _candidates(v: FeatureVector) -> set[int]:
     """The nearest round and the nearest other amounts of every stretch between two edges."""
     edges = {LEAST_CENTS, MOST_CENTS + 1, *(edge for edge in _edges(v) if LEAST_CENTS < edge <= MOST_CENTS)}
-    candidates = {
+    amounts = {
         cents
         for first, beyond in pairwise(sorted(edges))
         for cents in _nearest(v.amount_cents, first, beyond - 1)
         if first <= cents < beyond
     }
-    return candidates - {v.amount_cents}
+    return amounts - {v.amount_cents}
 
 
 def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from features.windows.paths import Chain, Ends, longest_chain, middles, usual_we
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
-_STRANGER: Final = -2  # a side that was named and has not been met: different from every node
+_STRANGER: Final = -2  # a side that is named and has no node: different from every node
 _INCOMING: Final = Direction.INCOMING.value
 NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, 0, 0, None, 0, None, 0, 0)
 
@@ -78,18 +78,18 @@ def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
 
 
 def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:
-    """Counterparties among the actor's newest transfers of 24 h whom the program met within those 24 h."""
+    """Counterparties among the actor's newest transfers of 24 h that were new to the program within those 24 h."""
     actor = subject.actor
     if actor is None:
         return 0
     since, but = at - DAY_US, subject.own.row
     node = 2 * actor.index
     nears = [_near(side.get(node), since, at, but) for side in (program.graph.into, program.graph.out) if node in side]
-    parties = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
+    recent = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
     if subject.counterparty is not None:
-        parties.add(subject.counterparty.index)
+        recent.add(subject.counterparty.index)
     book = program.counterparties.all
-    new = sum(1 for index in parties if _first_after(book[index], since, at))
+    new = sum(1 for index in recent if _first_after(book[index], since, at))
     return new + (1 if subject.counterparty is None and subject.counterparty_named else 0)
 
 
@@ -128,7 +128,7 @@ def _sides(subject: Subject) -> tuple[int | None, int | None]:
 
 
 def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:
-    """A side's node; a stand-in for one that was named and never met; None when it is not known."""
+    """A side's node; a stand-in for one that is named and has no node; None when it is not known."""
     if node != NOBODY:
         return node
     return _STRANGER if is_counterparty and subject.counterparty_named else None
@@ -146,16 +146,16 @@ def _distinct(edges: Edges | None, spans: tuple[int, ...], at: int, but: int, al
 
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:
     """(instant and row, counterparty) of the edges that are the actor's own transfers, oldest first."""
-    edges: list[tuple[tuple[int, int], int]] = []
+    own_edges: list[tuple[tuple[int, int], int]] = []
     for near in nears:
         for time, row, other in zip(near.times, near.rows, near.others, strict=True):
             if other % 2:
-                edges.append(((time, row), other // 2))
+                own_edges.append(((time, row), other // 2))
             else:
                 own, counterparty = program.sides_of(row, at)
                 if own == actor:
-                    edges.append(((time, row), counterparty))
-    return sorted(edges) if len(nears) > 1 else edges
+                    own_edges.append(((time, row), counterparty))
+    return sorted(own_edges) if len(nears) > 1 else own_edges
 
 
 def _first_after(party: Counterparty, since: int, at: int) -> bool:

@@ -31,12 +31,18 @@ def rescored(stored: TransferFeaturesRow) -> Rescored | None:
     return _rescored(stored, score)
 
 
-def replayed(row: TransferFeaturesRow) -> Rescored:
-    """What a replay of the log has made of a transfer."""
-    reasons = _REASONS.decode(row.reasons)
+def replayed(scoring: TransferFeaturesRow) -> Rescored:
+    """The score that a replay of the log has given a transfer."""
+    reasons = _REASONS.decode(scoring.reasons)
     return _rescored(
-        row,
-        Score(version=row.score_version, value=row.score, n=row.n, confidence=row.confidence, reasons=reasons),
+        scoring,
+        Score(
+            version=scoring.score_version,
+            value=scoring.score,
+            n=scoring.n,
+            confidence=scoring.confidence,
+            reasons=reasons,
+        ),
     )
 
 

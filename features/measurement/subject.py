@@ -1,4 +1,4 @@
-"""What is measured, and over what: one transfer, landed or proposed, and the series of its program."""
+"""The subject of a measurement: one transfer, landed or proposed, and what it has already added to the windows."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ from features.windows.series_kinds import SeriesKind
 
 
 class OwnContribution(msgspec.Struct, frozen=True, gc=False):
-    """What a transfer that is measured again has already put into the windows, and must not count."""
+    """What a transfer that is measured again has added to the windows, and must not count itself."""
 
     actor: Actor | None = None
     counterparty: Counterparty | None = None
@@ -46,7 +46,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     counterparty: Counterparty | None
     counterparty_named: bool
     account_changed: bool
-    source: int  # nodes of the graph; NOBODY when the side is not known or not met yet
+    source: int  # nodes of the graph; NOBODY when the side is unknown or has no transfer yet
     target: int
     card: int  # whose attempts a card transfer is one of
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty

@@ -146,7 +146,7 @@ class Baseline:
         return of_class, of_all
 
     def _read(self, class_id: int, of_class: Counts, of_all: Counts) -> BaselineValues:
-        by_class = self._by_class.get(class_id)  # None when the cursor's window never held any since it was loaded
+        by_class = self._by_class.get(class_id)  # None when the cursor's window had none since it was loaded
         n = (0 if by_class is None else by_class.n) + sum(of_class.values())
         if n >= CLASS_FLOOR:
             return _values(Histogram() if by_class is None else by_class, n, of_class)

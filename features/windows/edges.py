@@ -1,7 +1,7 @@
 """Transfers as edges between the nodes of a program: who paid whom and when, kept for good in time order.
 
-A node is an actor or a counterparty. A counterparty that was, when it was first met in a transfer, an account or an
-entity of the program is the same node as that actor: money can be followed through it.
+A node is an actor or a counterparty. A counterparty that is an account or an entity of the program at its first
+transfer is the same node as that actor, so that money can be followed through it.
 
 Window  a caller's own; of a node's edges in it the newest ``EDGES_A_NODE`` are looked at, so a hub costs no more
 Errors  none

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.bank.event_families import PROBING_RETURN_CODES, STOP_RETURN_CODES
+from features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES
 from features.core.instants import DAY_US
 from tests.oracle.view import Other, Subject, cents_of, within
 

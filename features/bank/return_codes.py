@@ -1,0 +1,24 @@
+"""ACH return codes: the unauthorized ones, those that probe for accounts or forbid another debit, and dishonours.
+
+Source  Nacha Operating Rules
+"""
+
+from typing import Final
+
+UNAUTHORIZED_RETURN_CODES: Final = frozenset({"R05", "R07", "R10", "R11", "R29", "R51"})
+# The account was closed, missing, misnumbered or not for such entries: two on two accounts look like probing.
+PROBING_RETURN_CODES: Final = frozenset({"R02", "R03", "R04", "R20"})
+# After these the receiver must not be debited again.
+STOP_RETURN_CODES: Final = frozenset({"R07", "R10", "R11", "R29"})
+# R61-R70 dishonour a return and R71-R77 contest the dishonour: steps between banks, not returns of their own.
+_DISHONOUR_FROM, _DISHONOUR_TO, _CONTEST_TO = 61, 70, 77
+
+
+def is_interbank_step(code: str) -> bool:
+    """True for R61-R77, which argue about a return instead of being one."""
+    return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _CONTEST_TO
+
+
+def is_dishonour(code: str) -> bool:
+    """True for R61-R70: the originating bank refuses the return."""
+    return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _DISHONOUR_TO

@@ -1,0 +1,26 @@
+"""The bank's status words of transfers: which mean that no money moved, and which status an event type implies.
+
+Source  the bank's public event pages
+"""
+
+from typing import Final
+
+FAILED_STATUSES: Final = frozenset({"REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"})
+CANCELED_STATUSES: Final = frozenset({"CANCELED", "CANCELLED", "STOPPED", "VOIDED", "EXPIRED"})
+# Neither kind moved money: they are attempts, and never count toward sums, baselines or a first time.
+UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES
+RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
+
+# Event suffixes that leave the object's status as it was.
+SUFFIXES_WITHOUT_STATUS: Final = frozenset({"noc", "nsf", "tracking_updated", "amendment_request_received", "updated"})
+# A suffix that is not the status's own word.
+STATUS_OF_SUFFIX: Final = {"hold_created": "HOLD"}
+STATUS_OF_CARD_SUFFIX: Final = {
+    "approved": "PENDING",
+    "updated": "PENDING",
+    "declined": "DECLINED",
+    "reversed": "VOIDED",
+    "expired": "EXPIRED",
+    "settled": "SETTLED",
+    "refunded": "REFUNDED",
+}
