@@ -9,8 +9,10 @@ from api.admin.routes import AREA as ADMIN
 from api.alerts.routes import AREA as ALERTS
 from api.area import Area, Provider, Resources
 from api.clocks.routes import AREA as CLOCKS
+from api.counterparties.routes import AREA as COUNTERPARTIES
 from api.dispositions.routes import AREA as DISPOSITIONS
 from api.docs_page.routes import AREA as DOCS_PAGE
+from api.entities.routes import AREA as ENTITIES
 from api.ingest.routes import AREA as INGEST
 from api.jwks.routes import AREA as JWKS
 from api.keys.routes import AREA as KEYS
@@ -27,8 +29,10 @@ AREAS: Final[tuple[Area, ...]] = (
     ADMIN,
     ALERTS,
     CLOCKS,
+    COUNTERPARTIES,
     DISPOSITIONS,
     DOCS_PAGE,
+    ENTITIES,
     INGEST,
     JWKS,
     KEYS,

@@ -31,6 +31,12 @@ def outgoing(transfer_id: str, *, at: str = "2026-03-02T14:00:00Z", **over: Any)
     return json.encode(event | {"data": data | over})
 
 
+def party(family: str, party_id: str, *, at: str = "2026-03-02T14:00:00Z", **over: Any) -> bytes:
+    """The event of a new entity (family ``identity``), counterparty or account."""
+    event = {"id": f"evnt_{party_id}_{at}", "created_at": at, "type": f"{family}.created"}
+    return json.encode(event | {"data": {"id": party_id, "created_at": at, "updated_at": at} | over})
+
+
 def deliver(api: RunningApp, program: dict[str, Any], *bodies: bytes) -> None:
     """Post events and apply them."""
     for body in bodies:

@@ -11,7 +11,7 @@ import httpx
 import msgspec
 
 from store.redis_log.server import EmbeddedRedis
-from tests.support.alerting import ALERTING, DETECTOR, outgoing
+from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
 from tests.support.running_app import RunningApp, signature
 
 Headers = list[tuple[str, str]]
@@ -25,7 +25,7 @@ RETRY_WITHIN_S: Final = 10.0
 RETRY_EVERY_S: Final = 0.02
 
 Ids = dict[str, str]
-"""What a call may name: program, slug, transfer, preflight, alert, disposition, policy, key, tenant."""
+"""What a call may name: program, slug, transfer, a party, preflight, alert, disposition, policy, key, tenant."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +61,8 @@ class World:
         for number, program in enumerate(programs):
             self.land(program, f"acht_{number}")
             self.land(program, f"acht_alerting_{number}", **ALERTING)
+            for family, party_id in (("identity", f"enti_{number}"), ("counterparty", f"cpty_of_{number}")):
+                assert self.api.deliver(program, party(family, party_id)).status_code == 200
         self.preflights = {program["id"]: self.preflight_of(program) for program in programs}
         api.catch_up()
         self.alerts = {
@@ -71,6 +73,8 @@ class World:
             "program": self.payroll["id"],
             "slug": self.payroll["slug"],
             "transfer": "acht_0",
+            "entity": "enti_0",
+            "counterparty": "cpty_of_0",
             "preflight": self.preflights[self.payroll["id"]],
             "alert": self.alerts[self.payroll["id"]],
             "disposition": self.dispositions[self.payroll["id"]],

@@ -150,6 +150,14 @@ def _listed(path: str, scope: str) -> tuple[Operation, Operation]:
     return everything, msgspec.structs.replace(everything, query=(("programId", "program"),), names="a program")
 
 
+def _party(resource: str, name: str) -> tuple[Operation, Operation]:
+    """One entity or counterparty, wherever it is and of one program."""
+    anywhere = Operation(
+        method="GET", path=f"/api/{resource}/{{}}", access=Access.BEARER, scope="alerts:read", fills=(name,)
+    )
+    return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
+
+
 def _record(path: str, asks: str = "") -> Operation:
     """A route of the record, which is the tenant's as a whole."""
     return Operation(
@@ -198,6 +206,8 @@ OPERATIONS: Final = (
         query=(("programId", "program"),),
         names="a program",
     ),
+    *_party("entities", "entity"),
+    *_party("counterparties", "counterparty"),
     *_listed("/api/alerts", "alerts:read"),
     *_listed("/api/alerts/export", "alerts:read"),
     Operation(method="GET", path="/api/alerts/{}", access=Access.BEARER, scope="alerts:read", fills=("alert",)),

@@ -166,6 +166,8 @@ def theirs_of(world: World, name: str) -> str:
         "program": world.theirs["id"],
         "slug": world.theirs["slug"],
         "transfer": "acht_3",
+        "entity": "enti_3",
+        "counterparty": "cpty_of_3",
         "preflight": world.preflights[world.theirs["id"]],
     }
     return named.get(name, UNKNOWN_ID)

@@ -1,0 +1,49 @@
+"""Reading a counterparty; ingest alone writes them."""
+
+from typing import Final
+
+from litestar import get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.area import Area, Resources
+from api.counterparties.examples import COUNTERPARTY
+from api.counterparties.schemas import Counterparty, CounterpartyQuery
+from api.counterparties.service import CounterpartyService
+from api.http.envelope import ApiRequest
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from features.core.principal import KeyScope
+from store.duck.parties import Counterparties
+
+_READ: Final = Operation(
+    id="getCounterparty",
+    tag="counterparties",
+    summary="The other side of a program's transfers, as the bank named it. "
+    "400 if several programs have a counterparty of that id and programId names none of them.",
+    access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
+    answers={200: Counterparty, 404: None},
+    answer_example=COUNTERPARTY,
+    query=RequestSchema(CounterpartyQuery),
+)
+
+
+@get("/api/counterparties/{counterparty_id:str}", opt=_READ.as_opt)
+async def get_counterparty(
+    counterparty_id: FromPath[str], request: ApiRequest, counterparties: NamedDependency[CounterpartyService]
+) -> Counterparty:
+    program_id = query_of(request.scope, CounterpartyQuery).program_id
+    return await counterparties.read(principal_of(request.scope), counterparty_id, program_id)
+
+
+def _counterparties(resources: Resources) -> CounterpartyService:
+    stores = resources.stores
+    return CounterpartyService(
+        programs=ProgramService(stores.registry.tenancy), counterparties=Counterparties(stores.database)
+    )
+
+
+AREA: Final = Area(routes=(get_counterparty,), provide={"counterparties": _counterparties})

@@ -1,0 +1,47 @@
+"""Counterparties as the interface shows them: the other sides of a program's transfers."""
+
+from typing import Any
+
+import msgspec
+
+from api.http.fields import BankId
+from api.lists.lists import instant_text
+from features.bank.masking import masked_raw
+from features.core.rows.parties import CounterpartyRow
+
+
+class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` is required if several programs have a counterparty of that id."""
+
+    program_id: BankId | None = None
+
+
+class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Details as the bank delivered them; ``raw`` is its object as last delivered, masked, and empty without one.
+
+    ``firstSeenAt`` is the time of the program's first transfer with it, null while there is none.
+    """
+
+    id: str
+    tenant_id: str
+    program_id: str
+    name: str | None
+    routing_number: str | None
+    account_last4: str | None
+    country_code: str | None
+    raw: dict[str, Any]
+    first_seen_at: str | None
+
+
+def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
+    return Counterparty(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        program_id=row.program_id,
+        name=row.name,
+        routing_number=row.routing_number,
+        account_last4=row.account_last4,
+        country_code=row.country_code,
+        raw=masked_raw(raw.encode()),
+        first_seen_at=instant_text(row.first_seen_at),
+    )

@@ -1,0 +1,36 @@
+"""Counterparties, for reading; ingest alone writes them.
+
+Errors  NotFoundError for a counterparty or program that is not this tenant's; InvalidRequestError for an id that
+        several programs have while the request names none of them
+"""
+
+from typing import Final
+
+from anyio import to_thread
+
+from api.counterparties.schemas import Counterparty, to_counterparty
+from api.programs.service import ProgramService
+from features.core.errors import InvalidRequestError, NotFoundError
+from features.core.principal import Principal
+from store.duck.parties import Counterparties
+
+UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
+SEVERAL_PROGRAMS: Final = "Several programs have a counterparty of this id; name one in programId."
+
+
+class CounterpartyService:
+    def __init__(self, *, programs: ProgramService, counterparties: Counterparties) -> None:
+        self._programs, self._counterparties = programs, counterparties
+
+    async def read(self, principal: Principal, counterparty_id: str, program_id: str | None) -> Counterparty:
+        return await to_thread.run_sync(self._read, principal, counterparty_id, program_id)
+
+    def _read(self, principal: Principal, counterparty_id: str, program_id: str | None) -> Counterparty:
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        rows = self._counterparties.find(principal, counterparty_id, named)
+        if not rows:
+            raise NotFoundError(UNKNOWN_COUNTERPARTY)
+        if len(rows) > 1:
+            raise InvalidRequestError(SEVERAL_PROGRAMS)
+        (row,) = rows
+        return to_counterparty(row, raw=self._counterparties.last_raw(row))

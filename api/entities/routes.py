@@ -1,0 +1,45 @@
+"""Reading an entity; ingest alone writes them."""
+
+from typing import Final
+
+from litestar import get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.area import Area, Resources
+from api.entities.examples import ENTITY
+from api.entities.schemas import Entity, EntityQuery
+from api.entities.service import EntityService
+from api.http.envelope import ApiRequest
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from features.core.principal import KeyScope
+from store.duck.parties import Entities
+
+_READ: Final = Operation(
+    id="getEntity",
+    tag="entities",
+    summary="One person or business of a program. One that only a transfer has named is UNVERIFIED. "
+    "400 if several programs have an entity of that id and programId names none of them.",
+    access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
+    answers={200: Entity, 404: None},
+    answer_example=ENTITY,
+    query=RequestSchema(EntityQuery),
+)
+
+
+@get("/api/entities/{entity_id:str}", opt=_READ.as_opt)
+async def get_entity(entity_id: FromPath[str], request: ApiRequest, entities: NamedDependency[EntityService]) -> Entity:
+    program_id = query_of(request.scope, EntityQuery).program_id
+    return await entities.read(principal_of(request.scope), entity_id, program_id)
+
+
+def _entities(resources: Resources) -> EntityService:
+    stores = resources.stores
+    return EntityService(programs=ProgramService(stores.registry.tenancy), entities=Entities(stores.database))
+
+
+AREA: Final = Area(routes=(get_entity,), provide={"entities": _entities})

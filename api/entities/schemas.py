@@ -1,0 +1,65 @@
+"""Entities as the interface shows them: the persons and businesses of a program."""
+
+from typing import Any
+
+import msgspec
+
+from api.http.fields import BankId
+from api.lists.lists import instant_text
+from features.bank.masking import masked_raw
+from features.core.instants import format_instant
+from features.core.rows.parties import EntityRow
+from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+
+
+class EntityQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` is required if several programs have an entity of that id."""
+
+    program_id: BankId | None = None
+
+
+class Entity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The bank's newest statement of each field; ``raw`` is its object as last delivered, masked."""
+
+    id: str
+    tenant_id: str
+    program_id: str
+    type: EntityType
+    name: str
+    verification_status: VerificationStatus
+    is_high_risk: bool
+    pep_status: PepStatus
+    requires_screening: bool
+    review_reasons: tuple[str, ...]
+    last_screened_at: str | None
+    country_code: str | None
+    legal_type: str | None
+    expected_payment_rails: tuple[str, ...]
+    raw: dict[str, Any]
+    created_at: str
+    updated_at: str
+
+
+_TEXTS = msgspec.json.Decoder(tuple[str, ...])
+
+
+def to_entity(row: EntityRow, *, raw: str, created_at: int) -> Entity:
+    return Entity(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        program_id=row.program_id,
+        type=EntityType(row.type),
+        name=row.name,
+        verification_status=VerificationStatus(row.verification_status),
+        is_high_risk=row.is_high_risk,
+        pep_status=PepStatus(row.pep_status),
+        requires_screening=row.requires_screening,
+        review_reasons=_TEXTS.decode(row.review_reasons),
+        last_screened_at=instant_text(row.last_screened_at),
+        country_code=row.country_code,
+        legal_type=row.legal_type,
+        expected_payment_rails=_TEXTS.decode(row.expected_payment_rails),
+        raw=masked_raw(raw.encode()),
+        created_at=format_instant(created_at),
+        updated_at=format_instant(row.updated_at),
+    )

@@ -1,0 +1,76 @@
+"""Reading entities and counterparties: each as its newest version stands, with the bank's object as last delivered.
+
+How     A version that comes from a transfer or from an owner has no object of the bank's, so the object may be that of
+        an older version.
+Errors  none of its own; a party that is not there is an empty list
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import duckdb
+
+from features.core.principal import Principal
+from features.core.rows.parties import CounterpartyRow, EntityRow
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import placeholders
+
+Row = TypeVar("Row", bound=EntityRow | CounterpartyRow)
+
+_NEWEST: Final = """
+    SELECT {columns} FROM {table} WHERE tenant_id = ? AND id = ? {programs}
+    QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1 ORDER BY program_id"""
+_LAST_RAW: Final = """
+    SELECT raw FROM {table} WHERE tenant_id = ? AND program_id = ? AND id = ? AND raw <> '{{}}'
+    ORDER BY "offset" DESC LIMIT 1"""
+_FIRST_KNOWN: Final = """
+    SELECT epoch_us(min(created_at)) FROM entities WHERE tenant_id = ? AND program_id = ? AND id = ?"""
+
+
+class Parties(Generic[Row]):
+    """One table of parties. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, row_type: type[Row]) -> None:
+        self._connection = connection
+        self._words = {"table": table, "columns": select_list(row_type)}
+        self._row: Callable[[Sequence[Any]], Row] = row_builder(row_type)
+
+    def find(self, principal: Principal, party_id: str, program_ids: Sequence[str] | None) -> list[Row]:
+        """The party of that id in each of the programs (None: of the tenant's) within the principal's reach.
+
+        ForbiddenError when the tenant has it out of that reach only.
+        """
+        if program_ids is not None and not program_ids:
+            return []
+        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
+        values = [principal.tenant_id, party_id, *(program_ids or ())]
+        with self._connection.cursor() as cursor:
+            tuples = cursor.execute(_NEWEST.format(programs=programs, **self._words), values).fetchall()
+        rows = [*map(self._row, tuples)]
+        reached = [row for row in rows if principal.reaches(row.program_id)]
+        if rows and not reached:
+            principal.require_program(rows[0].program_id)
+        return reached
+
+    def last_raw(self, row: Row) -> str:
+        """The newest object that the bank delivered of it, masked; an empty one when it never did."""
+        with self._connection.cursor() as cursor:
+            sql = _LAST_RAW.format(**self._words)
+            found = cursor.execute(sql, [row.tenant_id, row.program_id, row.id]).fetchone()
+        return "{}" if found is None else str(found[0])
+
+
+class Entities(Parties[EntityRow]):
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(connection, "entities", EntityRow)
+
+    def created_at(self, row: EntityRow) -> int:
+        """The bank's own time where it stated one, else that of the first event that named the entity."""
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id]).fetchone()
+        return row.created_at if found is None else int(found[0])
+
+
+class Counterparties(Parties[CounterpartyRow]):
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(connection, "counterparties", CounterpartyRow)
