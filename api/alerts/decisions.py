@@ -12,6 +12,7 @@ from api.alerts.service import to_alerts
 from api.dispositions.schemas import Disposition, to_disposition
 from api.log.commands import CommandLog
 from api.log.refusals import PersonNeededError, UnknownAlertError
+from api.programs.service import ProgramService
 from features.core.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from features.core.log_entry import EntryKind
 from features.core.principal import Principal, is_key_operator
@@ -25,8 +26,11 @@ log = structlog.get_logger()
 class DecisionService:
     """One for the process; belongs to the API's event loop. The connector calls it as well."""
 
-    def __init__(self, *, alerts: Alerts, dispositions: Dispositions, command_log: CommandLog) -> None:
-        self._alerts, self._dispositions, self._commands = alerts, dispositions, command_log
+    def __init__(
+        self, *, programs: ProgramService, alerts: Alerts, dispositions: Dispositions, command_log: CommandLog
+    ) -> None:
+        self._programs, self._alerts, self._dispositions = programs, alerts, dispositions
+        self._commands = command_log
 
     async def decide(
         self, principal: Principal, alert_id: str, request: DecisionRequest, effect_id: str | None
@@ -54,7 +58,7 @@ class DecisionService:
         stored = await to_thread.run_sync(self._dispositions.find, principal, result.id)
         assert stored is not None, "a decision that was made has a disposition"
         log.info("alert_decided", alert_id=alert.id, disposition_id=stored.row.id, operator=principal.operator)
-        return to_disposition(stored)
+        return self._programs.marked(to_disposition(stored), stored.row.program_id)
 
     async def appeal(self, principal: Principal, alert_id: str, request: AppealRequest, effect_id: str | None) -> Alert:
         """The alert that the appeal opened, also when it did so under the same ``effect_id`` before."""
@@ -68,7 +72,7 @@ class DecisionService:
         result = await self._commands.submit(principal, EntryKind.APPEAL, alert.program_id, appeal, effect_id=effect_id)
         opened = await self._alert(principal, result.opened_alert_id or "")
         log.info("alert_appealed", alert_id=alert.id, opened_alert_id=opened.id, operator=principal.operator)
-        (answer,) = await to_thread.run_sync(to_alerts, self._alerts, principal, [opened])
+        (answer,) = await to_thread.run_sync(to_alerts, self._programs, self._alerts, principal, [opened])
         return answer
 
     async def _alert(self, principal: Principal, alert_id: str) -> AlertRow:

@@ -161,6 +161,7 @@ def _alerts(resources: Resources) -> AlertService:
 def _decisions(resources: Resources) -> DecisionService:
     stores = resources.stores
     return DecisionService(
+        programs=ProgramService(stores.registry.tenancy),
         alerts=Alerts(stores.database),
         dispositions=Dispositions(stores.database),
         command_log=resources.command_log,

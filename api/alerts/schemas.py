@@ -11,6 +11,7 @@ from api.lists.lists import DEFAULT_LIMIT, instant_text
 from api.transfers.schemas import Transfer
 from features.alerts.narrative import Draft
 from features.core.instants import format_instant
+from features.core.program import Simulated
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow
 from features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
@@ -65,6 +66,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     due_at: str | None
     escalated_at: str | None
     sla_tier: SlaTier | None
+    simulated: Simulated = msgspec.UNSET
 
 
 class AlertPage(ListPage[Alert], frozen=True, kw_only=True, rename="camel"):

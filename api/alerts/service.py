@@ -44,7 +44,7 @@ class AlertService:
         self._programs, self._alerts, self._dispositions = programs, alerts, dispositions
         self._transfers, self._clock = transfers, clock
         self._list = ListReader(
-            read_page=self._read_page, items_of=partial(to_alerts, alerts), place=_place, key=place_key
+            read_page=self._read_page, items_of=partial(to_alerts, programs, alerts), place=_place, key=place_key
         )
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
@@ -55,11 +55,11 @@ class AlertService:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
         rows = self._alerts.export(principal, wanted, BATCH, now=self._clock.now())
-        return batches_of(rows, partial(to_alerts, self._alerts, principal))
+        return batches_of(rows, partial(to_alerts, self._programs, self._alerts, principal))
 
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
         row = await self._row(principal, alert_id)
-        (alert,) = await to_thread.run_sync(to_alerts, self._alerts, principal, [row])
+        (alert,) = await to_thread.run_sync(to_alerts, self._programs, self._alerts, principal, [row])
         transfer = await self._transfer(principal, row)
         return AlertDetail(
             alert=alert,
@@ -86,7 +86,7 @@ class AlertService:
 
     async def _decisions_on(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
         stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
-        return tuple(map(to_disposition, stored))
+        return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
 
     def _read_page(
         self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
@@ -110,7 +110,7 @@ class AlertService:
         )
 
 
-def to_alerts(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
+def to_alerts(programs: ProgramService, alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
     """Alerts as the interface shows them: their stored evidence refers to transfers by log offset, this one by id."""
     evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
     paths = [(row.program_id, stored.get("path") or {}) for row, stored in zip(rows, evidence, strict=True)]
@@ -119,7 +119,7 @@ def to_alerts(alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) ->
     )
     for program, path in paths:
         path.update({name: [ids[program, int(at)] for at in places] for name, places in path.items()})
-    return [to_alert(row, stored) for row, stored in zip(rows, evidence, strict=True)]
+    return [programs.marked(to_alert(row, stored), row.program_id) for row, stored in zip(rows, evidence, strict=True)]
 
 
 def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:

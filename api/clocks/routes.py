@@ -5,13 +5,14 @@ from typing import Final
 from litestar import get
 from litestar.di import NamedDependency
 
-from api.area import Area
+from api.area import Area, Resources
 from api.clocks.examples import OVERDUE
 from api.clocks.schemas import Overdue
 from api.clocks.service import ClockService
 from api.http.envelope import ApiRequest
 from api.http.gate import principal_of
 from api.http.operation import Access, Operation
+from api.programs.service import ProgramService
 from features.core.principal import KeyScope
 from store.duck.alerts import Alerts
 
@@ -31,9 +32,14 @@ async def list_overdue_alerts(request: ApiRequest, clocks: NamedDependency[Clock
     return await clocks.overdue(principal_of(request.scope))
 
 
+def _clocks(resources: Resources) -> ClockService:
+    stores = resources.stores
+    return ClockService(
+        programs=ProgramService(stores.registry.tenancy), alerts=Alerts(stores.database), clock=stores.clock
+    )
+
+
 AREA: Final = Area(
     routes=(list_overdue_alerts,),
-    provide={
-        "clocks": lambda resources: ClockService(alerts=Alerts(resources.stores.database), clock=resources.stores.clock)
-    },
+    provide={"clocks": _clocks},
 )

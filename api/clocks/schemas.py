@@ -4,6 +4,7 @@ import msgspec
 
 from api.lists.lists import instant_text
 from features.core.instants import format_instant
+from features.core.program import Simulated
 from features.core.rows.alerts import AlertRow
 from features.policy.bodies import ClockPolicy
 
@@ -20,6 +21,7 @@ class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     due_at: str | None
     escalated_at: str | None
     summary: str
+    simulated: Simulated = msgspec.UNSET
 
 
 class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

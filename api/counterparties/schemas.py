@@ -7,6 +7,7 @@ import msgspec
 from api.http.fields import BankId
 from api.lists.lists import instant_text
 from features.bank.masking import masked_raw
+from features.core.program import Simulated
 from features.core.rows.parties import CounterpartyRow
 
 
@@ -31,6 +32,7 @@ class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     country_code: str | None
     raw: dict[str, Any]
     first_seen_at: str | None
+    simulated: Simulated = msgspec.UNSET
 
 
 def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:

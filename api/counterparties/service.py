@@ -33,4 +33,4 @@ class CounterpartyService:
         if len(rows) > 1:
             raise InvalidRequestError(SEVERAL_PROGRAMS)
         (row,) = rows
-        return to_counterparty(row, raw=self._counterparties.last_raw(row))
+        return self._programs.marked(to_counterparty(row, raw=self._counterparties.last_raw(row)), row.program_id)

@@ -9,6 +9,7 @@ from api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.instants import format_instant
+from features.core.program import Simulated
 from features.core.vocabulary import AlertDecision
 from store.duck.dispositions import StoredDisposition
 
@@ -49,6 +50,7 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     prev_hash: str | None
     hash: str
     created_at: str
+    simulated: Simulated = msgspec.UNSET
 
 
 class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="camel"):

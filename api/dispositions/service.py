@@ -26,7 +26,7 @@ class DispositionService:
         self._programs, self._dispositions = programs, dispositions
         self._list = ListReader(
             read_page=dispositions.list_page,
-            items_of=lambda _, rows: _to_dispositions(rows),
+            items_of=lambda _, rows: self._marked(rows),
             place=_place,
             key=place_key,
         )
@@ -38,13 +38,14 @@ class DispositionService:
     def export(self, principal: Principal, filters: DispositionFilters) -> Generator[Sequence[Disposition], None, None]:
         """All dispositions of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
-        return batches_of(self._dispositions.export(principal, wanted, BATCH), _to_dispositions)
+        return batches_of(self._dispositions.export(principal, wanted, BATCH), self._marked)
 
     async def read(self, principal: Principal, disposition_id: str) -> Disposition:
         stored = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
         if stored is None:
             raise NotFoundError(UNKNOWN_DISPOSITION)
-        return to_disposition(stored)
+        (disposition,) = self._marked([stored])
+        return disposition
 
     def _store_filter(self, principal: Principal, filters: DispositionFilters) -> DispositionFilter:
         return DispositionFilter(
@@ -57,9 +58,8 @@ class DispositionService:
             created_to=instant_in(filters.to),
         )
 
-
-def _to_dispositions(rows: Sequence[StoredDisposition]) -> list[Disposition]:
-    return [to_disposition(row) for row in rows]
+    def _marked(self, rows: Sequence[StoredDisposition]) -> list[Disposition]:
+        return [self._programs.marked(to_disposition(each), each.row.program_id) for each in rows]
 
 
 def _place(stored: StoredDisposition) -> Place:

@@ -8,6 +8,7 @@ from api.http.fields import BankId
 from api.lists.lists import instant_text
 from features.bank.masking import masked_raw
 from features.core.instants import format_instant
+from features.core.program import Simulated
 from features.core.rows.parties import EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 
@@ -38,6 +39,7 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     raw: dict[str, Any]
     created_at: str
     updated_at: str
+    simulated: Simulated = msgspec.UNSET
 
 
 _TEXTS = msgspec.json.Decoder(tuple[str, ...])

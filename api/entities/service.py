@@ -33,4 +33,5 @@ class EntityService:
         if len(rows) > 1:
             raise InvalidRequestError(SEVERAL_PROGRAMS)
         (row,) = rows
-        return to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
+        entity = to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
+        return self._programs.marked(entity, row.program_id)

@@ -8,6 +8,7 @@ from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, Prog
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.instants import format_instant
+from features.core.program import Simulated
 from features.core.rows.alerts import LabelRow
 from features.core.vocabulary import LabelSource, LabelValue
 
@@ -42,6 +43,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     source: LabelSource
     recorded_by: str
     created_at: str
+    simulated: Simulated = msgspec.UNSET
 
 
 class LabelPage(ListPage[Label], frozen=True, kw_only=True, rename="camel"):

@@ -39,7 +39,7 @@ class LabelService:
         self._programs, self._labels, self._transfers = programs, labels, transfers
         self._commands = command_log
         self._list = ListReader(
-            read_page=labels.list_page, items_of=lambda _, rows: [*map(to_label, rows)], place=_place, key=place_key
+            read_page=labels.list_page, items_of=lambda _, rows: [*map(self._marked, rows)], place=_place, key=place_key
         )
 
     async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
@@ -63,7 +63,7 @@ class LabelService:
         row = await to_thread.run_sync(self._labels.find, principal, result.id)
         assert row is not None, "a label that was made has a row"
         log.info("label_recorded", label_id=row.id, transfer_id=row.transfer_id, operator=principal.operator)
-        return to_label(row)
+        return self._marked(row)
 
     async def page(self, principal: Principal, query: LabelsQuery) -> LabelPage:
         """Newest first; a programId of another tenant is a 404."""
@@ -75,6 +75,9 @@ class LabelService:
             created_to=instant_in(query.to),
         )
         return LabelPage.of(*await self._list.page(principal, wanted, query))
+
+    def _marked(self, row: LabelRow) -> Label:
+        return self._programs.marked(to_label(row), row.program_id)
 
     def _program_of(self, principal: Principal, request: NewLabel) -> str:
         """The program of the transfer, which the request must name if several programs have that id."""

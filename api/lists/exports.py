@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -114,9 +115,10 @@ class Export:
             running.cancel_scope.cancel()
 
     def _chunks(self) -> Generator[bytes, None, None]:
+        names = self._kind.__struct_encode_fields__
         if self._format is ExportFormat.CSV:
-            yield _csv_lines([self._kind.__struct_encode_fields__])
-        encode = _ndjson_of if self._format is ExportFormat.NDJSON else _csv_of
+            yield _csv_lines([names])
+        encode = _ndjson_of if self._format is ExportFormat.NDJSON else partial(_csv_of, names)
         with closing(self._batches) as batches:
             for batch in batches:
                 yield encode(batch)
@@ -143,8 +145,8 @@ class Downloads:
 
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:
     """A download of one thing in every format, for the OpenAPI document."""
-    only = [msgspec.convert(example, kind)]
-    in_csv = _csv_lines([kind.__struct_encode_fields__]) + _csv_of(only)
+    only, names = [msgspec.convert(example, kind)], kind.__struct_encode_fields__
+    in_csv = _csv_lines([names]) + _csv_of(names, only)
     return {
         MEDIA_TYPES[ExportFormat.NDJSON]: _ndjson_of(only).decode(),
         MEDIA_TYPES[ExportFormat.CSV]: in_csv.decode(),
@@ -163,8 +165,9 @@ def _ndjson_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
     return msgspec.json.Encoder().encode_lines(batch)
 
 
-def _csv_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
-    return _csv_lines([[_cell(value) for value in msgspec.to_builtins(item).values()] for item in batch])
+def _csv_of(names: Sequence[str], batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
+    """A field that an item leaves out is an empty cell."""
+    return _csv_lines([[_cell(cells.get(name)) for name in names] for cells in map(msgspec.to_builtins, batch)])
 
 
 def _csv_lines(rows: Sequence[Sequence[str]]) -> bytes:

@@ -7,6 +7,7 @@ from typing import Final
 
 from api.log.recorded_preflights import RecordedPreflights
 from api.preflight.schemas import PreflightDetail
+from api.programs.service import ProgramService
 from features.core.errors import NotFoundError
 from features.core.instants import format_instant
 from features.core.preflight import Preflight
@@ -18,17 +19,18 @@ UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
 class PreflightDetails:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(self, recorded: RecordedPreflights) -> None:
-        self._recorded = recorded
+    def __init__(self, *, programs: ProgramService, recorded: RecordedPreflights) -> None:
+        self._programs, self._recorded = programs, recorded
 
     async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
         record = await self._recorded.find(principal, preflight_id.lower())
         if record is None:
             raise NotFoundError(UNKNOWN_PREFLIGHT)
         matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
-        return PreflightDetail(
+        detail = PreflightDetail(
             **{name: getattr(record.answer, name) for name in Preflight.__struct_fields__},
             request=record.request | {"operator": record.operator, "resolved": record.resolved},
             matched_transfer_id=matched,
             created_at=format_instant(record.asked_at),
         )
+        return self._programs.marked(detail, detail.program_id)

@@ -80,10 +80,15 @@ def _preflights(resources: Resources) -> PreflightService:
     )
 
 
+def _preflight_details(resources: Resources) -> PreflightDetails:
+    programs = ProgramService(resources.stores.registry.tenancy)
+    return PreflightDetails(programs=programs, recorded=resources.recorded_preflights)
+
+
 AREA: Final = Area(
     routes=(preflight_is_answered_by_middleware, get_preflight),
     provide={
         "preflights": _preflights,
-        "preflight_details": lambda resources: PreflightDetails(resources.recorded_preflights),
+        "preflight_details": _preflight_details,
     },
 )

@@ -50,7 +50,7 @@ class PreflightService:
         if key is None and effect_id is not None:
             recorded = await self._log.find(principal, effect_id)
             if recorded is not None:
-                return recorded.answer
+                return self._marked(recorded.answer)
         if key is None:
             return await self._new_answer(principal, program, request, plain, effect_id or self._new_id())
         preflight_id = derived_id("preflight", principal.tenant_id, program.id, key)
@@ -60,11 +60,14 @@ class PreflightService:
         try:
             earlier = await self._log.find(principal, preflight_id)
             if earlier is not None:
-                return replayed(earlier, proposed(request.transfer))
+                return self._marked(replayed(earlier, proposed(request.transfer)))
             return await self._new_answer(principal, program, request, plain, preflight_id)
         finally:
             del self._under_way[preflight_id]
             done.set_result(True)
+
+    def _marked(self, answer: Preflight) -> Preflight:
+        return self._programs.marked(answer, answer.program_id)
 
     def _program(self, principal: Principal, request: PreflightRequest) -> Program:
         if request.program_id is not None:
@@ -102,7 +105,7 @@ class PreflightService:
             idempotency_key=request.idempotency_key,
         )
         await self._log.append(record)  # Durable before the caller gets it.
-        return record.answer
+        return self._marked(record.answer)
 
 
 def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:

@@ -1,6 +1,12 @@
-"""Programs as their tenant sees them; the one place where a named program becomes a program or a 404."""
+"""Programs as their tenant sees them: the one place where a named program becomes a program or a 404, and where what
+belongs to a simulated one is marked.
+"""
 
 from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from features.core.errors import NotFoundError
 from features.core.principal import Principal
@@ -8,6 +14,8 @@ from features.core.program import Program
 from features.core.vocabulary import ProgramSource
 from store.control.registry import UNKNOWN_PROGRAM
 from store.control.tenancy import Tenancy
+
+Item = TypeVar("Item", bound=msgspec.Struct)
 
 
 class ProgramService:
@@ -26,6 +34,11 @@ class ProgramService:
     def filter_by(self, principal: Principal, program_ids: Iterable[str] | None) -> tuple[str, ...] | None:
         """The programs that a list is narrowed to, each of which must be there; None is no such wish."""
         return None if program_ids is None else tuple(self.read(principal, each).id for each in program_ids)
+
+    def marked(self, item: Item, program_id: str) -> Item:
+        """The item with ``simulated`` true when its program is simulated, else as it is; for any thread."""
+        is_simulated = self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
+        return replace(item, simulated=True) if is_simulated else item
 
     def read_by_slug(self, principal: Principal, slug: str) -> Program:
         program = self._tenancy.programs.find_by_slug(principal, slug)

@@ -9,6 +9,7 @@ from api.lists.exports import ExportFormat
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT, instant_text
 from features.core.instants import format_instant
+from features.core.program import Simulated
 from features.core.reason import Reason
 from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Band
@@ -80,6 +81,7 @@ class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     score_inputs: ScoreInputs | None
     scored_at: str | None
     updated_at: str
+    simulated: Simulated = msgspec.UNSET
 
 
 class Transfer(TransferSummary, frozen=True, kw_only=True, rename="camel"):

@@ -51,7 +51,7 @@ class TransferService:
     def __init__(self, *, programs: ProgramService, transfers: Transfers, events: RawEvents) -> None:
         self._programs, self._transfers, self._events = programs, transfers, events
         self._list = ListReader(
-            read_page=transfers.list_page, items_of=lambda _, rows: to_transfers(rows), place=_place, key=_key
+            read_page=transfers.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
         )
 
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
@@ -63,7 +63,7 @@ class TransferService:
     ) -> Generator[Sequence[TransferSummary], None, None]:
         """All transfers of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
-        return batches_of(self._transfers.export(principal, wanted, BATCH), to_transfers)
+        return batches_of(self._transfers.export(principal, wanted, BATCH), self._marked)
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
@@ -71,7 +71,7 @@ class TransferService:
         if stored is None:
             raise UnknownTransferError
         raw = await to_thread.run_sync(self._raw_of, stored)
-        summary = _summary(stored)
+        (summary,) = self._marked([stored])
         if stored.features is not None and stored.features.paths is not None:
             paths = await to_thread.run_sync(self._transfers.paths, principal, stored.features)
             assert summary.score_inputs is not None
@@ -88,6 +88,10 @@ class TransferService:
             created_to=instant_in(filters.to),
         )
 
+    def _marked(self, rows: Sequence[StoredTransfer]) -> list[TransferSummary]:
+        """Stored transfers as lists and exports show them."""
+        return [self._programs.marked(_summary(each), each.row.program_id) for each in rows]
+
     def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
         """The object of the entry that this version came from, masked."""
         try:
@@ -97,11 +101,6 @@ class TransferService:
         if body is None:
             raise UnavailableError(UNREADABLE)
         return masked_raw(bytes(_DELIVERED.decode(body).data))
-
-
-def to_transfers(stored: Sequence[StoredTransfer]) -> list[TransferSummary]:
-    """Stored transfers as lists and exports show them."""
-    return [_summary(each) for each in stored]
 
 
 def _summary(transfer: StoredTransfer) -> TransferSummary:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from features.core.program import Simulated
 from features.core.reason import Reason, Score
 from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 
@@ -72,6 +73,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     latency_ms: int
     idempotent: bool
     program_id: str
+    simulated: Simulated = msgspec.UNSET
 
 
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

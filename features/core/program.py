@@ -1,9 +1,14 @@
 """A program: a business that banks on a tenant, with what it declared it would do."""
 
+from typing import Literal
+
 import msgspec
 
 from features.core.instants import format_instant
 from features.core.vocabulary import ProgramSource
+
+Simulated = Literal[True] | msgspec.UnsetType
+"""A field that is true on what belongs to a simulated program, and absent on all else."""
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -77,6 +77,11 @@ class Programs:
     def has_slug(self, tenant_id: str, slug: str) -> bool:
         return (tenant_id, slug) in self._id_by_slug
 
+    def source_of(self, program_id: str) -> ProgramSource | None:
+        """For any thread; None for a program that is not there."""
+        program = self._programs.get(program_id)
+        return None if program is None else program.source
+
     def of_any_tenant(self, program_id: str) -> Program | None:
         """For the platform's own administration only."""
         return self._programs.get(program_id)

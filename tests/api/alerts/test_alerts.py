@@ -264,7 +264,7 @@ def test_given_alerts_when_exported_as_csv_then_there_is_a_row_each_under_the_fi
     answer = get(api, tenant, "/api/alerts/export", format="csv", detector=DETECTOR)
 
     names, row = csv.reader(io.StringIO(answer.text, newline=""))
-    assert names == FIELDS
+    assert names == [*FIELDS, "simulated"]
     assert row[0] == alert["id"]
     assert json.decode(row[names.index("evidence")]) == alert["evidence"]
 
