@@ -1,6 +1,6 @@
 """Labels as the interface takes and shows them: whether a transfer turned out `bad` or `ok`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -14,12 +14,16 @@ from features.core.vocabulary import LabelSource, LabelValue
 
 
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``programId`` is required if several programs have a transfer of that id."""
+    """``programId`` is required if several programs have a transfer of that id.
+
+    ``source`` says whose word it is; the label of a return comes from the bank alone.
+    """
 
     transfer_id: BankId
     label: LabelValue
     reason: Prose
     program_id: BankId | None = None
+    source: Literal["person", "dispute", "law_enforcement"] = "person"
 
 
 class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -54,7 +54,7 @@ class LabelService:
                     transfer_id=request.transfer_id,
                     label=request.label,
                     reason=request.reason,
-                    source=LabelSource.PERSON,
+                    source=LabelSource(request.source),
                     recorded_by=principal.operator,
                     at=at,
                 )

@@ -1,13 +1,21 @@
-"""Labels by returns: an unauthorized return labels its transfer bad, and one that no longer stands labels it ok again.
+"""Labels by returns and by disputes: an unauthorized return, or a dispute that the holder won, labels its transfer bad.
 
-A return stands until it is dishonoured. The label is lifted only while no person has labelled the transfer.
+A return stands until it is dishonoured. One that no longer stands, and a dispute that the holder lost, labels the
+transfer ok, but only while no person has labelled it. A dispute that is open labels nothing.
 """
 
+from typing import Any
+
+import msgspec
+
 from features.alerts.rows import derived_from
+from features.bank.disputes import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
+from features.bank.events import TransferSnapshot
 from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import LabelRow
-from features.core.vocabulary import LabelSource, LabelValue
+from features.core.rows.emit import Emit
+from features.core.vocabulary import LabelSource, LabelValue, Rail
 from features.landing.landing import LandingResult
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
@@ -38,17 +46,76 @@ def return_label_row(
     transfer = landed.row
     assert transfer is not None, "a transfer with a return was stored"
     code = transfer.return_code
-    is_bad = label is LabelValue.BAD
+    reason = f"Returned as {code}." if label is LabelValue.BAD else f"The return as {code} was dishonoured."
+    return _label_row(program, transfer.id, label, position, source=LabelSource.RETURN, reason=reason)
+
+
+def apply_dispute_event(
+    program: ProgramState, suffix: str, data: dict[str, Any], _raw: msgspec.Raw, position: EntryPosition, emit: Emit
+) -> str:
+    """Apply a ``card.dispute.*`` event; returns the word for ``EventRow.result``."""
+    dispute = read_dispute(suffix, data)
+    row_index = None if dispute is None else program.transfers.row_of(dispute.transfer_id)
+    if dispute is None or row_index is None:
+        return "stored"
+    _label_by_dispute(program, row_index, dispute.transfer_id, dispute.outcome, position, emit)
+    return "applied"
+
+
+def label_disputed_check(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Label a check whose payer's dispute is decided by the status that was just delivered."""
+    if snapshot.rail != Rail.CHECK or landed.result != "applied":
+        return
+    outcome = OUTCOME_OF_CHECK_STATUS.get(snapshot.status or "")
+    if outcome is not None:
+        _label_by_dispute(program, landed.row_index, snapshot.id, outcome, position, emit)
+
+
+def _label_by_dispute(
+    program: ProgramState,
+    row_index: int,
+    transfer_id: str,
+    outcome: DisputeOutcome,
+    position: EntryPosition,
+    emit: Emit,
+) -> None:
+    """Label the transfer, once for each turn that its disputes take."""
+    won, lost = program.alerts.disputes_won, program.alerts.disputes_lost
+    is_won = outcome is DisputeOutcome.WON
+    same, other = (won, lost) if is_won else (lost, won)
+    if row_index in same:
+        return
+    same.add(row_index)
+    other.discard(row_index)
+    if not is_won and row_index in program.alerts.labelled_by_person:
+        return
+    label = LabelValue.BAD if is_won else LabelValue.OK
+    reason = f"The holder {outcome.value} the dispute of it."
+    emit(_label_row(program, transfer_id, label, position, source=LabelSource.DISPUTE, reason=reason))
+
+
+def _label_row(
+    program: ProgramState,
+    transfer_id: str,
+    label: LabelValue,
+    position: EntryPosition,
+    *,
+    source: LabelSource,
+    reason: str,
+) -> LabelRow:
+    cause = f"{program.id}/{position.offset}"
     return LabelRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
-        id=derived_from(transfer.id, f"{program.id}/{position.offset}"),
+        id=derived_from(transfer_id, cause if source is LabelSource.RETURN else f"{cause}/{source.value}"),
         shard=position.shard,
         offset=position.offset,
-        transfer_id=transfer.id,
+        transfer_id=transfer_id,
         label=label.value,
-        reason=f"Returned as {code}." if is_bad else f"The return as {code} was dishonoured.",
-        source=LabelSource.RETURN.value,
+        reason=reason,
+        source=source.value,
         recorded_by="bank",
         created_at=position.event_at,
     )

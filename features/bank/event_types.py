@@ -17,6 +17,7 @@ class EventType(NamedTuple):
     kind: EventKind | None
     is_transfer: bool
     is_request: bool  # a request to return or to draw money names a transfer and is none
+    is_dispute: bool  # so does a dispute of a card payment
 
 
 @lru_cache(maxsize=_CACHED_TYPES)
@@ -26,11 +27,12 @@ def event_type(text: str) -> EventType:
     middle, _, suffix = rest.partition(".")
     rail = RAIL_OF_FAMILY.get(family)
     if rail is None:
-        return EventType(family, suffix=rest, kind=None, is_transfer=False, is_request=False)
+        return EventType(family, suffix=rest, kind=None, is_transfer=False, is_request=False, is_dispute=False)
     return EventType(
         family,
         suffix=rest,
         kind=EventKind(rail, middle, suffix),
         is_transfer=f"{family}.{middle}" in TRANSFER_RESOURCES,
         is_request=middle.endswith("_request"),
+        is_dispute=middle == "dispute",
     )

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import msgspec
 
+from features.alerts.labelling import apply_dispute_event, label_disputed_check
 from features.alerts.opening import run_detectors
 from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
 from features.bank.event_types import EventType, event_type
@@ -91,15 +92,15 @@ def apply(program: ProgramState, event: BankEvent, position: EntryPosition, emit
     if kind.family not in KNOWN_FAMILIES:
         return "unknown"
     try:
-        if kind.kind is not None:
+        if kind.kind is not None and not kind.is_dispute:
             return _apply_transfer(program, kind, kind.kind, decode_object(event.data), position, emit)
         data: Any = ANY_DECODER.decode(event.data)
     except (msgspec.DecodeError, RecursionError):
         return "unusable"
     if not isinstance(data, dict):
         return "unusable"
-    apply_party = _PARTY_EVENTS.get(kind.family)
-    return "stored" if apply_party is None else apply_party(program, kind.suffix, data, event.data, position, emit)
+    apply_other = apply_dispute_event if kind.is_dispute else _PARTY_EVENTS.get(kind.family)
+    return "stored" if apply_other is None else apply_other(program, kind.suffix, data, event.data, position, emit)
 
 
 def _apply_transfer(
@@ -182,6 +183,7 @@ AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     emit_landed_rows,
     score_actors,
     detect_and_route,
+    label_disputed_check,
     match_preflight,
 )
 """What follows a landing, in this order. A stage looks at the result and does nothing when it does not concern it."""

@@ -106,6 +106,8 @@ class AlertBook:
         "_tallies",
         "_unpacked",
         "_windows",
+        "disputes_lost",
+        "disputes_won",
         "labelled_by_person",
         "labelled_by_return",
     )
@@ -121,6 +123,8 @@ class AlertBook:
         self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
         self._labels = IdIndex()  # ids of the labels that people recorded
         self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that still stands
+        self.disputes_won: set[int] = set()  # rows of transfers whose newest decided dispute the holder won
+        self.disputes_lost: set[int] = set()
         self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
@@ -231,6 +235,8 @@ class AlertBook:
         yield from in_slices("tallies", self._tallies.items())
         yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
         yield from in_slices("labelled_by_return", sorted(self.labelled_by_return))
+        yield from in_slices("disputes_won", sorted(self.disputes_won))
+        yield from in_slices("disputes_lost", sorted(self.disputes_lost))
         yield from in_slices("labelled_by_person", sorted(self.labelled_by_person))
         yield "labels", self._labels.dump()
 
@@ -259,6 +265,8 @@ class AlertBook:
             sets: dict[str, set[Any]] = {
                 "decided": self._decided,
                 "labelled_by_return": self.labelled_by_return,
+                "disputes_won": self.disputes_won,
+                "disputes_lost": self.disputes_lost,
                 "labelled_by_person": self.labelled_by_person,
             }
             sets[part].update(content)

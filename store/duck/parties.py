@@ -43,9 +43,9 @@ class Parties(Generic[Row]):
         if program_ids is not None and not program_ids:
             return []
         programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
-        values = [principal.tenant_id, party_id, *(program_ids or ())]
+        wanted = [principal.tenant_id, party_id, *(program_ids or ())]
         with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_NEWEST.format(programs=programs, **self._words), values).fetchall()
+            tuples = cursor.execute(_NEWEST.format(programs=programs, **self._words), wanted).fetchall()
         rows = [*map(self._row, tuples)]
         reached = [row for row in rows if principal.reaches(row.program_id)]
         if rows and not reached:
@@ -56,8 +56,8 @@ class Parties(Generic[Row]):
         """The newest object that the bank delivered of it, masked; an empty one when it never did."""
         with self._connection.cursor() as cursor:
             sql = _LAST_RAW.format(**self._words)
-            found = cursor.execute(sql, [row.tenant_id, row.program_id, row.id]).fetchone()
-        return "{}" if found is None else str(found[0])
+            values = cursor.execute(sql, [row.tenant_id, row.program_id, row.id]).fetchone()
+        return "{}" if values is None else str(values[0])
 
 
 class Entities(Parties[EntityRow]):
@@ -67,8 +67,8 @@ class Entities(Parties[EntityRow]):
     def created_at(self, row: EntityRow) -> int:
         """The bank's own time where it stated one, else that of the first event that named the entity."""
         with self._connection.cursor() as cursor:
-            found = cursor.execute(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id]).fetchone()
-        return row.created_at if found is None else int(found[0])
+            values = cursor.execute(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id]).fetchone()
+        return row.created_at if values is None else int(values[0])
 
 
 class Counterparties(Parties[CounterpartyRow]):

@@ -21,6 +21,29 @@ def label(
     return api.client.post("/api/labels", json=body, headers=headers)
 
 
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("source", ["person", "dispute", "law_enforcement"])
+def test_given_a_source_when_labelled_then_the_label_and_the_list_name_it(
+    api: RunningApp, tenant: dict[str, Any], source: str
+) -> None:
+    body = {"transferId": "acht_1", "label": "bad", "reason": "It is known.", "source": source}
+
+    answer = content_of_201(api.client.post("/api/labels", json=body, headers=api.operator(tenant)))
+
+    assert answer["source"] == source
+    assert [each["source"] for each in listed(api, tenant)] == [source]
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("source", ["return", "Person", "", None, 1])
+def test_given_a_source_that_nobody_may_name_when_labelled_then_400(
+    api: RunningApp, tenant: dict[str, Any], source: object
+) -> None:
+    body = {"transferId": "acht_1", "label": "bad", "reason": "It is known.", "source": source}
+
+    assert_refused(api.client.post("/api/labels", json=body, headers=api.operator(tenant)), 400, "source")
+
+
 def content_of_201(answer: httpx.Response) -> dict[str, Any]:
     assert answer.status_code == 201, answer.text
     body: dict[str, Any] = answer.json()
@@ -180,7 +203,7 @@ def test_given_a_label_whose_answer_was_lost_when_its_transfer_became_ambiguous_
         ({"reason": "  "}, "reason must have more than spaces"),
         ({"reason": "a\0b"}, "reason must not have NUL characters"),
         ({"transferId": ""}, "transferId must not be empty"),
-        ({"source": "law_enforcement"}, "source is not a known property"),
+        ({"recordedBy": "bob"}, "recordedBy is not a known property"),
     ],
 )
 def test_given_a_label_that_is_none_when_posted_then_400_says_why(

@@ -1,0 +1,120 @@
+"""Disputes label their transfers once they are decided: bad when the holder won, ok when it lost (ruling 50)."""
+
+from typing import Any
+
+import pytest
+
+from features.core.commands import LabelEntry
+from features.core.instants import DAY_US as DAY
+from features.core.rows.alerts import LabelRow
+from features.core.rows.events import EventRow
+from features.core.vocabulary import LabelSource, LabelValue
+from features.shard.shard import ShardState
+from tests.support import bank_events as bank
+from tests.support.clock import T0
+from tests.support.stories import ShardStory, detector_story
+
+CARD = bank.a_card_authorization()
+CHECK = bank.a_check()
+
+
+def paid_by_card() -> ShardStory:
+    return detector_story().deliver("card.authorization.approved", CARD)
+
+
+def decided(story: ShardStory, day: int, **over: Any) -> ShardStory:
+    data = {"id": "disp_1", "transaction_id": CARD["id"], "amount": 5} | over
+    return story.deliver("card.dispute.closed", data, at=T0 + day * DAY)
+
+
+def labels(story: ShardStory) -> list[tuple[str, str, str]]:
+    return [(row.label, row.source, row.recorded_by) for row in story.all(LabelRow)]
+
+
+def check_becomes(story: ShardStory, suffix: str, day: int) -> ShardStory:
+    at = bank.rfc3339(T0 + day * DAY)
+    data = CHECK | {"status": suffix, "updated_at": at}
+    return story.deliver(f"check.incoming_debit.{suffix}", data, at=T0 + day * DAY)
+
+
+@pytest.mark.parametrize("word", ["won", "CASE_WON", "Won_By_Cardholder"])
+@pytest.mark.parametrize("field", ["outcome", "resolution", "status"])
+def test_given_a_card_dispute_that_the_holder_won_then_its_transfer_is_bad(field: str, word: str) -> None:
+    story = decided(paid_by_card(), 3, **{field: word})
+
+    (label,) = story.all(LabelRow)
+    assert (label.transfer_id, label.label, label.source) == (CARD["id"], "bad", "dispute")
+    assert (label.reason, label.recorded_by) == ("The holder won the dispute of it.", "bank")
+    assert label.created_at == T0 + 3 * DAY
+    assert story.all(EventRow)[-1].result == "applied"
+
+
+def test_given_a_card_dispute_that_the_holder_lost_then_its_transfer_is_ok() -> None:
+    assert labels(decided(paid_by_card(), 3, outcome="lost")) == [("ok", "dispute", "bank")]
+
+
+@pytest.mark.parametrize("over", [{}, {"outcome": "withdrawn"}, {"outcome": 5}, {"transaction_id": "ctxn_none"}])
+def test_given_a_dispute_without_an_outcome_or_a_known_transfer_then_nothing_is_labelled(over: dict[str, Any]) -> None:
+    story = decided(paid_by_card(), 3, **{"status": "closed"} | over)
+
+    assert labels(story) == []
+    assert story.all(EventRow)[-1].result == "stored"
+
+
+def test_given_an_open_dispute_then_nothing_is_labelled() -> None:
+    data = {"id": "disp_1", "transaction_id": CARD["id"], "outcome": "won"}
+
+    assert labels(paid_by_card().deliver("card.dispute.opened", data, at=T0 + DAY)) == []
+
+
+def test_given_a_dispute_that_turns_when_it_is_delivered_again_then_each_turn_is_labelled_once() -> None:
+    story = paid_by_card()
+    for day, outcome in enumerate(("won", "won", "lost", "lost", "won"), 3):
+        decided(story, day, outcome=outcome)
+        story.state = ShardState.loaded(iter(list(story.state.dump())))
+
+    assert [label for label, _, _ in labels(story)] == ["bad", "ok", "bad"]
+    assert len({row.id for row in story.all(LabelRow)}) == 3
+
+
+@pytest.mark.parametrize(("outcome", "after"), [("lost", ["bad"]), ("won", ["bad", "bad"])])
+def test_given_a_person_who_has_labelled_when_a_dispute_is_decided_then_a_lost_one_does_not_unsay_that(
+    outcome: str, after: list[str]
+) -> None:
+    story = paid_by_card()
+    by_person = LabelEntry(
+        id="lbl_1",
+        transfer_id=CARD["id"],
+        label=LabelValue.BAD,
+        reason="The police said so.",
+        source=LabelSource.LAW_ENFORCEMENT,
+        recorded_by="operator:j.lee",
+        at=T0 + DAY,
+    )
+    story.submit(by_person)
+
+    decided(story, 3, outcome=outcome)
+
+    assert [label for label, _, _ in labels(story)] == after
+    assert story.all(LabelRow)[0].source == "law_enforcement"
+
+
+def test_given_a_check_that_its_payer_disputes_then_the_outcome_labels_it() -> None:
+    story = detector_story().deliver("check.incoming_debit.settled", CHECK)
+    check_becomes(story, "user_initiated_return_submitted", 1)
+    assert labels(story) == []
+
+    check_becomes(story, "user_initiated_returned", 2)
+    check_becomes(story, "user_initiated_returned", 3)
+    assert labels(story) == [("bad", "dispute", "bank")]
+
+    check_becomes(story, "user_initiated_return_dishonored", 4)
+    assert labels(story) == [("bad", "dispute", "bank"), ("ok", "dispute", "bank")]
+
+
+def test_given_an_older_state_of_a_check_when_it_comes_late_then_it_labels_nothing() -> None:
+    story = detector_story().deliver("check.incoming_debit.settled", CHECK)
+    check_becomes(story, "user_initiated_return_dishonored", 4)
+    check_becomes(story, "user_initiated_returned", 2)
+
+    assert labels(story) == [("ok", "dispute", "bank")]
