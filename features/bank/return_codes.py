@@ -10,6 +10,8 @@ UNAUTHORIZED_RETURN_CODES: Final = frozenset({"R05", "R07", "R10", "R11", "R29",
 PROBING_RETURN_CODES: Final = frozenset({"R02", "R03", "R04", "R20"})
 # After these the receiver must not be debited again.
 STOP_RETURN_CODES: Final = frozenset({"R07", "R10", "R11", "R29"})
+# The account is frozen, or OFAC ordered the return.
+FROZEN_RETURN_CODE: Final = "R16"
 # R61-R70 dishonour a return and R71-R77 contest the dishonour: steps between banks, not returns of their own.
 _DISHONOUR_FROM, _DISHONOUR_TO, _CONTEST_TO = 61, 70, 77
 

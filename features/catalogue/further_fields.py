@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.catalogue.feature import ALL_HISTORY, Feature
+from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
@@ -20,8 +20,8 @@ FURTHER_FIELDS: Final = (
         ALL_HISTORY,
         "A first transfer to a name that was dealt with before under other account details.",
     ),
-    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "ACH returns delivered on it."),
-    Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "Its other ACH debits."),
+    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "Returns of its ACH debits."),
+    Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "As entity.achDebits60d."),
     Feature(
         "entity.ageDays",
         "entity_age_days",
@@ -60,7 +60,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "cents",
         "48 hours",
-        "Received, cards apart, with this transfer.",
+        "Money that came in, cards apart, with this transfer.",
     ),
     Feature(
         "entity.out48hCents",
@@ -68,7 +68,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "cents",
         "48 hours",
-        "Sent, cards apart, with this transfer.",
+        "Money that left, cards apart, with this transfer.",
     ),
     Feature(
         "fanIn24hCount",
@@ -178,7 +178,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "30 days",
-        "Counterparties on which R02, R03, R04 or R20 was delivered.",
+        "Counterparties on whose outgoing ACH entries R02, R03, R04 or R20 was delivered.",
     ),
     Feature(
         "counterparty.stopReturnDays",
@@ -186,9 +186,9 @@ FURTHER_FIELDS: Final = (
         "integer",
         "days",
         ALL_HISTORY,
-        "Whole days since its newest R07, R10, R11 or R29; null without one.",
+        "Whole days since the newest R07, R10, R11 or R29 on a debit that was sent to it; null without one.",
     ),
-    Feature("entity.achDebits", "entity_ach_debits_all", "integer", "count", ALL_HISTORY, "Its earlier ACH debits."),
+    Feature("entity.achDebits", "entity_ach_debits_all", "integer", "count", ALL_HISTORY, "ACH debits it sent before."),
     Feature(
         "entity.pulled2bdCents",
         "entity_pulled_cents_2bd",
@@ -227,7 +227,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "Its other ACH debits of $1 and more.",
+        "The other ACH debits of $1 and more that it sent.",
     ),
     Feature(
         "card.declines1h",
@@ -329,5 +329,30 @@ FURTHER_FIELDS: Final = (
     ),
     Feature(
         "program.transfers90d", "program_transfers_90d", "integer", "count", "90 days", "The program's other transfers."
+    ),
+    Feature(
+        "moved",
+        "moved",
+        "boolean",
+        "",
+        THE_TRANSFER,
+        "False for an attempt (declined, rejected, canceled), which counts itself in no window but those of card "
+        "attempts; null in vectors kept before this was measured.",
+    ),
+    Feature(
+        "counterparty.unauthorizedReturns60d",
+        "counterparty_unauthorized_returns_60d",
+        "integer",
+        "count",
+        "60 days",
+        "As counterparty.priorUnauthorizedReturns.",
+    ),
+    Feature(
+        "counterparty.frozenReturns",
+        "counterparty_frozen_returns",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "R16 (account frozen, or returned by instruction of OFAC) on ACH entries sent to it.",
     ),
 )

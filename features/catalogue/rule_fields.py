@@ -11,7 +11,14 @@ from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
 RULE_FIELDS: Final = (
     Feature("amountCents", "amount_cents", "integer", "cents", THE_TRANSFER, "The amount."),
     Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
-    Feature("direction", "direction", "string", "word", THE_TRANSFER, "incoming or outgoing."),
+    Feature(
+        "direction",
+        "direction",
+        "string",
+        "word",
+        THE_TRANSFER,
+        "incoming or outgoing; who originated it.",
+    ),
     Feature("type", "type", "string", "word", THE_TRANSFER, "CREDIT or DEBIT on ach, else null."),
     Feature("status", "status", "string", "word", THE_TRANSFER, "The bank's status; null before the transfer landed."),
     Feature(
@@ -74,14 +81,21 @@ RULE_FIELDS: Final = (
         ALL_HISTORY,
         "Its earlier ACH transfers returned.",
     ),
-    Feature("entity.achDebits60d", "entity_ach_debits_60d", "integer", "count", "60 days", "Its other ACH debits."),
+    Feature(
+        "entity.achDebits60d",
+        "entity_ach_debits_60d",
+        "integer",
+        "count",
+        "60 days",
+        "Other ACH debits it sent.",
+    ),
     Feature(
         "entity.unauthorizedReturns60d",
         "entity_unauthorized_returns_60d",
         "integer",
         "count",
         "60 days",
-        "R05, R07, R10, R11, R29 and R51 delivered on its debits.",
+        "R05, R07, R10, R11, R29 and R51 delivered on ACH debits that it sent.",
     ),
     Feature(
         "structuringWindowCount",
@@ -116,7 +130,7 @@ RULE_FIELDS: Final = (
         "integer",
         "count",
         ALL_HISTORY,
-        "Unauthorized returns among them.",
+        "Unauthorized returns of ACH debits sent to it.",
     ),
     Feature(
         "program.n90d",

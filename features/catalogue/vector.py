@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from features.core.money_flow import money_leaves
+
 FEATURE_VERSION: Final = "features-v3"
 RARE_AT_MOST: Final = 3
 
@@ -100,6 +102,9 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     payee_new_payers_90d: int | None
     program_rare_pairs_90d: int
     program_transfers_90d: int
+    moved: bool | None  # None in vectors that were kept before it was measured, all taken to have moved
+    counterparty_unauthorized_returns_60d: int
+    counterparty_frozen_returns: int
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -130,6 +135,16 @@ class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
     reasons: str  # JSON of Reason[]
     paths: str | None  # JSON of a PathOffsets; None without a path
     vector: FeatureVector
+
+
+def pays(v: FeatureVector) -> bool:
+    """True when the money leaves the program's own side, whoever originated the transfer."""
+    return money_leaves(v.rail, v.direction, v.type)
+
+
+def is_attempt(v: FeatureVector) -> bool:
+    """True when no money moved."""
+    return v.moved is False
 
 
 def is_rare_pair(v: FeatureVector) -> bool:

@@ -47,15 +47,13 @@ def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubjec
 
 
 def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
-    # A transfer that moved money is in the windows already; one that did not is counted here.
-    missing = 0 if context.program.transfers.read(context.landed.row_index).moved else 1
     for threshold in structuring_zones(context.vector.amount_cents):
         times = (party.zones or {}).get(threshold)
         if times is None:
             continue
-        if times.count(context.at - HOURS_24, context.at) + missing >= rules.STRUCTURING_24H_COUNT:
+        if times.count(context.at - HOURS_24, context.at) >= rules.STRUCTURING_24H_COUNT:
             return True
-        if times.count(context.at - DAYS_7, context.at) + missing >= rules.STRUCTURING_7D_COUNT:
+        if times.count(context.at - DAYS_7, context.at) >= rules.STRUCTURING_7D_COUNT:
             return True
     return False
 

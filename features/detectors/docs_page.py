@@ -12,6 +12,7 @@ from features.detectors.returns import returning_counterparty_subject, returning
 from features.detectors.subjects import (
     account_subject,
     actor_subject,
+    counterparty_subject,
     payee_subject,
     payer_subject,
     program_subject,
@@ -26,6 +27,7 @@ SUBJECTS: Final[dict[SubjectOf, str]] = {
     account_subject: "account",
     actor_subject: "entity",
     chain_end_subject: "entity",
+    counterparty_subject: "counterparty",
     payee_subject: "payee",
     payer_subject: "payer",
     program_subject: "program",

@@ -24,8 +24,9 @@ from features.detectors.program import UNAUTHORIZED_RATE_ALERT, ProgramMeasureme
 from features.detectors.returns import UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
 from features.detectors.subjects import named_actor, named_counterparty
 from features.detectors.table import DETECTOR_OF, TRIGGERS
+from features.landing.stored_transfer import StoredTransfer
 from features.scorers.scorecard import in_order
-from features.windows.series import ALWAYS, EventTimes
+from features.windows.series import EventTimes
 
 FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, UNAUTHORIZED_RATE_ALERT})
 """The detectors that can find one transfer twice: when it lands, and when it is returned."""
@@ -93,16 +94,22 @@ def program_finding(context: DetectionContext, measurement: ProgramMeasurement, 
 
 
 def return_findings(context: DetectionContext, delivered_at: int) -> Iterator[Finding]:
-    """The findings of an unauthorized return as it is delivered: they need no further transfer."""
+    """The findings of an unauthorized return as it is delivered: they need no further transfer.
+
+    A debit of somebody else that our side returns accuses nobody here.
+    """
+    if not StoredTransfer.read(context.program, context.landed.row_index).is_originated():
+        return
     actor, party = context.landed.parties
     if actor is not None:
         count = _count(actor.unauthorized, delivered_at - DAYS_60, delivered_at)
         figure = "entity.unauthorizedReturns60d", count
         yield from _second_return(context, named_actor(actor), figure, "of the entity in 60 days", delivered_at)
     if party is not None and not party.unlisted:
-        count = _count(party.unauthorized, ALWAYS, delivered_at)
-        figure = "counterparty.priorUnauthorizedReturns", count
-        yield from _second_return(context, named_counterparty(party), figure, "with the counterparty", delivered_at)
+        count = _count(party.unauthorized, delivered_at - DAYS_60, delivered_at)
+        figure = "counterparty.unauthorizedReturns60d", count
+        counted_over = "with the counterparty in 60 days"
+        yield from _second_return(context, named_counterparty(party), figure, counted_over, delivered_at)
     measurement = unauthorized_rate_at(context.program, delivered_at)
     if measurement is not None:
         yield program_finding(context, measurement, delivered_at)

@@ -17,11 +17,12 @@ from features.detectors.detector import (
     ReviewQuestion,
     Trigger,
 )
-from features.detectors.subjects import actor_subject, named_counterparty
+from features.detectors.subjects import actor_subject, counterparty_subject, named_counterparty
 from features.scorers.trs_v1 import returns as rules
 
 UNAUTHORIZED_RETURN: Final = "unauthorized_return"
 UNAUTHORIZED_RETURNS: Final = 2
+SANCTIONS_RETURN: Final = "sanctions_return"
 
 
 def returning_entity_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
@@ -31,7 +32,7 @@ def returning_entity_subject(context: DetectionContext, reason: Reason) -> Alert
 
 def returning_counterparty_subject(context: DetectionContext, _reason: Reason) -> AlertSubject | None:
     party = context.counterparty
-    enough = context.vector.counterparty_prior_unauthorized_returns >= UNAUTHORIZED_RETURNS
+    enough = context.vector.counterparty_unauthorized_returns_60d >= UNAUTHORIZED_RETURNS
     return named_counterparty(party) if enough and party is not None and not party.unlisted else None
 
 
@@ -39,7 +40,7 @@ DETECTORS: Final = (
     Detector(
         id="return_code_abuse",
         opens_when=(
-            "Many returns for the debits made, accounts probed, or a debit repeated after an unauthorized return."
+            "Many returns for the debits sent, accounts probed, or a debit repeated after an unauthorized return."
         ),
         triggers=(
             Trigger(rules.ABUSE.id, actor_subject, MEDIUM, DAYS_30),
@@ -66,13 +67,14 @@ DETECTORS: Final = (
     ),
     Detector(
         id=UNAUTHORIZED_RETURN,
-        opens_when="The second unauthorized return of an entity in 60 days, or of a counterparty.",
+        opens_when="The second unauthorized return in 60 days, of an entity's debits or of debits with a counterparty.",
         triggers=(
             Trigger(rules.UNAUTHORIZED.id, returning_entity_subject, HIGH, DAYS_60),
             Trigger(rules.UNAUTHORIZED.id, returning_counterparty_subject, HIGH, DAYS_60),
         ),
         features=(
             "entity_unauthorized_returns_60d",
+            "counterparty_unauthorized_returns_60d",
             "counterparty_prior_unauthorized_returns",
             "entity_ach_debits_60d",
         ),
@@ -80,6 +82,17 @@ DETECTORS: Final = (
         review=ReviewQuestion(
             unexplained="whether the account holders authorized the debits that came back",
             next_step="obtain the authorizations of the returned debits and look at the other debits of the same party",
+        ),
+    ),
+    Detector(
+        id=SANCTIONS_RETURN,
+        opens_when="An ACH entry came back as R16, from an account that is frozen or by an instruction of OFAC.",
+        triggers=(Trigger(rules.SANCTIONS_RETURN.id, counterparty_subject, HARD, DAYS_30),),
+        features=("counterparty_frozen_returns", "counterparty_n"),
+        thresholds={"returns": 1},
+        review=ReviewQuestion(
+            unexplained="why the counterparty's account is frozen, and whether OFAC ordered the return",
+            next_step="hold what goes to the counterparty, screen it, and ask the bank which of the two it was",
         ),
     ),
     Detector(

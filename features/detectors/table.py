@@ -9,6 +9,7 @@ from typing import Final
 from features.detectors import amount, card, flow, geography, identity, program, relationship, returns, timing
 from features.detectors.detector import Detector, Trigger
 from features.scorers.trs_v1 import amount as amount_rules
+from features.scorers.trs_v1 import identity as identity_rules
 from features.scorers.trs_v1 import relationship as relationship_rules
 
 DETECTORS: Final[tuple[Detector, ...]] = (
@@ -36,6 +37,7 @@ SIGNALS_ONLY: Final = (
     relationship_rules.FIRST_TIME.id,
     relationship_rules.ACCOUNT_CHANGED.id,
     relationship_rules.RARE_PAIR.id,
+    identity_rules.DENIED_ATTEMPT.id,
 )
 """Reasons that add points and open no alert; the history reason and the caps do not either."""
 

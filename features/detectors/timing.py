@@ -7,8 +7,9 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 
 from typing import Final
 
+from features.catalogue.vector import pays
 from features.core.instants import DAYS_7, HOURS_24
-from features.core.vocabulary import Direction, Severity
+from features.core.vocabulary import Severity
 from features.detectors.busiest import BUSIEST_PERCENT, busiest_span
 from features.detectors.detector import (
     HIGH,
@@ -24,7 +25,6 @@ from features.detectors.subjects import actor_subject
 from features.scorers.trs_v1 import timing as rules
 
 DORMANT_HIGH_DAYS: Final = 365
-_OUTGOING: Final = Direction.OUTGOING.value
 
 
 def grade_velocity(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
@@ -55,7 +55,7 @@ def _velocity_figures(context: DetectionContext) -> dict[str, int | str]:
 
 def grade_dormant(context: DetectionContext, _subject: AlertSubject) -> Grade:
     days = context.vector.typology_dormant_days
-    long = days is not None and days >= DORMANT_HIGH_DAYS and context.vector.direction == _OUTGOING
+    long = days is not None and days >= DORMANT_HIGH_DAYS and pays(context.vector)
     return HIGH if long else MEDIUM
 
 
@@ -90,7 +90,7 @@ DETECTORS: Final = (
     ),
     Detector(
         id="dormant_reactivation",
-        opens_when="The first transfer after a long silence, and a large one; high after a year and outgoing.",
+        opens_when="The first transfer after a long silence, and a large one; high after a year, when money leaves.",
         triggers=(Trigger(rules.DORMANT.id, actor_subject, MEDIUM, DAYS_7, regrade=grade_dormant),),
         features=("typology_dormant_days", "velocity_24h_sum_cents", "program_p95_cents"),
         thresholds={

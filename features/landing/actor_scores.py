@@ -34,6 +34,7 @@ from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
 from features.windows.series import ALWAYS, EventTimes
+from features.windows.series_kinds import SeriesKind, count_in
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.family in (Family.IDENTITY, Family.RETURNS)}
@@ -169,7 +170,7 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.Entity
         returns,
         *identity_at(actor, at),
         is_sanctions_hit(actor, at),
-        _count(actor.returns, at - DAYS_30, at),
+        count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at),
         _count(actor.ach_debits, at - DAYS_30, at),
         _count(actor.unauthorized, at - DAYS_60, at),
         0 if probes is None else _near(probes, at - DAYS_30, at).distinct(at - DAYS_30),

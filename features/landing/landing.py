@@ -17,7 +17,7 @@ from features.landing.rescoring import known_from, record_change, score_again
 from features.landing.returns import change_return, first_return, merged_return
 from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject
-from features.landing.transfer_records import first_record, merged_record
+from features.landing.transfer_records import first_record, has_moved, merged_record
 from features.measurement.assess import Assessment, assess
 from features.measurement.subject import Subject
 from features.state.parties import Actor, Counterparty
@@ -124,6 +124,7 @@ def _subject_of_snapshot(
         counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
         account=account,
         at=at,
+        moved=has_moved(snapshot.status),
     )
 
 

@@ -30,7 +30,6 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
     cents: int
     at: int
     class_id: int
-    ach_debit: bool
     originated: bool  # an ACH debit that the program sent
     card: bool
     kinds: tuple[SeriesKind, ...]
@@ -108,7 +107,7 @@ def _change_windows(
     actor, counterparty = this.actor, this.counterparty
     if actor is not None and _party_differs(this, other, actor, other.actor if other else None):
         _change_amounts(actor, this, sign, known_at)
-        if this.ach_debit:
+        if this.originated:
             change_times(times_of(actor, "ach_debits"), at, sign, known_at)
         for kind in this.kinds:
             change_kind(series_of_party(actor), kind, at, cents, sign, known_at)
@@ -158,4 +157,4 @@ def _edge(movement: Movement) -> tuple[int, int, int]:
 
 def _party_differs(this: Movement, other: Movement | None, party: object, other_party: object) -> bool:
     """True when the party's windows change: another party, or the same one with another amount or type."""
-    return other is None or other_party is not party or (other.cents, other.ach_debit) != (this.cents, this.ach_debit)
+    return other is None or other_party is not party or other.cents != this.cents or other.kinds != this.kinds

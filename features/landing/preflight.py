@@ -57,6 +57,7 @@ def assess_proposed(
         counterparty_node=NOBODY if counterparty is None else program.node_if_landed(counterparty),
         account=-1,
         at=at,
+        moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
         proposed=proposed,
     )

@@ -5,8 +5,8 @@ before. So what must not be counted is what the transfer had contributed to the 
 contributes now.
 """
 
-from features.bank.return_codes import STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
-from features.core.rail_classes import ACH_TYPES
+from features.bank.return_codes import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.core.rail_classes import ACH_TYPES, ORIGINATED_CLASS
 from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject
 from features.landing.transfer_records import baseline_of
@@ -56,6 +56,7 @@ def score_again(transfer: StoredTransfer) -> Assessment:
         counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
         account=record.account,
         at=record.at,
+        moved=record.moved,
         own=_own_contribution(transfer),
     )
     declared = program.declared_at(record.at)
@@ -89,17 +90,18 @@ def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
             actor=counted.actor, counterparty=counted.counterparty, ach_type=counted.ach_type, cents=counted.cents
         ),
     )
-    returned = counted.returned
+    returned, is_originated = counted.returned, then.is_originated()
+    code = None if returned is None else returned.code
     return OwnContribution(
         actor=then.actor,
         counterparty=then.counterparty,
         cents=counted.cents,
         moved=counted.moved,
-        ach_debit=then.is_ach_debit(),
-        originated=then.is_originated(),
+        originated=is_originated,
         returned_at=returned.at if returned is not None and counted.moved and returned.counts else None,
-        unauthorized=returned is not None and returned.code in UNAUTHORIZED_RETURN_CODES,
-        stop=returned is not None and returned.code in STOP_RETURN_CODES,
+        unauthorized=is_originated and code in UNAUTHORIZED_RETURN_CODES,
+        stop=is_originated and code in STOP_RETURN_CODES,
+        frozen=record.class_id == ORIGINATED_CLASS and code == FROZEN_RETURN_CODE,
         kinds=then.kinds() if counted.moved else (),
         card=counted.card,
         attempts=counted.attempts,

@@ -7,7 +7,12 @@ Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 import msgspec
 
 from features.bank.events import TransferSnapshot
-from features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.bank.return_codes import (
+    FROZEN_RETURN_CODE,
+    PROBING_RETURN_CODES,
+    STOP_RETURN_CODES,
+    UNAUTHORIZED_RETURN_CODES,
+)
 from features.bank.statuses import RETURN_UNDONE_STATUSES
 from features.landing.movement import ENTER, change_kind, change_times
 from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
@@ -23,8 +28,8 @@ class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
     actor: Actor | None
     counterparty: Counterparty | None
     moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
-    ach_debit: bool
-    originated: bool
+    outgoing_ach: bool
+    originated: bool  # a debit: what comes back of others accuses nobody here
     row_index: int
 
 
@@ -71,10 +76,14 @@ def change_return(
     for series in _series_of(program, transfer, state):
         change_times(series, state.at, sign, known_at)
     actor, counterparty = transfer.actor, transfer.counterparty
-    if counterparty is None:
+    if actor is not None and transfer.originated:
+        change_kind(series_of_party(actor), SeriesKind.DEBIT_RETURN, state.at, 0, sign, known_at)
+    if counterparty is None or not transfer.outgoing_ach:
         return
-    if state.code in STOP_RETURN_CODES:
+    if state.code in STOP_RETURN_CODES and transfer.originated:
         change_kind(series_of_party(counterparty), SeriesKind.STOP, state.at, 0, sign, known_at)
+    if state.code == FROZEN_RETURN_CODE:
+        change_kind(series_of_party(counterparty), SeriesKind.FROZEN, state.at, 0, sign, known_at)
     if state.code in PROBING_RETURN_CODES and actor is not None:
         _change_probe(actor, counterparty, transfer.row_index, state.at, sign, known_at)
 
@@ -91,16 +100,16 @@ def _change_probe(
 
 def _series_of(program: ProgramState, transfer: ReturnedTransfer, state: ReturnState) -> list[EventTimes]:
     """The series that a return is counted in."""
-    unauthorized = state.code in UNAUTHORIZED_RETURN_CODES
+    unauthorized = transfer.originated and state.code in UNAUTHORIZED_RETURN_CODES
     series: list[EventTimes] = []
     if transfer.actor is not None:
         series.append(times_of(transfer.actor, "returns"))
-        if unauthorized and transfer.ach_debit:
+        if unauthorized:
             series.append(times_of(transfer.actor, "unauthorized"))
     if transfer.counterparty is not None:
         series.append(times_of(transfer.counterparty, "returns"))
         if unauthorized:
             series.append(times_of(transfer.counterparty, "unauthorized"))
-    if unauthorized and transfer.originated:
+    if unauthorized:
         series.append(program.unauthorized)
     return series

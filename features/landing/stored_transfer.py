@@ -4,13 +4,11 @@
 transfer's parties, what the transfer contributes to the windows, and the row that the store keeps of it.
 """
 
-from typing import Final
-
 from features.core.bands import band_word
 from features.core.log_entry import EntryPosition
-from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
+from features.core.money_flow import money_leaves
+from features.core.rail_classes import ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.rows.transfers import TransferRow
-from features.core.vocabulary import Direction
 from features.landing.movement import Attempt, Movement
 from features.landing.returns import ReturnedTransfer
 from features.measurement.assess import Assessment
@@ -20,8 +18,6 @@ from features.state.program import ProgramState
 from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord
 from features.windows.edges import NOBODY, node_of_actor
 from features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
-
-_OUTGOING: Final = Direction.OUTGOING.value
 
 
 class StoredTransfer:
@@ -73,19 +69,16 @@ class StoredTransfer:
         number = self.record.account
         return self.program.account_ids[number] if number >= 0 else None
 
-    def is_ach_debit(self) -> bool:
-        return self.record.ach_type == ACH_DEBIT and self.record.class_id in ACH_CLASSES
-
     def is_originated(self) -> bool:
         """True for an ACH debit that the program sent."""
         return self.record.ach_type == ACH_DEBIT and self.record.class_id == ORIGINATED_CLASS
 
     def nodes(self) -> tuple[int, int]:
         """The payer and the payee, as nodes of the graph."""
-        _, direction = RAIL_CLASSES[self.record.class_id]
-        counterparty = self.counterparty
+        record, counterparty = self.record, self.counterparty
         other = NOBODY if counterparty is None else self.program.node_of(counterparty)
-        return payer_and_payee(direction, self.actor, other)
+        leaves = money_leaves(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type])
+        return payer_and_payee(self.actor, other, leaves=leaves)
 
     def card(self) -> int:
         """The card, or what stands for it, that the transfer's attempts are counted for."""
@@ -115,7 +108,6 @@ class StoredTransfer:
             record.cents,
             record.at,
             record.class_id,
-            self.is_ach_debit(),
             self.is_originated(),
             record.class_id in CARD_CLASSES,
             self.kinds(),
@@ -137,7 +129,7 @@ class StoredTransfer:
             actor=self.actor,
             counterparty=self.counterparty,
             moved=self.record.moved,
-            ach_debit=self.is_ach_debit(),
+            outgoing_ach=self.record.class_id == ORIGINATED_CLASS,
             originated=self.is_originated(),
             row_index=self.row_index,
         )
@@ -183,10 +175,10 @@ class StoredTransfer:
         )
 
 
-def payer_and_payee(direction: str, actor: Actor | None, counterparty_node: int) -> tuple[int, int]:
-    """The nodes of both sides in the order in which the money goes."""
+def payer_and_payee(actor: Actor | None, counterparty_node: int, *, leaves: bool) -> tuple[int, int]:
+    """The nodes of both sides in the order in which the money goes; ``leaves`` says that the actor pays."""
     own = NOBODY if actor is None else node_of_actor(actor.index)
-    return (own, counterparty_node) if direction == _OUTGOING else (counterparty_node, own)
+    return (own, counterparty_node) if leaves else (counterparty_node, own)
 
 
 def card_of(account: int, actor: int) -> int:

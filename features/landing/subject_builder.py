@@ -1,5 +1,6 @@
 """Where the ``Subject`` of a measurement is built: for landing, pre-flight and rescoring alike."""
 
+from features.core.money_flow import money_leaves
 from features.core.preflight import ProposedCounterparty
 from features.landing.stored_transfer import card_of, payer_and_payee
 from features.measurement.subject import NO_CONTRIBUTION, OwnContribution, Subject
@@ -23,6 +24,7 @@ def build_subject(
     counterparty_node: int,
     account: int,
     at: int,
+    moved: bool,
     counterparty_named: bool | None = None,
     proposed: ProposedCounterparty | None = None,
     own: OwnContribution = NO_CONTRIBUTION,
@@ -31,8 +33,10 @@ def build_subject(
 
     ``account`` is the number of the program's own account, -1 for none. ``proposed`` describes a counterparty that a
     pre-flight names without an id; ``counterparty_named`` is given where one may be named and not be on file.
+    ``moved`` is False for an attempt.
     """
-    source, target = payer_and_payee(direction, actor, counterparty_node)
+    leaves = money_leaves(rail, direction, ach_type)
+    source, target = payer_and_payee(actor, counterparty_node, leaves=leaves)
     return Subject(
         rail,
         direction,
@@ -50,6 +54,7 @@ def build_subject(
         target,
         card_of(account, actor.index if actor is not None else -1),
         _account_details(counterparty, proposed),
+        moved,
         own,
     )
 

@@ -55,7 +55,7 @@ def first_record(
         ACH_TYPES.index(snapshot.type),
         UNSCORED if score.value is None else score.value,
         0 if score.confidence is None else round(score.confidence * 1_000),
-        snapshot.status not in UNMOVED_STATUSES,
+        has_moved(snapshot.status),
     )
 
 
@@ -96,8 +96,13 @@ def merged_record(
         stored.ach_type if snapshot.type is None else ACH_TYPES.index(snapshot.type),
         stored.score,
         stored.confidence_permille,
-        stored.moved if snapshot.status is None else snapshot.status not in UNMOVED_STATUSES,
+        stored.moved if snapshot.status is None else has_moved(snapshot.status),
     )
+
+
+def has_moved(status: str | None) -> bool:
+    """False for an attempt: a transfer that was declined, rejected or canceled before any money moved."""
+    return status not in UNMOVED_STATUSES
 
 
 def baseline_of(record: TransferRecord) -> BaselineValues:

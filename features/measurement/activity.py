@@ -3,7 +3,7 @@
 from typing import Final
 
 from features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US
-from features.core.vocabulary import Direction, Rail
+from features.core.vocabulary import Rail
 from features.measurement.groups import AchEntries, Amounts, Cards, Returns
 from features.measurement.subject import Subject
 from features.state.program_series import ProgramSeries
@@ -19,7 +19,6 @@ _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 _NO_AMOUNTS: Final = Amounts(None, None, 0, 0, 0, 0)
 _NO_CARD: Final = Cards(0, 0, 0, 0, 0, 0, 0, 0, 0)
 _CARD: Final = Rail.CARD.value
-_INCOMING: Final = Direction.INCOMING.value
 
 
 def amounts_of(
@@ -29,17 +28,17 @@ def amounts_of(
 ) -> Amounts:
     """Age, median, equal and round amounts, cents received and sent in 48 h."""
     actor, own, cents = subject.actor, subject.own, subject.cents
-    kinds = kinds_of(subject.rail, subject.direction, subject.type, cents)
+    kinds = _kinds_of(subject)
     own_round = 1 if SeriesKind.ROUND in kinds else 0
     received = cents if SeriesKind.RECEIVED in kinds else 0
-    sent = cents if subject.rail != _CARD and subject.direction != _INCOMING else 0
+    sent = 0 if received or subject.rail == _CARD or not subject.moved else cents
     if actor is None:
         return _NO_AMOUNTS
     its_own = own.moved and own.actor is actor
     but = (at, own.cents) if its_own else None
     of_quarter = actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but) if has_history else []
     n, of_day = len(of_quarter), actor.amounts.count(at - DAY_US, at) - its_own
-    equal = 1
+    equal = int(subject.moved)
     if of_day:
         slack = cents // _WITHIN_PARTS
         equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
@@ -84,7 +83,7 @@ def returns_of(subject: Subject, at: int, own_return: int) -> Returns:
 def ach_entries(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchEntries:
     """ACH debits ever, cents pulled and sent on fast within two banking days, micro-entries, forward debits of 24 h."""
     actor, own = subject.actor, subject.own
-    kinds = kinds_of(subject.rail, subject.direction, subject.type, subject.cents)
+    kinds = _kinds_of(subject)
     micro = 1 if SeriesKind.MICRO in kinds else 0
     fast = subject.cents if SeriesKind.FAST in kinds else 0
     of_program = micro + count_in(program.series_by_kind, SeriesKind.MICRO, at - DAY_US, at)
@@ -92,7 +91,7 @@ def ach_entries(subject: Subject, program: ProgramSeries, at: int, own_count: in
         of_program -= 1
     if actor is None:
         return AchEntries(0, 0, 0, 0, of_program, 0)
-    own_debit = own_count if own.ach_debit else 0
+    own_debit = own_count if own.originated else 0
     debits = actor.ach_debits
     every = debits.count(ALWAYS, at) - own_debit if debits is not None else 0
     of_day = debits.count(at - DAY_US, at) - own_debit if debits is not None else 0
@@ -131,6 +130,11 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> Cards:
         program_card_attempts_30d=count(whole, SeriesKind.ATTEMPT, DAYS_30, own.attempts),
         program_card_fraud_declines_30d=count(whole, SeriesKind.FRAUD_DECLINE, DAYS_30, own.attempts),
     )
+
+
+def _kinds_of(subject: Subject) -> tuple[SeriesKind, ...]:
+    """The series that the subject itself is counted in; an attempt is in none."""
+    return kinds_of(subject.rail, subject.direction, subject.type, subject.cents) if subject.moved else ()
 
 
 def _age_days(subject: Subject, at: int, has_history: bool) -> int | None:  # noqa: FBT001

@@ -29,7 +29,7 @@ from features.catalogue.thresholds import (
     is_just_below,
     structuring_zones,
 )
-from features.catalogue.vector import FeatureVector
+from features.catalogue.vector import FeatureVector, is_attempt
 from features.core.vocabulary import Band, Rail
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.scorers.trs_v1.amount import spike_line_cents
@@ -82,10 +82,12 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
         return v
     changes: dict[str, Any] = {
         "amount_cents": cents,
-        "velocity_24h_sum_cents": v.velocity_24h_sum_cents + more,
         "typology_just_below_threshold": is_just_below(cents),
     }
-    changes |= _structuring(v, cents) | _attempts(v, cents)
+    changes |= _attempts(v, cents)
+    if is_attempt(v):
+        return msgspec.structs.replace(v, **changes)  # It counts itself in no other window.
+    changes |= {"velocity_24h_sum_cents": v.velocity_24h_sum_cents + more} | _structuring(v, cents)
     changes |= {"program_micro_entries_24h": v.program_micro_entries_24h + _step(v, cents, SeriesKind.MICRO)}
     if (
         v.repeated_amount_count_24h
@@ -171,7 +173,10 @@ def _edges(v: FeatureVector) -> Iterator[int]:
     yield from STRUCTURING_EDGES_CENTS
     yield from JUST_BELOW_EDGES_CENTS
     yield from (MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)
-    yield from (ROUND_FROM_CENTS, LAYERING_FROM_CENTS, first_time_line_cents(v))
+    yield from (ROUND_FROM_CENTS, LAYERING_FROM_CENTS)
+    first_time = first_time_line_cents(v)
+    if first_time is not None:
+        yield first_time
     # The amounts that this one is within 10 % of.
     yield -(-amount * _REPEATED_PARTS // (_REPEATED_PARTS + 1))
     yield amount * _REPEATED_PARTS // (_REPEATED_PARTS - 1) + 1

@@ -8,7 +8,7 @@ from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from features.core.instants import DAY_US, DAYS_7, DAYS_30
-from features.core.vocabulary import Direction
+from features.core.money_flow import money_leaves
 from features.measurement.groups import Flow
 from features.measurement.subject import Subject
 from features.state.parties import Counterparty
@@ -20,7 +20,6 @@ from features.windows.paths import Chain, Ends, longest_chain, middles, usual_we
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
 _STRANGER: Final = -2  # a side that is named and has no node: different from every node
-_INCOMING: Final = Direction.INCOMING.value
 NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, 0, 0, None, 0, None, 0, 0)
 
 
@@ -45,10 +44,12 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
     payer, payee = _sides(subject)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
     into_source = graph.into.get(subject.source)
-    payers_24h, payers_7d = _distinct(into_target, _FAN_IN, at, but, payer) if payee is not None else (0, 0)
+    own_payer, own_payee = (payer, payee) if subject.moved else (None, None)
+    payers_24h, payers_7d = _distinct(into_target, _FAN_IN, at, but, own_payer) if payee is not None else (0, 0)
     payees_8h, payees_24h, payees_7d = (
-        _distinct(out_of_source, _FAN_OUT, at, but, payee) if payer is not None else (0, 0, 0)
+        _distinct(out_of_source, _FAN_OUT, at, but, own_payee) if payer is not None else (0, 0, 0)
     )
+    may_gather = payers_7d + (not subject.moved) >= SCATTER_GATHER_MIDDLES
     gathered_24h, gathered_7d = _distinct(into_source, _FAN_IN, at, but, None)
     ends = Ends(subject.source, subject.target, at, subject.cents, but)
     return Flow(
@@ -62,7 +63,7 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
         gathered_count_24h=gathered_24h,
         gathered_count_7d=gathered_7d,
         gathered_usual_week=usual_week(into_source, at),
-        scatter_gather_middles=middles(graph, ends) if payers_7d >= SCATTER_GATHER_MIDDLES else 0,
+        scatter_gather_middles=middles(graph, ends) if may_gather else 0,
         layering_least_cents=chain.least_cents if chain is not None and chain.hops else None,
         entity_new_counterparties_24h=new,
         counterparty_shared_entities_30d=shared,
@@ -74,7 +75,9 @@ def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
     payer, payee = _sides(subject)
     if subject.actor is None or payer is None or payee is None:
         return UNKNOWN
-    return program.acquaintances.novelty(payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at))
+    return program.acquaintances.novelty(
+        payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at), counts=subject.moved
+    )
 
 
 def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:
@@ -86,7 +89,7 @@ def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int
     node = 2 * actor.index
     nears = [_near(side.get(node), since, at, but) for side in (program.graph.into, program.graph.out) if node in side]
     recent = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
-    if subject.counterparty is not None:
+    if subject.counterparty is not None and subject.moved:
         recent.add(subject.counterparty.index)
     book = program.counterparties.all
     new = sum(1 for index in recent if _first_after(book[index], since, at))
@@ -98,7 +101,7 @@ def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
     if subject.account is None or not all(subject.account):
         return 0
     nodes = dealing_with(program, subject.account, at, but=subject.own.row)
-    if subject.actor is not None:
+    if subject.actor is not None and subject.moved:
         nodes.add(node_of_actor(subject.actor.index))
     return len(nodes)
 
@@ -122,9 +125,9 @@ def dealing_with(program: ProgramSeries, account: tuple[str | None, str | None],
 
 def _sides(subject: Subject) -> tuple[int | None, int | None]:
     """Payer and payee."""
-    is_incoming = subject.direction == _INCOMING
-    payer = _side(subject, subject.source, is_counterparty=is_incoming)
-    return payer, _side(subject, subject.target, is_counterparty=not is_incoming)
+    leaves = money_leaves(subject.rail, subject.direction, subject.type)
+    payer = _side(subject, subject.source, is_counterparty=not leaves)
+    return payer, _side(subject, subject.target, is_counterparty=leaves)
 
 
 def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:

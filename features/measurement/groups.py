@@ -158,8 +158,16 @@ class Novelties(NamedTuple):
     program_transfers_90d: int
 
 
+class Standing(NamedTuple):
+    """Whether money moved, and the returns with the counterparty that bear on it today."""
+
+    moved: bool | None
+    counterparty_unauthorized_returns_60d: int
+    counterparty_frozen_returns: int
+
+
 GROUPS: Final[tuple[type[NamedTuple], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
-    *(Amounts, Flow, Returns, AchEntries, Cards, Novelties),
+    *(Amounts, Flow, Returns, AchEntries, Cards, Novelties, Standing),
 )
 """All groups, in the order of the vector."""

@@ -19,6 +19,7 @@ from features.measurement.groups import (
     Novelties,
     ProgramFigures,
     Relationship,
+    Standing,
     Typologies,
 )
 from features.measurement.identity import identity_at, is_sanctions_hit
@@ -28,6 +29,7 @@ from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
 from features.windows.paths import Chain
 from features.windows.series import ALWAYS, AmountSeries, EventTimes
+from features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value
 _NO_AMOUNTS: Final = AmountSeries()
@@ -62,6 +64,7 @@ def measure(
         *ach_entries(subject, program, at, before.own),
         *card_attempts(subject, program, at),
         *_novelties(subject, program, at),
+        *_standing(subject, before, at),
     )
     return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
 
@@ -112,13 +115,13 @@ def _activity(subject: Subject, before: _Before, at: int, structuring_7d: int) -
     own_return = before.own_return_of(subject)
     return Activity(
         entity_count_30d=amounts.count(at - DAYS_30, at) - before.own,
-        velocity_24h_count=count_24h - before.own + 1,
-        velocity_24h_sum_cents=cents_24h - (own.cents if before.own else 0) + subject.cents,
+        velocity_24h_count=count_24h - before.own + subject.moved,
+        velocity_24h_sum_cents=cents_24h - (own.cents if before.own else 0) + (subject.cents if subject.moved else 0),
         entity_prior_transfers=amounts.count(ALWAYS, at) - before.own,
         entity_prior_returns=_count(actor, "returns", ALWAYS, at) - own_return,
-        entity_ach_debits_60d=_count(actor, "ach_debits", at - DAYS_60, at) - (before.own if own.ach_debit else 0),
+        entity_ach_debits_60d=_count(actor, "ach_debits", at - DAYS_60, at) - (before.own if own.originated else 0),
         entity_unauthorized_returns_60d=_count(actor, "unauthorized", at - DAYS_60, at)
-        - (own_return if own.unauthorized and own.ach_debit else 0),
+        - (own_return if own.unauthorized else 0),
         structuring_window_count=structuring_7d,
     )
 
@@ -186,8 +189,11 @@ def _history(subject: Subject, before: _Before, at: int, structuring_24h: int) -
         entity_sum_cents_90d=cents_90d - own_cents,
         structuring_count_24h=structuring_24h,
         counterparty_account_changed=subject.account_changed,
-        entity_returns_30d=_count(actor, "returns", at - DAYS_30, at) - before.own_return_of(subject),
-        entity_ach_debits_30d=_count(actor, "ach_debits", at - DAYS_30, at) - (before.own if own.ach_debit else 0),
+        entity_returns_30d=0
+        if actor is None
+        else count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at)
+        - (before.own_return_of(subject) if own.originated else 0),
+        entity_ach_debits_30d=_count(actor, "ach_debits", at - DAYS_30, at) - (before.own if own.originated else 0),
     )
 
 
@@ -203,6 +209,21 @@ def _novelties(subject: Subject, program: ProgramSeries, at: int) -> Novelties:
     )
 
 
+def _standing(subject: Subject, before: _Before, at: int) -> Standing:
+    """Whether money moved, and the returns with the counterparty that bear on it today."""
+    own, counterparty = subject.own, subject.counterparty
+    if counterparty is None:
+        return Standing(subject.moved, 0, 0)
+    own_return = before.own_return if own.counterparty is counterparty else 0
+    return Standing(
+        moved=subject.moved,
+        counterparty_unauthorized_returns_60d=_count(counterparty, "unauthorized", at - DAYS_60, at)
+        - (own_return if own.unauthorized else 0),
+        counterparty_frozen_returns=count_in(counterparty.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
+        - (own_return if own.frozen else 0),
+    )
+
+
 def _count(
     party: Actor | Counterparty | None, kind: Literal["ach_debits", "returns", "unauthorized"], after: int, upto: int
 ) -> int:
@@ -213,12 +234,12 @@ def _count(
 def _structuring(subject: Subject, at: int, *, own_actor: int, own_party: int) -> tuple[int, int]:
     """Most transfers just under one threshold in 7 days and in 24 h, of the actor or to the counterparty.
 
-    When the subject lies under a threshold itself, it counts, and only its own thresholds do.
+    When the subject lies under a threshold itself, it counts (not an attempt), and only its own thresholds do.
     """
     if subject.rail == _CARD:
         return 0, 0
     zones = structuring_zones(subject.cents)
-    most_7d = most_24h = included = 1 if zones else 0
+    most_7d = most_24h = included = 1 if zones and subject.moved else 0
     own_zones = structuring_zones(subject.own.cents) if own_actor or own_party else ()
     for party, own in ((subject.actor, own_actor), (subject.counterparty, own_party)):
         if party is None or not party.zones:
@@ -249,5 +270,5 @@ def _unauthorized_rate(program: ProgramSeries, at: int, own: OwnContribution, ow
     debits = program.originated.count(at - DAYS_60, at) - (1 if own.moved and own.originated else 0)
     if debits <= 0:
         return None
-    returned = program.unauthorized.count(at - DAYS_60, at) - (own_return if own.unauthorized and own.originated else 0)
+    returned = program.unauthorized.count(at - DAYS_60, at) - (own_return if own.unauthorized else 0)
     return returned / debits

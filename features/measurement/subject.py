@@ -17,11 +17,11 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     counterparty: Counterparty | None = None
     cents: int = 0
     moved: bool = False
-    ach_debit: bool = False
-    originated: bool = False
+    originated: bool = False  # an ACH debit that the program sent
     returned_at: int | None = None
-    unauthorized: bool = False
+    unauthorized: bool = False  # this and the next two: what its return is counted as
     stop: bool = False
+    frozen: bool = False
     kinds: tuple[SeriesKind, ...] = ()
     card: int = NOBODY
     attempts: tuple[SeriesKind, ...] = ()
@@ -50,6 +50,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     target: int
     card: int  # whose attempts a card transfer is one of
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
+    moved: bool  # False for an attempt, which counts itself in no window but those of card attempts
     own: OwnContribution = NO_CONTRIBUTION
 
     @property

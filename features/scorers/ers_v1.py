@@ -196,7 +196,11 @@ _RETURNS_RULES: Final[tuple[Rule, ...]] = (
             f"At least {RETURNS_FLOOR} returns in 30 days, as many as {RETURNS_SHARE_PERCENT} % of the ACH debits.",
             PROPOSED,
         ),
-        lambda i: i.returns_30d >= RETURNS_FLOOR and i.returns_30d * 100 >= RETURNS_SHARE_PERCENT * i.ach_debits_30d,
+        lambda i: (
+            i.ach_debits_30d > 0
+            and i.returns_30d >= RETURNS_FLOOR
+            and i.returns_30d * 100 >= RETURNS_SHARE_PERCENT * i.ach_debits_30d
+        ),
         lambda i: f"{i.returns_30d} returns against {i.ach_debits_30d} ACH debits in 30 days.",
     ),
     Rule(

@@ -37,10 +37,14 @@ class ReasonKind(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One check over the vector. It runs on the rails of its kinds only."""
+    """One check over the vector. It runs on the rails of its kinds only.
+
+    ``of_attempts`` says that it looks at attempts too: what it finds is there although no money moved.
+    """
 
     check: Callable[[FeatureVector], Reason | None]
     kinds: tuple[ReasonKind, ...]
+    of_attempts: bool = False
 
     @property
     def family(self) -> Family | None:

@@ -59,17 +59,20 @@ class Acquaintances:
         self._of_payer.setdefault(payer, EventTimes()).add(at)
         self._of_payee.setdefault(payee, EventTimes()).add(at)
 
-    def novelty(self, payer: int, payee: int, at: int, *, but: int, known_since: int | None) -> Novelty:
+    def novelty(
+        self, payer: int, payee: int, at: int, *, but: int, known_since: int | None, counts: bool = True
+    ) -> Novelty:
         """The novelty of the transfer ``but`` at ``at``; a node without acquaintances is any other number.
 
-        The counts need 90 days of history: they are None when the program is known for less.
+        The counts need 90 days of history: they are None when the program is known for less. They hold the transfer
+        itself unless it ``counts`` for nothing.
         """
         first = self._first.get(_pair(payer, payee)) if payer >= 0 and payee >= 0 else None
         is_known = first is not None and first[0] <= at
         is_new = first is None or first[0] > at or first[1] == but
         if known_since is None or known_since > at - WINDOW_US:
             return Novelty(is_new, None, None)
-        also = 0 if is_known else 1
+        also = 1 if counts and not is_known else 0
         return Novelty(is_new, _count(self._of_payer, payer, at) + also, _count(self._of_payee, payee, at) + also)
 
     def rare_in_90d(self, at: int, *, but: int) -> int:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, is_round
+from features.core.money_flow import money_leaves, originates_debit
 from features.core.vocabulary import AchType, Direction, Rail
 from features.windows.series import AmountSeries, EventTimes
 
@@ -16,19 +17,21 @@ DECLINED: Final = "DECLINED"
 
 
 class SeriesKind(StrEnum):
-    RECEIVED = "received"  # incoming, cards apart
+    RECEIVED = "received"  # where money comes in, cards apart
     CARD = "card"
     PULLED = "pulled"  # ACH debits that the program sent
-    FAST = "fast"  # outgoing and final within the day
+    FAST = "fast"  # where money leaves, final within the day
     ROUND = "round"
     MICRO = "micro"
-    MICRO_DEBIT = "micro_debit"
+    MICRO_DEBIT = "micro_debit"  # of the ACH debits that the program sent
     ATTEMPT = "attempt"
     DECLINE = "decline"
     SMALL = "small"  # a card attempt under $5
     SMALL_OR_5 = "small_or_5"  # a card attempt of at most $5
     FRAUD_DECLINE = "fraud_decline"
+    DEBIT_RETURN = "debit_return"  # returns of ACH debits that the program sent
     STOP = "stop"  # returns after which a debit must not be repeated
+    FROZEN = "frozen"  # returns of ACH entries that the program sent, from an account that is frozen
 
 
 AMOUNT_KINDS: Final = frozenset({SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST})
@@ -39,13 +42,14 @@ SeriesByKind = dict[SeriesKind, EventTimes]
 
 def _by_type(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[SeriesKind, ...]:
     kinds: list[SeriesKind] = []
+    leaves = money_leaves(rail, direction, ach_type)
     if rail is Rail.CARD:
         kinds.append(SeriesKind.CARD)
-    elif direction is Direction.INCOMING:
+    elif not leaves:
         kinds.append(SeriesKind.RECEIVED)
-    if rail in _FAST_RAILS and direction is Direction.OUTGOING:
+    if rail in _FAST_RAILS and leaves:
         kinds.append(SeriesKind.FAST)
-    if rail is Rail.ACH and direction is Direction.OUTGOING and ach_type == AchType.DEBIT:
+    if originates_debit(rail, direction, ach_type):
         kinds.append(SeriesKind.PULLED)
     return tuple(kinds)
 
@@ -64,7 +68,7 @@ def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tup
     if cents < MICRO_BELOW_CENTS and rail == Rail.ACH:
         kinds = (
             (*kinds, SeriesKind.MICRO, SeriesKind.MICRO_DEBIT)
-            if ach_type == AchType.DEBIT
+            if originates_debit(rail, direction, ach_type)
             else (*kinds, SeriesKind.MICRO)
         )
     elif rail != Rail.CARD and is_round(cents):

@@ -65,7 +65,14 @@ def micro_entries_of_many(w: ShardStory, *, hit: bool) -> None:
         w.ach(f"enti_{place}", 50, place * HOUR, type="CREDIT")
 
 
+def a_usual(w: ShardStory) -> None:
+    """Five transfers of others, so that the program has a baseline."""
+    for place in range(5):
+        w.wire(f"enti_{10 + place}", "cpty_90", 100_00, -(place + 1) * DAY)
+
+
 def velocity_by_count(w: ShardStory, *, hit: bool) -> None:
+    a_usual(w)
     for place in range(5 if hit else 4):
         w.wire("enti_1", "cpty_1", 10_00 + place, place * HOUR)
 
@@ -168,6 +175,7 @@ def layering_out_of_the_program(w: ShardStory, *, hit: bool) -> None:
 
 
 def first_time_large(w: ShardStory, *, hit: bool) -> None:
+    a_usual(w)
     w.wire("enti_1", "cpty_1", 2_500_00 if hit else 2_499_99, 0)
 
 
@@ -211,6 +219,11 @@ def unauthorized_counterparty(w: ShardStory, *, hit: bool) -> None:
     debits = [w.debit(f"enti_{place}", "cpty_1", 100_00, place * HOUR) for place in range(2)]
     w.return_debit(debits[0], "R10", DAY)
     w.return_debit(debits[1], "R29" if hit else "R01", DAY)
+
+
+def frozen(w: ShardStory, *, hit: bool) -> None:
+    w.return_debit(w.debit("enti_1", "cpty_1", 100_00, 0), "R16" if hit else "R01", DAY)
+    w.wire("enti_2", "cpty_1", 100_00, 100 * DAY)
 
 
 def unauthorized_rate(w: ShardStory, *, hit: bool) -> None:
@@ -342,6 +355,7 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "entity": DetectorCase(unauthorized_entity, gravity=_HIGH),
         "counterparty": DetectorCase(unauthorized_counterparty, (COUNTERPARTY,), _HIGH),
     },
+    "sanctions_return": {"counterparty": DetectorCase(frozen, (COUNTERPARTY,), _HARD)},
     "unauthorized_return_rate": {"program": DetectorCase(unauthorized_rate, (PROGRAM,), _HARD)},
     "ach_float": {"entity": DetectorCase(ach_float, gravity=_HIGH)},
     "kyc_denied_moving": {"entity": DetectorCase(denied, gravity=_HARD)},

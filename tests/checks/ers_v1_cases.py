@@ -37,6 +37,7 @@ SIGNALS: Final = (
     SignalCase("ERS-RET-02", 30, {"unauthorized_returns_60d": 2}, {"unauthorized_returns_60d": 1}),
     SignalCase("ERS-RET-03", 20, {"returns_30d": 2, "ach_debits_30d": 10}, {"returns_30d": 2, "ach_debits_30d": 11}),
     SignalCase("ERS-RET-03", 20, {"returns_30d": 2, "ach_debits_30d": 2}, {"returns_30d": 1, "ach_debits_30d": 1}),
+    SignalCase("ERS-RET-03", 20, {"returns_30d": 2, "ach_debits_30d": 1}, {"returns_30d": 2, "ach_debits_30d": 0}),
     SignalCase("ERS-RET-04", 20, {"probed_counterparties_30d": 2}, {"probed_counterparties_30d": 1}),
 )
 

@@ -14,7 +14,7 @@ from features.detectors.docs_page import markdown
 from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY, TRIGGERS
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS
-from tests.checks.detector_cases import ACCOUNT, CASES, COUNTERPARTY, ENTITY, DetectorCase
+from tests.checks.detector_cases import ACCOUNT, CASES, COUNTERPARTY, ENTITY, DetectorCase, a_usual
 from tests.support.alert_rows import evidence_of, grade_of
 from tests.support.stories import detector_story
 
@@ -123,6 +123,7 @@ def test_given_the_page_then_it_is_the_table() -> None:
 
 def test_given_a_transfer_without_a_score_then_detectors_look_at_all_its_reasons() -> None:
     story = detector_story()
+    a_usual(story)
 
     story.wire("enti_1", "cpty_1", 2_500_00, 0)
 

@@ -77,7 +77,7 @@ def test_given_what_a_rule_looks_for_when_one_thing_is_missing_then_the_rule_is_
         ),
         (
             "often, for one that is hardly known",
-            "5 transfers and 100.00 in 24 h against a usual 0.7 a day (n = 9).",
+            "5 transfers and 100.00 in 24 h against a usual 0.7 and 79.31 a day (n = 9).",
         ),
         (
             "many payers of one that has no usual yet",

@@ -99,8 +99,14 @@ TIMING: Final = {
     "often, for one that is hardly known": Case(
         "TRS-VEL-01",
         15,
-        YOUNG | {"velocity_24h_count": 5, "program_median_cents": None, "program_p95_cents": None},
-        ({"velocity_24h_count": 4},),
+        YOUNG | {"velocity_24h_count": 5},
+        ({"velocity_24h_count": 4}, {"program_median_cents": None, "program_p95_cents": None, "program_n_90d": None}),
+    ),
+    "often, in a program without a baseline": Case(
+        "TRS-VEL-01",
+        15,
+        {"velocity_24h_count": 5, "entity_count_30d": 10, "program_median_cents": None, "program_p95_cents": None},
+        ({"entity_count_30d": 9},),
     ),
     "much in a day, for a usual of nothing": Case(
         "TRS-VEL-01",
@@ -156,7 +162,13 @@ RELATIONSHIP: Final = {
         "TRS-CPY-02",
         20,
         LARGE_FIRST,
-        ({"amount_cents": 2_499_99}, {"program_p95_cents": 2_500_01}, {"counterparty_first_time": None}),
+        (
+            {"amount_cents": 2_499_99},
+            {"program_p95_cents": 2_500_01},
+            {"program_p95_cents": None},
+            {"counterparty_first_time": None},
+            {"moved": False},
+        ),
         BUT_CARD,
     ),
     "another account": Case(
@@ -205,15 +217,24 @@ IDENTITY: Final = {
         "TRS-KYC-01",
         60,
         {"entity_verification_status": "DENIED"},
-        ({"entity_verification_status": "VERIFIED"}, {"entity_verification_status": None}),
+        ({"entity_verification_status": "VERIFIED"}, {"entity_verification_status": None}, {"moved": False}),
         hard=True,
+    ),
+    "denied, in a vector kept before attempts were told apart": Case(
+        "TRS-KYC-01", 60, {"entity_verification_status": "DENIED", "moved": None}, (), hard=True
+    ),
+    "denied and trying": Case(
+        "TRS-KYC-03",
+        15,
+        {"entity_verification_status": "DENIED", "moved": False},
+        ({"moved": True}, {"entity_verification_status": "PENDING"}, {"entity_verification_status": None}),
     ),
     **{
         f"{status} and moving": Case(
             "TRS-KYC-02",
             15,
             {"entity_verification_status": status},
-            ({"entity_verification_status": "VERIFIED"}, {"entity_verification_status": None}),
+            ({"entity_verification_status": "VERIFIED"}, {"entity_verification_status": None}, {"moved": False}),
         )
         for status in ("UNVERIFIED", "PENDING", "MANUAL_REVIEW")
     },

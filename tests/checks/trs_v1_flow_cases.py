@@ -20,6 +20,7 @@ FLOAT: Final = {
     "entity_fast_out_cents_2bd": 800_01,
     "entity_age_days": 30,
 }
+SENT_DEBIT: Final = {"rail": "ach", "direction": "outgoing", "type": "DEBIT"}
 ATTACK: Final = {"program_card_attempts_1h": 50, "program_card_declines_1h": 20, "program_card_small_count_1h": 25}
 MIX: Final = {
     "program_card_attempts_24h": 100,
@@ -100,6 +101,13 @@ FLOW: Final = {
         ),
         BUT_CARD,
     ),
+    "passed on, as somebody's debit": Case(
+        "TRS-FLO-05",
+        25,
+        PASSED_ON | {"direction": "incoming", "type": "DEBIT", "rail": "ach"},
+        ({"direction": "outgoing"}, {"type": "CREDIT"}, {"moved": False}),
+        "ach",
+    ),
     "passed on, and a little more": Case(
         "TRS-FLO-05",
         25,
@@ -179,27 +187,56 @@ RETURNS: Final = {
     "one unauthorized return of the entity": Case(
         "TRS-RET-01",
         15,
-        {"entity_unauthorized_returns_60d": 1},
-        ({"entity_unauthorized_returns_60d": 0, "entity_prior_returns": 9},),
+        SENT_DEBIT | {"entity_unauthorized_returns_60d": 1},
+        (
+            {"entity_unauthorized_returns_60d": 0, "entity_prior_returns": 9},
+            {"direction": "incoming"},
+            {"type": "CREDIT"},
+            {"type": None},
+        ),
+        "ach",
     ),
     "one of each": Case(
         "TRS-RET-01",
         15,
-        {"entity_unauthorized_returns_60d": 1, "counterparty_prior_unauthorized_returns": 1},
+        SENT_DEBIT | {"entity_unauthorized_returns_60d": 1, "counterparty_unauthorized_returns_60d": 1},
         (),
+        "ach",
     ),
-    "two unauthorized returns of the entity": Case("TRS-RET-01", 30, {"entity_unauthorized_returns_60d": 2}, ()),
+    "two unauthorized returns of the entity": Case(
+        "TRS-RET-01", 30, SENT_DEBIT | {"entity_unauthorized_returns_60d": 2}, (), "ach"
+    ),
     "two unauthorized returns with the counterparty": Case(
         "TRS-RET-01",
         30,
-        {"counterparty_prior_unauthorized_returns": 2},
-        ({"counterparty_prior_unauthorized_returns": 0, "counterparty_prior_returns": 9},),
+        SENT_DEBIT | {"counterparty_unauthorized_returns_60d": 2},
+        (
+            {
+                "counterparty_unauthorized_returns_60d": 0,
+                "counterparty_prior_unauthorized_returns": 9,
+                "counterparty_prior_returns": 9,
+            },
+        ),
+        "ach",
+    ),
+    "an unauthorized return, and another debit is tried": Case(
+        "TRS-RET-01", 15, SENT_DEBIT | {"entity_unauthorized_returns_60d": 1, "moved": False}, (), "ach"
+    ),
+    "a frozen account": Case(
+        "TRS-RET-06", 30, {"counterparty_frozen_returns": 1}, ({"counterparty_frozen_returns": 0},), hard=True
+    ),
+    "a frozen account, tried again": Case(
+        "TRS-RET-06", 30, {"counterparty_frozen_returns": 2, "moved": False}, (), hard=True
     ),
     "many returns": Case(
         "TRS-RET-02",
         20,
         {"rail": "ach", "entity_returns_30d": 2, "entity_ach_debits_30d": 10},
-        ({"entity_returns_30d": 1, "entity_ach_debits_30d": 1}, {"entity_ach_debits_30d": 11}),
+        (
+            {"entity_returns_30d": 1, "entity_ach_debits_30d": 1},
+            {"entity_ach_debits_30d": 11},
+            {"entity_ach_debits_30d": 0},
+        ),
         "ach",
     ),
     "a fifth of many": Case(
@@ -216,6 +253,7 @@ RETURNS: Final = {
         (
             {"type": "CREDIT"},
             {"type": None},
+            {"direction": "incoming"},
             {"counterparty_stop_return_days": 6},
             {"counterparty_stop_return_days": None},
         ),

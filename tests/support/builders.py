@@ -112,6 +112,9 @@ _QUIET: Final[dict[str, Any]] = {
     "payee_new_payers_90d": 5,
     "program_rare_pairs_90d": 0,
     "program_transfers_90d": 1_000,
+    "moved": True,
+    "counterparty_unauthorized_returns_60d": 0,
+    "counterparty_frozen_returns": 0,
 }
 
 

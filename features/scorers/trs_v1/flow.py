@@ -9,9 +9,8 @@ Hubs such as payroll fan out by design, so every count is also compared with the
 from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
-from features.catalogue.vector import FeatureVector
+from features.catalogue.vector import FeatureVector, pays
 from features.core.reason import Reason
-from features.core.vocabulary import Direction
 from features.scorers.families import Family
 from features.scorers.rule import BUT_CARD, BUT_CHECK_AND_CARD, ReasonKind, Rule
 from features.scorers.sentences import money
@@ -27,7 +26,6 @@ LAYERING_HOPS: Final = 3
 LAYERING_FROM_CENTS: Final = 100_000
 LAYERING_POINTS: Final = (20, 25, 30, 35)
 HOME_COUNTRY: Final = "US"
-_OUTGOING: Final = Direction.OUTGOING.value
 
 FAN_IN: Final = ReasonKind(
     "TRS-FLO-01",
@@ -152,7 +150,7 @@ def scatter_gather(v: FeatureVector) -> Reason | None:
 
 def gather_scatter(v: FeatureVector) -> Reason | None:
     """Collected from many and spread to many (AMLSim); 5 each and 3 times the own usual week [P]."""
-    if v.gathered_count_7d < GATHER_SCATTER_COUNT or v.direction != _OUTGOING:
+    if v.gathered_count_7d < GATHER_SCATTER_COUNT or not pays(v):
         return None
     if not _unusual(v.gathered_count_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week):
         return None
@@ -215,7 +213,7 @@ def passed_on_cents(v: FeatureVector) -> tuple[int, int]:
 
 
 def _passes_through(v: FeatureVector) -> bool:
-    if v.entity_in_cents_48h < PASSED_ON_FROM_CENTS or v.direction != _OUTGOING:
+    if v.entity_in_cents_48h < PASSED_ON_FROM_CENTS or not pays(v):
         return False
     least, most = passed_on_cents(v)
     return least <= v.entity_out_cents_48h <= most

@@ -102,8 +102,8 @@ def words_of(declared: str) -> frozenset[str]:
 
 
 RULES: Final = (
-    Rule(high_risk_geography, (CALLED, MONITORED)),
-    Rule(sanctioned_geography, (SANCTIONED,)),
-    Rule(country_outside_declared, (OTHER_COUNTRY,)),
-    Rule(rail_outside_declared, (OTHER_RAIL,)),
+    Rule(high_risk_geography, (CALLED, MONITORED), of_attempts=True),
+    Rule(sanctioned_geography, (SANCTIONED,), of_attempts=True),
+    Rule(country_outside_declared, (OTHER_COUNTRY,), of_attempts=True),
+    Rule(rail_outside_declared, (OTHER_RAIL,), of_attempts=True),
 )

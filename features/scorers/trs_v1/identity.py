@@ -5,7 +5,7 @@ Source  named at each rule; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
+from features.catalogue.vector import FeatureVector, is_attempt
 from features.core.reason import Reason
 from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers.families import Family
@@ -31,6 +31,14 @@ UNVERIFIED: Final = ReasonKind(
     (15,),
     Family.IDENTITY,
     "The entity's verification is not finished.",
+    "31 CFR 1020.220 (customer identification program); weight [P]",
+)
+DENIED_ATTEMPT: Final = ReasonKind(
+    "TRS-KYC-03",
+    "kyc_denied_attempt",
+    (15,),
+    Family.IDENTITY,
+    "The entity was denied and tries to move money: the transfer was declined, rejected or canceled.",
     "31 CFR 1020.220 (customer identification program); weight [P]",
 )
 PEP: Final = ReasonKind(
@@ -75,10 +83,15 @@ SANCTIONS: Final = ReasonKind(
 
 
 def verification(v: FeatureVector) -> Reason | None:
-    """A denied entity always goes to a person; an unfinished verification adds points (31 CFR 1020.220)."""
+    """Money of a denied entity always goes to a person; an unfinished verification adds points (31 CFR 1020.220).
+
+    Of attempts, which move nothing, only those of a denied entity add points.
+    """
     status = v.entity_verification_status
     if status is None or status == _VERIFIED:
         return None
+    if is_attempt(v):
+        return DENIED_ATTEMPT.reason("The entity was DENIED, and its transfer failed.") if status == _DENIED else None
     if status == _DENIED:
         return DENIED.reason("The entity was DENIED and moves money.")
     return UNVERIFIED.reason(f"The entity's verification is {status}.")
@@ -120,9 +133,9 @@ def sanctions_match(v: FeatureVector) -> Reason | None:
 
 
 RULES: Final = (
-    Rule(verification, (DENIED, UNVERIFIED)),
-    Rule(pep, (PEP, PEP_POTENTIAL)),
-    Rule(high_risk_entity, (HIGH_RISK,)),
-    Rule(screening, (NEVER_SCREENED, SCREENING_STALE)),
-    Rule(sanctions_match, (SANCTIONS,)),
+    Rule(verification, (DENIED, UNVERIFIED, DENIED_ATTEMPT), of_attempts=True),
+    Rule(pep, (PEP, PEP_POTENTIAL), of_attempts=True),
+    Rule(high_risk_entity, (HIGH_RISK,), of_attempts=True),
+    Rule(screening, (NEVER_SCREENED, SCREENING_STALE), of_attempts=True),
+    Rule(sanctions_match, (SANCTIONS,), of_attempts=True),
 )

@@ -83,16 +83,17 @@ def first_time_counterparty(v: FeatureVector) -> Reason | None:
     """A stranger (Tazama 030); more points when the amount is large for the program ($2,500 and p95: [P])."""
     if v.counterparty_first_time is not True:
         return None
-    if v.amount_cents >= first_time_line_cents(v):
+    line = first_time_line_cents(v)
+    if line is not None and v.amount_cents >= line:
         return FIRST_TIME_LARGE.reason(
             f"First transfer with this counterparty, and {money(v.amount_cents)} is large for the program."
         )
     return FIRST_TIME.reason("First transfer with this counterparty on the program.")
 
 
-def first_time_line_cents(v: FeatureVector) -> int:
-    """The smallest amount that is large for a first transfer."""
-    return max(v.program_p95_cents or 0, LARGE_FIRST_CENTS)
+def first_time_line_cents(v: FeatureVector) -> int | None:
+    """The smallest amount that is large for a first transfer; None when the program has no baseline."""
+    return None if v.program_p95_cents is None else max(v.program_p95_cents, LARGE_FIRST_CENTS)
 
 
 def changed_account_details(v: FeatureVector) -> Reason | None:

@@ -5,9 +5,10 @@ Source  named at each rule; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
+from features.catalogue.vector import FeatureVector, pays
+from features.core.money_flow import originates_debit
 from features.core.reason import Reason
-from features.core.vocabulary import AchType, Direction, Rail
+from features.core.vocabulary import Rail
 from features.scorers.families import Family
 from features.scorers.rule import ACH_ONLY, ReasonKind, Rule
 from features.scorers.sentences import money
@@ -19,23 +20,23 @@ PROBED_COUNTERPARTIES: Final = 2
 FLOAT_PERCENT: Final = 80
 FLOAT_YOUNG_DAYS: Final = 30
 FAST_RAILS: Final = frozenset({Rail.REALTIME.value, Rail.WIRE.value, Rail.INTL_WIRE.value, Rail.CARD.value})
-_DEBIT: Final = AchType.DEBIT.value
-_OUTGOING: Final = Direction.OUTGOING.value
 
 UNAUTHORIZED: Final = ReasonKind(
     "TRS-RET-01",
     "unauthorized_return",
     (15, 30),
     Family.RETURNS,
-    "One unauthorized return, or two and more, of the entity in 60 days or of the counterparty.",
+    "An ACH debit sent, after one unauthorized return, or two and more, of the entity's debits or of those with the "
+    "counterparty, in 60 days.",
     "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weights [P]",
+    rails=ACH_ONLY,
 )
 ABUSE: Final = ReasonKind(
     "TRS-RET-02",
     "return_code_abuse",
     (20,),
     Family.RETURNS,
-    "At least 2 ACH returns in 30 days, and as many as a fifth of the ACH debits of that time.",
+    "At least 2 returns in 30 days of the ACH debits sent, and as many as a fifth of the debits of that time.",
     "[P]",
     rails=ACH_ONLY,
 )
@@ -58,6 +59,15 @@ PROBING: Final = ReasonKind(
     "Nacha Operating Rules (administrative returns); count [P]",
     rails=ACH_ONLY,
 )
+SANCTIONS_RETURN: Final = ReasonKind(
+    "TRS-RET-06",
+    "sanctions_return",
+    (30,),
+    Family.RETURNS,
+    "An ACH entry sent to the counterparty came back as R16: its account is frozen, or OFAC ordered the return.",
+    "Nacha Operating Rules: R16 (account frozen, or entry returned per OFAC instruction); weight [P]",
+    hard=True,
+)
 FLOAT: Final = ReasonKind(
     "TRS-RET-05",
     "ach_float",
@@ -70,20 +80,25 @@ FLOAT: Final = ReasonKind(
 
 
 def unauthorized_return(v: FeatureVector) -> Reason | None:
-    """Unauthorized returns (Nacha) of the entity in 60 days or of the counterparty; a second one weighs double [P]."""
-    of_entity, of_counterparty = v.entity_unauthorized_returns_60d, v.counterparty_prior_unauthorized_returns
+    """Unauthorized returns (Nacha) of the entity's debits or of debits with the counterparty; two weigh double [P]."""
+    of_entity, of_counterparty = v.entity_unauthorized_returns_60d, v.counterparty_unauthorized_returns_60d
     if not of_entity and not of_counterparty:
+        return None
+    if not _sends_debit(v):
         return None
     return UNAUTHORIZED.reason(
         f"{of_entity} unauthorized returns on the entity's debits in 60 days, "
-        f"{of_counterparty} with this counterparty.",
+        f"{of_counterparty} on debits with this counterparty.",
         UNAUTHORIZED.weights[of_entity > 1 or of_counterparty > 1],
     )
 
 
 def return_code_abuse(v: FeatureVector) -> Reason | None:
-    """At least two ACH returns in 30 days, and as many as a fifth of the ACH debits of that time [P]."""
-    if v.entity_returns_30d < RETURNS_FLOOR:
+    """At least two debits returned in 30 days, and as many as a fifth of the ACH debits of that time [P].
+
+    Without a debit in that time there is no share.
+    """
+    if v.entity_returns_30d < RETURNS_FLOOR or not v.entity_ach_debits_30d:
         return None
     if v.entity_returns_30d * 100 < RETURNS_SHARE_PERCENT * v.entity_ach_debits_30d:
         return None
@@ -93,7 +108,7 @@ def return_code_abuse(v: FeatureVector) -> Reason | None:
 def redebit_after_return(v: FeatureVector) -> Reason | None:
     """Debiting again whoever just said no (Nacha, reinitiation of entries); 5 days [P]."""
     days = v.counterparty_stop_return_days
-    if days is None or days > REDEBIT_DAYS or v.type != _DEBIT:
+    if days is None or days > REDEBIT_DAYS or not _sends_debit(v):
         return None
     return REDEBIT.reason(f"A debit {days} days after this counterparty's R07, R10, R11 or R29.")
 
@@ -106,9 +121,21 @@ def account_probing(v: FeatureVector) -> Reason | None:
     return PROBING.reason(f"R02, R03, R04 or R20 from {count} counterparties in 30 days.")
 
 
+def sanctions_return(v: FeatureVector) -> Reason | None:
+    """An account that its bank froze, or that OFAC had an entry returned from (Nacha, R16), is a person's matter."""
+    count = v.counterparty_frozen_returns
+    if not count:
+        return None
+    return SANCTIONS_RETURN.reason(f"ACH entries with this counterparty that came back as R16: {count}.")
+
+
+def _sends_debit(v: FeatureVector) -> bool:
+    return originates_debit(v.rail, v.direction, v.type)
+
+
 def ach_float(v: FeatureVector) -> Reason | None:
     """Spending a debit before it can come back: 2 banking days (Nacha), 80 % and 30 days [P]."""
-    if v.entity_pulled_cents_2bd <= 0 or v.direction != _OUTGOING or v.entity_fast_out_cents_2bd < float_line_cents(v):
+    if v.entity_pulled_cents_2bd <= 0 or not pays(v) or v.entity_fast_out_cents_2bd < float_line_cents(v):
         return None
     age = v.entity_age_days
     if v.entity_ach_debits_all != 1 and (age is None or age > FLOAT_YOUNG_DAYS):
@@ -126,9 +153,10 @@ def float_line_cents(v: FeatureVector) -> int:
 
 
 RULES: Final = (
-    Rule(unauthorized_return, (UNAUTHORIZED,)),
-    Rule(return_code_abuse, (ABUSE,)),
-    Rule(redebit_after_return, (REDEBIT,)),
-    Rule(account_probing, (PROBING,)),
+    Rule(unauthorized_return, (UNAUTHORIZED,), of_attempts=True),
+    Rule(return_code_abuse, (ABUSE,), of_attempts=True),
+    Rule(redebit_after_return, (REDEBIT,), of_attempts=True),
+    Rule(account_probing, (PROBING,), of_attempts=True),
     Rule(ach_float, (FLOAT,)),
+    Rule(sanctions_return, (SANCTIONS_RETURN,), of_attempts=True),
 )

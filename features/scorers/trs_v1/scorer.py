@@ -9,7 +9,7 @@ Source  weights and triggers are named beside each rule, in the modules that ``r
 from collections.abc import Callable
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
+from features.catalogue.vector import FeatureVector, is_attempt
 from features.core.reason import Reason, Score
 from features.scorers.families import Family
 from features.scorers.rule import ANY_RAIL
@@ -28,15 +28,21 @@ def _checks_of(rail: str, *families: Family) -> tuple[Check, ...]:
     return tuple(rule.check for family in families for rule in RULES[family] if rail in rule.rails)
 
 
+def _checks_of_attempts(rail: str) -> tuple[Check, ...]:
+    return tuple(rule.check for rules in RULES.values() for rule in rules if rule.of_attempts and rail in rule.rails)
+
+
 _ALL_BUT_FLOW: Final = tuple(family for family in Family if family is not Family.FLOW)
 # The checks that look at a rail, without those of the flow family and with them.
 _CHECKS: Final = {rail: (_checks_of(rail, *_ALL_BUT_FLOW), _checks_of(rail, *Family)) for rail in ANY_RAIL}
+_CHECKS_OF_ATTEMPTS: Final = {rail: _checks_of_attempts(rail) for rail in ANY_RAIL}
 _FAMILY_OF: Final = {kind.id: kind.family for rules in RULES.values() for rule in rules for kind in rule.kinds}
 
 
 def fired(vector: FeatureVector) -> list[Reason]:
     """Every reason that the rules give, whether there is history enough for a score or not; no caps."""
-    return [reason for check in _CHECKS[vector.rail][not is_quiet(vector)] if (reason := check(vector)) is not None]
+    checks = _CHECKS_OF_ATTEMPTS[vector.rail] if is_attempt(vector) else _CHECKS[vector.rail][not is_quiet(vector)]
+    return [reason for check in checks if (reason := check(vector)) is not None]
 
 
 def score(vector: FeatureVector, *, degraded: bool) -> Score:

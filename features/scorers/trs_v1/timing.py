@@ -43,11 +43,15 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
     """Far more transfers, or cents, in 24 h than usual.
 
     Floors of 5 and $2,500 and the factor 3: [P]. From 10 transfers in 30 days on the usual is the entity's own mean;
-    below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day [P].
+    below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day [P],
+    and without such a median there is nothing to compare with.
     """
     if v.velocity_24h_count < VELOCITY_COUNT_FLOOR and v.velocity_24h_sum_cents < VELOCITY_SUM_FLOOR_CENTS:
         return None
-    count, days = _usual_count(v)
+    usual_count = _usual_count(v)
+    if usual_count is None:
+        return None
+    count, days = usual_count
     often = v.velocity_24h_count >= VELOCITY_COUNT_FLOOR and v.velocity_24h_count * days >= VELOCITY_FACTOR * count
     line = velocity_line_cents(v)
     if not often and (line is None or v.velocity_24h_sum_cents < line):
@@ -64,17 +68,22 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
 
 def velocity_line_cents(v: FeatureVector) -> int | None:
     """The smallest sum of 24 h that is a spike; None when nothing says what is usual."""
-    cents = _usual_cents(v)
-    if cents is None:
+    cents, usual_count = _usual_cents(v), _usual_count(v)
+    if cents is None or usual_count is None:
         return None
-    return max(VELOCITY_SUM_FLOOR_CENTS, -(-VELOCITY_FACTOR * cents // _usual_count(v)[1]))
+    return max(VELOCITY_SUM_FLOOR_CENTS, -(-VELOCITY_FACTOR * cents // usual_count[1]))
 
 
-def _usual_count(v: FeatureVector) -> tuple[int, int]:
-    """Transfers a day as a fraction: the numerator, and the denominator that ``_usual_cents`` shares."""
+def _usual_count(v: FeatureVector) -> tuple[int, int] | None:
+    """Transfers a day as a fraction: the numerator, and the denominator that ``_usual_cents`` shares.
+
+    None without a history of its own and without a program median.
+    """
     n = v.entity_count_30d
     if n >= VELOCITY_HISTORY_FLOOR:
         return n, _DAYS_30
+    if v.program_median_cents is None:
+        return None
     return n * n + CREDIBILITY_K * _DAYS_30 * USUAL_COUNT_A_DAY, (n + CREDIBILITY_K) * _DAYS_30
 
 

@@ -59,6 +59,7 @@ def test_given_families_over_their_caps_then_the_caps_are_reasons_of_their_own()
         pep_status="yes",
         unauthorized_returns_60d=2,
         returns_30d=2,
+        ach_debits_30d=2,
         probed_counterparties_30d=2,
     )
 

@@ -22,7 +22,10 @@ def scored(**over: object) -> Score:
 
 
 def fired(vector: FeatureVector, family: Family) -> list[Reason]:
-    answers = (rule.check(vector) for rule in RULES[family] if vector.rail in rule.rails)
+    rules = [
+        rule for rule in RULES[family] if vector.rail in rule.rails and (rule.of_attempts or vector.moved is not False)
+    ]
+    answers = (rule.check(vector) for rule in rules)
     return [reason for reason in answers if reason is not None]
 
 
