@@ -58,10 +58,21 @@ class LabelEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     at: int
 
 
+class OwnerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The owner of an account, as the platform tells it."""
+
+    id: str
+    account_id: str
+    entity_id: str
+    operator: str
+    at: int
+
+
 class ResultKind(StrEnum):
     DECISION = "decision"
     APPEAL = "appeal"
     LABEL = "label"
+    OWNER = "owner"
 
 
 class EntryResult(StrEnum):

@@ -19,6 +19,7 @@ class EntryKind(StrEnum):
     DECISION = "decision"  # body: JSON of a features.core.commands.DecisionEntry
     APPEAL = "appeal"  # body: JSON of a features.core.commands.AppealEntry
     LABEL = "label"  # body: JSON of a features.core.commands.LabelEntry
+    OWNER = "owner"  # body: JSON of a features.core.commands.OwnerEntry
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 
 

@@ -55,7 +55,7 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
             _emit(counterparty_score_row(program, former, position), emit)
     shared = False
     if assessment is not None:
-        if actor is not None and not actor.is_account:
+        if actor is not None:
             transfer, again = (landed.row_index, landed.taken_at), not landed.is_new
             is_strongest = add_transfer_score(program, actor, transfer, assessment.score, again=again)
             if (

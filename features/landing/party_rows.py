@@ -13,17 +13,21 @@ from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.core.bands import band_word
+from features.core.commands import EntryResult, OwnerEntry, ResultKind
 from features.core.log_entry import EntryPosition
+from features.core.rows.alerts import EntryResultRow
 from features.core.rows.emit import Emit
 from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import counterparty_score_row, entity_score_row
 from features.measurement.assess import Assessment
+from features.state.owner_merge import OwnerLearnt, learn_owner
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
 from features.state.program import ProgramState
 
 Data = dict[str, Any]
 
+BANK: Final = "bank"
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -75,28 +79,74 @@ def apply_account_event(
     if snapshot is None:
         return "unusable"
     updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
-    is_newest = program.set_owner(snapshot.id, snapshot.owner_id, (updated_at, position.event_at))
-    if program.introduced:
-        emit_introduced(program, position, emit)
-    if not is_newest:
+    order = (updated_at, position.event_at)
+    is_newest = program.meet_account(snapshot.id, order)
+    learnt = learn_owner(program, snapshot.id, snapshot.owner_id, order)
+    emit_owner_learnt(program, learnt, position, emit)
+    if not is_newest and not learnt.is_stored:
         return "stale"
     if snapshot.owner_id is None and snapshot.type is None and snapshot.status is None:
         return "stored"  # an overdraft alert names an account and states nothing about it
+    told_by = BANK if learnt.is_stored else None
+    if is_newest:
+        row = account_row(program, snapshot.id, position, told_by=told_by)
+        emit(msgspec.structs.replace(row, type=snapshot.type, status=snapshot.status, raw=masked_text(bytes(raw))))
+        return "applied"
+    emit(account_row(program, snapshot.id, position, told_by=told_by))
+    return "stale"
+
+
+def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
+    """Store an account's owner as the platform told it; it counts like a word of the bank of the same time."""
+    order = (position.event_at, position.event_at)
+    program.meet_account(entry.account_id, order)
+    learnt = learn_owner(program, entry.account_id, entry.entity_id, order)
+    emit_owner_learnt(program, learnt, position, emit)
+    if learnt.is_stored:
+        emit(account_row(program, entry.account_id, position, told_by=entry.operator))
     emit(
-        AccountRow(
+        EntryResultRow(
             tenant_id=program.tenant_id,
             program_id=program.id,
-            id=snapshot.id,
+            id=entry.id,
             shard=position.shard,
             offset=position.offset,
-            entity_id=program.owner_of(snapshot.id),
-            type=snapshot.type,
-            status=snapshot.status,
-            raw=masked_text(bytes(raw)),
-            updated_at=position.appended_at,
+            kind=ResultKind.OWNER.value,
+            alert_id=None,
+            transfer_id=None,
+            result=EntryResult.MADE.value,
+            disposition_id=None,
+            opened_alert_id=None,
+            created_at=position.appended_at,
         )
     )
-    return "applied"
+
+
+def account_row(program: ProgramState, account_id: str, position: EntryPosition, *, told_by: str | None) -> AccountRow:
+    """The account with its owner of now; ``told_by`` is given when this entry told the owner."""
+    return AccountRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=account_id,
+        shard=position.shard,
+        offset=position.offset,
+        entity_id=program.owner_of(account_id),
+        type=None,
+        status=None,
+        raw="{}",
+        updated_at=position.appended_at,
+        owner_told_by=told_by,
+    )
+
+
+def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: EntryPosition, emit: Emit) -> None:
+    """The row of an owner whom nothing named before, and the score of one who was given an account's history."""
+    if program.introduced:
+        emit_introduced(program, position, emit)
+    if learnt.given_history is not None:
+        score = entity_score_row(program, learnt.given_history, position)
+        if score is not None:
+            emit(score)
 
 
 def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) -> None:

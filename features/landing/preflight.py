@@ -39,6 +39,7 @@ def assess_proposed(
     """Assess a proposed transfer as of ``at``; ``stale`` when the state lags behind the events delivered."""
     counterparty = _counterparty_of(program, transfer)
     proposed = transfer.counterparty
+    actor = _actor_of(program, transfer.entity_id)
     country = proposed.country_code if proposed is not None else None
     if country is None and counterparty is not None:
         country = counterparty.country
@@ -52,10 +53,10 @@ def assess_proposed(
         country=country,
         card_reason=None,
         sec_code=None,
-        actor=_actor_of(program, transfer.entity_id),
+        actor=actor,
         counterparty=counterparty,
         counterparty_node=NOBODY if counterparty is None else program.node_if_landed(counterparty),
-        account=-1,
+        account=program.known_account_number(transfer.entity_id),
         at=at,
         moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
@@ -68,7 +69,7 @@ def assess_proposed(
     return PreflightAssessment(
         assessment=assessment,
         resolved=Resolved(
-            entity_id=transfer.entity_id,
+            entity_id=transfer.entity_id if actor is None or actor.is_account else actor.id,
             counterparty_id=counterparty.id if counterparty is not None and listed else transfer.counterparty_id,
             counterparty_country=country,
         ),
@@ -91,11 +92,11 @@ def counterparty_to_match(program: ProgramState, record: PreflightRecord) -> Cou
     )
 
 
-def _actor_of(program: ProgramState, entity_id: str | None) -> Actor | None:
-    """The entity; an unknown one is assessed like one without history."""
-    if not entity_id:
+def _actor_of(program: ProgramState, named: str | None) -> Actor | None:
+    """An entity, or a known account's owner, else the account (ruling 37); an unknown one has no history."""
+    if not named:
         return None
-    return program.entity(entity_id) or Actor(entity_id, len(program.actors), is_account=False)
+    return program.known_actor(named) or Actor(named, len(program.actors), is_account=program.is_account(named))
 
 
 def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> Counterparty | None:

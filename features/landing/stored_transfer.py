@@ -28,8 +28,11 @@ class StoredTransfer:
     def __init__(self, program: ProgramState, row_index: int, record: TransferRecord) -> None:
         self.program = program
         self.row_index = row_index
-        self.record = record
         actor, counterparty = record.actor, record.counterparty
+        if actor in program.merged:  # an account whose owner was told since
+            actor = program.merged[actor]
+            record = record._replace(actor=actor)
+        self.record = record
         self.actor: Actor | None = program.actors[actor] if actor >= 0 else None
         self.counterparty: Counterparty | None = program.counterparties.all[counterparty] if counterparty >= 0 else None
 

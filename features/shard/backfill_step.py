@@ -47,7 +47,7 @@ def _replace_score(
     transfer.set_score(assessment, position)
     transfer.write()
     actor = transfer.actor
-    if actor is not None and not actor.is_account:
+    if actor is not None:
         add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)
     row = transfer.row(rescored.transfer_id, position)
     features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position)
@@ -81,6 +81,8 @@ def _restore_strongest(program: ProgramState, actor_range: ActorRange, *, starte
     """Replace the strongest transfers by the stored ones: memory misses some when several were scored lower."""
     transfers, strongest = program.transfers, program.scores.transfers
     for index in range(*actor_range.actors):
+        if program.actors[index].is_account:
+            continue  # nothing is stored that could replace them
         for row_index in strongest.rows(index):
             if transfers.read(row_index).scored_offset <= started_offset:
                 strongest.drop(index, row_index)

@@ -63,6 +63,8 @@ class ProgramState:
         self._account_actors: dict[str, Actor] = {}
         self._owners: dict[str, str] = {}
         self._account_orders: dict[str, tuple[int, int]] = {}  # of the newest snapshot of each account
+        self._owner_orders: dict[str, tuple[int, int]] = {}  # of the newest word on its owner
+        self.merged: dict[int, int] = {}  # see ``ProgramSeries``
         self.series = ProgramSeries(
             self.baseline.amounts,
             self.originated,
@@ -74,6 +76,7 @@ class ProgramState:
             self.transfers,
             self.counted,
             self.counterparties,
+            self.merged,
         )
 
     def declare(self, program: Program, *, at: int) -> None:
@@ -113,15 +116,42 @@ class ProgramState:
     def owner_of(self, account_id: str) -> str | None:
         return self._owners.get(account_id)
 
-    def set_owner(self, account_id: str, entity_id: str | None, order: tuple[int, int]) -> bool:
-        """Store an account's owner. False for an older snapshot, whose owner is stored only when none was known."""
+    def meet_account(self, account_id: str, order: tuple[int, int]) -> bool:
+        """Remember that the bank told of an account; False for an older snapshot of it."""
         is_newest = order >= self._account_orders.get(account_id, order)
         if is_newest:
             self._account_orders[account_id] = order
-        if entity_id is not None and (is_newest or account_id not in self._owners):
-            self._owners[account_id] = entity_id
-            self.entity_or_new(entity_id)
         return is_newest
+
+    def set_owner(self, account_id: str, entity_id: str, order: tuple[int, int]) -> bool:
+        """Store an account's owner for the transfers to come; False for an older word than the one that is stored.
+
+        ``features/state/owner_merge.py`` gives the owner the account's history.
+        """
+        if order < self._owner_orders.get(account_id, order):
+            return False
+        self._owner_orders[account_id] = order
+        self._owners[account_id] = entity_id
+        self.entity_or_new(entity_id)
+        return True
+
+    def account_actor(self, account_id: str) -> Actor | None:
+        """The account as an actor of its own, if it ever was one."""
+        return self._account_actors.get(account_id)
+
+    def mark_merged(self, account: Actor, entity: Actor) -> None:
+        """Read the account as the entity from now on; its own history is empty."""
+        self.merged[account.index] = entity.index
+        self.actors[account.index] = self._account_actors[account.id] = Actor(
+            account.id, account.index, is_account=True
+        )
+
+    def known_actor(self, actor_id: str) -> Actor | None:
+        """Whom a question means by an id: a known account's owner, else the account, else the entity; None for none."""
+        if not self.is_account(actor_id):
+            return self._entities.get(actor_id)
+        owner = self._owners.get(actor_id)
+        return self._account_actors.get(actor_id) if owner is None else self._entities.get(owner)
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
         """The entity, else the account's known owner, else the account itself (ruling 37); created when it is new."""
@@ -150,18 +180,19 @@ class ProgramState:
         owner = self._owners.get(counterparty.id)
         if owner is not None:
             actor = self._entities.get(owner)
-        elif self._is_account(counterparty.id):
+        elif self.is_account(counterparty.id):
             actor = self._account_actors.get(counterparty.id)
         else:
             actor = self._entities.get(counterparty.id)
         return node_of_counterparty(counterparty.index) if actor is None else node_of_actor(actor.index)
 
     def _actor_with_id(self, party_id: str) -> Actor | None:
-        if self._is_account(party_id):
+        if self.is_account(party_id):
             return self.actor_of(None, party_id)
         return self._entities.get(party_id)
 
-    def _is_account(self, party_id: str) -> bool:
+    def is_account(self, party_id: str) -> bool:
+        """True for the id of one of the program's own accounts."""
         return party_id in self._accounts or party_id in self._account_orders or party_id in self._account_actors
 
     def account_number(self, account_id: str | None) -> int:
@@ -173,6 +204,10 @@ class ProgramState:
             number = self._accounts[account_id] = len(self.account_ids)
             self.account_ids.append(account_id)
         return number
+
+    def known_account_number(self, account_id: str | None) -> int:
+        """The index of an account that a transfer named, -1 for any other id."""
+        return -1 if account_id is None else self._accounts.get(account_id, -1)
 
     def _new_actor(self, actor_id: str, *, is_account: bool) -> Actor:
         actor = Actor(actor_id, len(self.actors), is_account=is_account)
@@ -195,7 +230,16 @@ class ProgramState:
         yield "strings", self.strings.dump()
         yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
         yield from in_slices("counted", self.counted.items())
-        yield "accounts", (self.account_ids, self._owners, self._account_orders)
+        yield (
+            "accounts",
+            (
+                self.account_ids,
+                self._owners,
+                self._account_orders,
+                self._owner_orders,
+                list(self.merged.items()),
+            ),
+        )
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
         yield from (("alerts", part) for part in self.alerts.dump())
@@ -246,8 +290,10 @@ class ProgramState:
         self.counted.update((row, [counted_of(each) for each in history]) for row, history in dumped)
 
     def _load_accounts(self, dumped: Any) -> None:
-        self.account_ids, self._owners, orders = dumped
+        self.account_ids, self._owners, orders, owner_orders, merged = dumped
         self._account_orders = {account_id: (order[0], order[1]) for account_id, order in orders.items()}
+        self._owner_orders = {account_id: (order[0], order[1]) for account_id, order in owner_orders.items()}
+        self.merged.update(merged)
         self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
 
     def _load_actors(self, dumped: Any) -> None:

@@ -31,6 +31,7 @@ class ProgramSeries(msgspec.Struct, gc=False):
     transfers: TransferTable
     counted: dict[int, list[Counted]]
     counterparties: CounterpartyBook
+    merged: dict[int, int]  # index of an account that was an actor: index of the entity that its history joined
 
     def cents_of(self, row: int, as_of: int) -> int:
         """A transfer's amount as known at an instant."""
@@ -43,6 +44,8 @@ class ProgramSeries(msgspec.Struct, gc=False):
         """A transfer's actor and counterparty as known at an instant."""
         history = self.counted.get(row)
         if history is None:
-            return self.transfers.sides(row)
-        counted = next(each for each in reversed(history) if each.known_at <= as_of)
-        return counted.actor, counted.counterparty
+            actor, counterparty = self.transfers.sides(row)
+        else:
+            counted = next(each for each in reversed(history) if each.known_at <= as_of)
+            actor, counterparty = counted.actor, counted.counterparty
+        return self.merged.get(actor, actor), counterparty

@@ -8,6 +8,7 @@ Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in micr
 """
 
 from array import array
+from collections.abc import Iterator
 from typing import Any, Final
 
 from features.core.instants import DAY_US
@@ -120,6 +121,20 @@ class StrongestTransfers:
         for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
             if self._entries[slot] & _ROW_MASK == _ROW_MASK - row:
                 self._entries[slot] = 0
+
+    def merge(self, index: int, into: int) -> None:
+        """Give the transfers of one actor to another, whose strongest are those of both."""
+        found = sorted((*self._slots(index), *self._slots(into)), reverse=True)[:STRONGEST]
+        self.add(max(index, into), 0, 0, 0)  # makes room
+        for slot, (entry, share) in enumerate((*found, *[(0, 0)] * (STRONGEST - len(found)))):
+            self._entries[into * STRONGEST + slot] = entry
+            self._shares[into * STRONGEST + slot] = share
+            self._entries[index * STRONGEST + slot] = self._shares[index * STRONGEST + slot] = 0
+
+    def _slots(self, index: int) -> Iterator[tuple[int, int]]:
+        """Entry and shares of each stored transfer."""
+        slots = slice(index * STRONGEST, (index + 1) * STRONGEST)
+        return (each for each in zip(self._entries[slots], self._shares[slots], strict=True) if each[0])
 
     def set_shares(self, slot: int, *, identity: int, returns: int) -> None:
         """Store the points of the slot's score that come from the entity's identity and from returns."""

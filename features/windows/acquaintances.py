@@ -52,12 +52,37 @@ class Acquaintances:
         """Record a transfer that moved money when it was first seen."""
         if is_rare:
             self.rare.add_edge(at, row, NOBODY)
-        pair = _pair(payer, payee)
-        if NOBODY in (payer, payee) or pair in self._first:
+        if NOBODY in (payer, payee) or _pair(payer, payee) in self._first:
             return
-        self._first[pair] = (at, row)
-        self._of_payer.setdefault(payer, EventTimes()).add(at)
-        self._of_payee.setdefault(payee, EventTimes()).add(at)
+        self._remember(payer, payee, (at, row))
+
+    def merge_node(self, old: int, new: int, *, paid: set[int], payers: set[int]) -> None:
+        """Let one node have met whom another met, of two meetings with one node the earlier one.
+
+        ``paid`` and ``payers`` are the nodes that the old one may have met.
+        """
+        for payer, payee in sorted({(old, other) for other in paid} | {(other, old) for other in payers}):
+            first = self._forget(payer, payee)
+            if first is None:
+                continue
+            sides = (new if payer == old else payer, new if payee == old else payee)
+            known = self._first.get(_pair(*sides))
+            if known is None or first < known:
+                self._forget(*sides)
+                self._remember(*sides, first)
+
+    def _forget(self, payer: int, payee: int) -> tuple[int, int] | None:
+        """The meeting that is forgotten, if there was one."""
+        first = self._first.pop(_pair(payer, payee), None)
+        if first is not None:
+            self._of_payer[payer].times.remove(first[0])
+            self._of_payee[payee].times.remove(first[0])
+        return first
+
+    def _remember(self, payer: int, payee: int, first: tuple[int, int]) -> None:
+        self._first[_pair(payer, payee)] = first
+        self._of_payer.setdefault(payer, EventTimes()).add(first[0])
+        self._of_payee.setdefault(payee, EventTimes()).add(first[0])
 
     def novelty(
         self, payer: int, payee: int, at: int, *, but: int, known_since: int | None, counts: bool = True

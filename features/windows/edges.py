@@ -9,7 +9,8 @@ Errors  none
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from features.windows.series import EventTimes
@@ -86,6 +87,40 @@ class Edges(EventTimes):
                 self._note(known_at, at, row, other, -1)
                 return
             index += 1
+
+    def absorb(self, other: EventTimes) -> None:
+        """Take over every edge of another node, with what became known of it later.
+
+        A transfer that went from one of the nodes to the other at an instant did not change for both together.
+        """
+        assert isinstance(other, Edges)
+        columns = (zip(each.times, each.rows, each.others, strict=True) for each in (self, other))
+        edges = sorted(edge for each in columns for edge in each)
+        self.times = array("q", [at for at, _, _ in edges])
+        self.rows = array("I", [row for _, row, _ in edges])
+        self.others = array("i", [side for _, _, side in edges])
+        self._absorb_revisions(other)
+        changes = Counter[tuple[int, int, int, int]]()
+        for *edge, change in (*(self._notes or ()), *(other._notes or ())):  # noqa: SLF001 - its own kind
+            changes[edge[0], edge[1], edge[2], edge[3]] += change
+        self._notes = [(*edge, change) for edge, change in sorted(changes.items()) if change] or None
+
+    def others_ever(self) -> set[int]:
+        """The nodes at the other side of the edges, those of edges that were removed included."""
+        return {*self.others, *(note[3] for note in self._notes or ())}
+
+    def rename(self, old: int, new: int, *, at_rows: Iterable[tuple[int, int]] | None = None) -> None:
+        """Replace a node at the other side, of the edges at these instants and rows, or of all."""
+        others = self.others
+        if at_rows is None:
+            self.others = array("i", [new if other == old else other for other in others])
+        for at, row in at_rows or ():
+            index = bisect_left(self.times, at)
+            while self.rows[index] != row:
+                index += 1
+            others[index] = new
+        if self._notes is not None:
+            self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
 
     def holds(self, at: int, row: int) -> bool:
         """True when the transfer has an edge at that instant."""
@@ -201,6 +236,35 @@ class Graph:
             return
         self.out[source].remove_edge(at, row, known_at=known_at)
         self.into[target].remove_edge(at, row, known_at=known_at)
+
+    def neighbours(self, node: int) -> tuple[set[int], set[int]]:
+        """The nodes that it ever paid, and those that ever paid it."""
+        paid, payers = self.out.get(node), self.into.get(node)
+        return (set() if paid is None else paid.others_ever(), set() if payers is None else payers.others_ever())
+
+    def merge_node(self, old: int, new: int) -> None:
+        """Give all edges of one node to another, at both of their ends; it costs the edges of the old node, once."""
+        former = [(side.pop(old, None), side, opposite) for side, opposite in self._sides()]
+        for edges, _, opposite in former:
+            if edges is None:
+                continue
+            at_rows: dict[int, list[tuple[int, int]]] = {other: [] for other in edges.others_ever() if other != old}
+            for at, row, other in zip(edges.times, edges.rows, edges.others, strict=True):
+                if other != old:
+                    at_rows[other].append((at, row))
+            for other, places in at_rows.items():
+                opposite[other].rename(old, new, at_rows=places)
+        for edges, side, _ in former:
+            if edges is None:
+                continue
+            edges.rename(old, new)
+            if new in side:
+                side[new].absorb(edges)
+            else:
+                side[new] = edges
+
+    def _sides(self) -> tuple[tuple[dict[int, Edges], dict[int, Edges]], ...]:
+        return (self.out, self.into), (self.into, self.out)
 
     def dump(self) -> Iterator[Slice]:
         yield from in_slices("into", ((node, edges.dump()) for node, edges in self.into.items()))

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
+from itertools import accumulate
 from operator import sub
 from typing import Any, Final
 
@@ -61,6 +62,17 @@ class EventTimes:
             return
         del self.times[index]
         self.revise(known_at, at, -1, 0)
+
+    def absorb(self, other: "EventTimes") -> None:
+        """Take over every fact of another series, with what became known of it later."""
+        self.times = array("q", merge(self.times, other.times))
+        self._absorb_revisions(other)
+
+    def _absorb_revisions(self, other: "EventTimes") -> None:
+        revisions = other._revisions  # noqa: SLF001 - its own kind
+        if revisions:
+            self._revisions = list(merge(self._revisions or (), revisions))
+            self.revised_at = max(self.revised_at, other.revised_at)
 
     def count(self, after: int, upto: int) -> int:
         """Facts in (after, upto], as known at ``upto``."""
@@ -197,6 +209,18 @@ class AmountSeries(EventTimes):
         del self._sums[index]
         if index < len(self._sums):
             self._shift(index, -cents)
+
+    def absorb(self, other: EventTimes) -> None:
+        """The same for instants with amounts."""
+        assert isinstance(other, AmountSeries)
+        facts = list(merge(self.facts(), other.facts()))
+        self.times = array("q", [at for at, _ in facts])
+        self._sums = array("Q", (total & _WRAP for total in accumulate(cents for _, cents in facts)))
+        self._absorb_revisions(other)
+
+    def facts(self) -> Iterator[tuple[int, int]]:
+        """Instant and cents of every fact as known now."""
+        return ((at, self.amount(index)) for index, at in enumerate(self.times))
 
     def find(self, at: int, cents: int) -> int | None:
         index = bisect_left(self.times, at)

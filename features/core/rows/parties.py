@@ -48,7 +48,7 @@ class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class AccountRow(msgspec.Struct, frozen=True, gc=False):
-    """One version of a bank account."""
+    """One version of a bank account. ``owner_told_by`` says who told the owner: bank, or an operator; else None."""
 
     tenant_id: str
     program_id: str
@@ -60,6 +60,7 @@ class AccountRow(msgspec.Struct, frozen=True, gc=False):
     status: str | None
     raw: str
     updated_at: int
+    owner_told_by: str | None = None
 
 
 class ProgramRow(msgspec.Struct, frozen=True, gc=False):

@@ -86,11 +86,12 @@ def test_given_a_random_stream_then_an_entitys_strongest_transfer_is_the_one_tha
     newest = {row.id: row for row in versions}
     program = state.program("prg_1")
     for actor in program.actors:
-        ever = {row.id for row in versions if row.entity_id == actor.id}
+        joined = {program.actors[account].id for account, heir in program.merged.items() if heir == actor.index}
+        ever = {row.id for row in versions if (row.entity_id or row.account_id) in {actor.id, *joined}}
         anew = {(row.id, row.scored_offset) for row in versions if row.id in ever}
         if actor.is_account or len(anew) - len(ever) >= STRONGEST:
             continue
-        own = [row for row in newest.values() if row.entity_id == actor.id]
+        own = [row for row in newest.values() if (row.entity_id or row.account_id) in {actor.id, *joined}]
         best, its_day, *_ = program.scores.transfers.best(actor.index)
         standing = [(row.score or 0, row.bank_created_at // DAY_US) for row in own]
         today = max([its_day, *(day for _, day in standing)])

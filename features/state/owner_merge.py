@@ -1,0 +1,74 @@
+"""An account's first owner: what the account did as an actor of its own becomes the entity's (ruling 37).
+
+From the log entry on that tells the owner, every question is answered as if the entity had been the actor all along;
+scores already given stay until they are given again. A later change of owner touches later transfers only. Alerts stay
+with their subjects, and card attempts with their cards.
+
+Cost  once, of the account's own history; stored transfers are not rewritten but read through ``ProgramState.merged``
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from features.state.parties import Actor
+from features.state.program import ProgramState
+from features.windows.edges import node_of_actor
+from features.windows.series import EventTimes
+
+_OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profiles"})
+_HISTORY: Final = tuple(slot for slot in Actor.__slots__ if slot not in _OF_ITS_OWN)
+
+
+class OwnerLearnt(msgspec.Struct, frozen=True, gc=False):
+    """What came of a word on an account's owner."""
+
+    is_stored: bool  # False when a newer word was known, or none was said
+    given_history: Actor | None  # the entity that the account's history joined just now
+
+
+NOTHING_LEARNT: Final = OwnerLearnt(is_stored=False, given_history=None)
+
+
+def learn_owner(program: ProgramState, account_id: str, entity_id: str | None, order: tuple[int, int]) -> OwnerLearnt:
+    """Store an account's owner as told; the first one takes over the account's history."""
+    if entity_id is None:
+        return NOTHING_LEARNT
+    is_first = program.owner_of(account_id) is None
+    if not program.set_owner(account_id, entity_id, order):
+        return NOTHING_LEARNT
+    account = program.account_actor(account_id) if is_first else None
+    if account is None:
+        return OwnerLearnt(is_stored=True, given_history=None)
+    entity = program.entity_or_new(entity_id)
+    _merge(program, account, entity)
+    return OwnerLearnt(is_stored=True, given_history=entity)
+
+
+def _merge(program: ProgramState, account: Actor, entity: Actor) -> None:
+    old, new = node_of_actor(account.index), node_of_actor(entity.index)
+    paid, payers = program.graph.neighbours(old)
+    program.acquaintances.merge_node(old, new, paid=paid, payers=payers)
+    program.graph.merge_node(old, new)
+    party = program.counterparties.get(account.id)
+    if party is not None and party.node == old:
+        party.node = new
+    for slot in _HISTORY:
+        setattr(entity, slot, merged(getattr(entity, slot), getattr(account, slot)))
+    program.scores.transfers.merge(account.index, into=entity.index)
+    program.mark_merged(account, entity)
+
+
+def merged(mine: Any, theirs: Any) -> Any:
+    """Two histories of one kind as one: series, and series by a key."""
+    if theirs is None or mine is None:
+        return mine if theirs is None else theirs
+    if isinstance(mine, EventTimes):
+        mine.absorb(theirs)
+    elif isinstance(mine, dict):
+        mine.update({key: merged(mine.get(key), series) for key, series in theirs.items()})
+    elif isinstance(mine, set):
+        mine.update(theirs)
+    else:
+        raise TypeError(f"no way to merge {type(mine).__name__}")
+    return mine
