@@ -167,7 +167,7 @@ def test_given_a_fault_of_ours_when_it_happens_then_500_says_nothing(
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("the secret inside")
 
-    monkeypatch.setattr(api.registry, "programs", broken)
+    monkeypatch.setattr(api.registry.tenancy.programs, "of_principal", broken)
 
     answer = api.client.get("/api/programs", headers=api.operator(tenant))
 
