@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.bank.event_families import UNMOVED_STATUSES
+from features.bank.statuses import UNMOVED_STATUSES
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.log_entry import EntryKind, LogEntry
