@@ -3,6 +3,7 @@
 from typing import Final
 
 from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
+from features.catalogue.passing_fields import PASSING_FIELDS
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
@@ -70,6 +71,7 @@ FURTHER_FIELDS: Final = (
         "48 hours",
         "Money that left, cards apart, with this transfer.",
     ),
+    *PASSING_FIELDS,
     Feature(
         "fanIn24hCount",
         "fan_in_count_24h",
@@ -91,8 +93,9 @@ FURTHER_FIELDS: Final = (
         "fan_in_usual_week",
         "integer",
         "count",
-        "83 days",
-        "Transfers to the receiving side a week before the last 7 days, rounded up; null until known for 7 days.",
+        "12 weeks",
+        "Median of the receiving side's distinct payers in the completed weeks (from Monday, UTC) since its first; "
+        "null before one is completed.",
     ),
     Feature(
         "fanOut8hCount",
@@ -123,8 +126,9 @@ FURTHER_FIELDS: Final = (
         "fan_out_usual_week",
         "integer",
         "count",
-        "83 days",
-        "Transfers of the paying side a week before the last 7 days, rounded up; null until known for 7 days.",
+        "12 weeks",
+        "Median of the paying side's distinct payees in the completed weeks (from Monday, UTC) since its first; null "
+        "before one is completed.",
     ),
     Feature(
         "gathered24hCount", "gathered_count_24h", "integer", "count", "24 hours", "Distinct payers of the paying side."
@@ -137,8 +141,9 @@ FURTHER_FIELDS: Final = (
         "gathered_usual_week",
         "integer",
         "count",
-        "83 days",
-        "Transfers to the paying side a week before the last 7 days, rounded up; null until known for 7 days.",
+        "12 weeks",
+        "Median of the paying side's distinct payers in the completed weeks (from Monday, UTC) since its first; null "
+        "before one is completed.",
     ),
     Feature(
         "typology.scatterGatherMiddles",
@@ -288,12 +293,20 @@ FURTHER_FIELDS: Final = (
         "Those declined for suspected fraud or failed authentication.",
     ),
     Feature(
-        "entity.sanctionsHit",
-        "entity_sanctions_hit",
+        "entity.fraudRisk",
+        "entity_fraud_risk",
         "boolean",
         "",
         "as known then",
-        "The bank's review names a sanctions match; null when the bank reported nothing of the entity.",
+        "The bank's review reasons hold fraud_risk; null when nothing was said of the entity.",
+    ),
+    Feature(
+        "entity.rescreenDays",
+        "entity_rescreen_days",
+        "integer",
+        "days",
+        "as known then",
+        "How often the policy has the entity's band screened; null when nothing was said of a duty to screen it.",
     ),
     Feature(
         "pair.firstTime",

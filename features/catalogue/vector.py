@@ -65,6 +65,11 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     round_amount_count_30d: int
     entity_in_cents_48h: int
     entity_out_cents_48h: int
+    entity_busiest_day_count_35d: int | None
+    entity_busiest_day_cents_35d: int | None
+    entity_peak_cents_48h: int | None
+    entity_left_cents_48h: int | None
+    entity_new_money_cents_48h: int | None
     fan_in_count_24h: int
     fan_in_count_7d: int
     fan_in_usual_week: int | None
@@ -96,7 +101,8 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     program_card_fraud_declines_24h: int
     program_card_attempts_30d: int
     program_card_fraud_declines_30d: int
-    entity_sanctions_hit: bool | None
+    entity_fraud_risk: bool | None
+    entity_rescreen_days: int | None
     pair_first_time: bool | None
     payer_new_payees_90d: int | None
     payee_new_payers_90d: int | None

@@ -3,14 +3,12 @@
 Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
 """
 
-from collections import Counter
 from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
-from features.core.instants import DAYS_7, DAYS_30, HOURS_48
+from features.core.instants import DAYS_7, DAYS_30
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
-from features.detectors.busiest import BUSIEST_PERCENT, amounts_between, busiest_span
 from features.detectors.detector import (
     HARD,
     HIGH,
@@ -24,62 +22,14 @@ from features.detectors.detector import (
 )
 from features.detectors.subjects import actor_subject, payee_subject, payer_subject
 from features.scorers.trs_v1 import flow as rules
-from features.windows.series import AmountSeries
-from features.windows.series_kinds import SeriesKind
 
 ROUND_TRIP: Final = "round_trip"
 ROUND_TRIPS_HARD: Final = 3
-LEFT_PERCENT: Final = 20
 _FAN_THRESHOLDS: Final = {
     "shortCount": rules.FAN_COUNT,
     "longCount": rules.FAN_COUNT_LONG,
     "usualFactor": USUAL_WEEK_FACTOR,
 }
-
-
-def grade_rapid(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
-    """High when money came in before it left, a fifth at most remains, and the inflow is unusually large; else None.
-
-    An entity that regularly receives and pays on, such as an employer, is no mule: its busiest 48 hours of five weeks
-    are its usual inflow.
-    """
-    peak, end = balance_48h(context)
-    if peak < rules.PASSED_ON_FROM_CENTS or end * 100 > LEFT_PERCENT * peak:
-        return None
-    return HIGH if context.vector.entity_in_cents_48h * 100 >= BUSIEST_PERCENT * most_received_48h(context) else None
-
-
-def most_received_48h(context: DetectionContext) -> int:
-    """The largest inflow, without cards, in any 48 hours of the five weeks before the last 48."""
-    series = (context.actor.series_by_kind or {}).get(SeriesKind.RECEIVED) if context.actor is not None else None
-    return busiest_span(series, context.at, HOURS_48)[1] if isinstance(series, AmountSeries) else 0
-
-
-def balance_48h(context: DetectionContext) -> tuple[int, int]:
-    """The highest and the last balance of the actor's flows in 48 h, without cards, counted from zero."""
-    if context.actor is None:
-        return 0, 0
-    by_kind = context.actor.series_by_kind or {}
-    moved = Counter(amounts_between(context.actor.amounts, context.at - HOURS_48, context.at))
-    after = min((at for at, _ in moved), default=context.at) - 1
-    received = Counter(amounts_between(by_kind.get(SeriesKind.RECEIVED), after, context.at))
-    cards = Counter(amounts_between(by_kind.get(SeriesKind.CARD), after, context.at))
-    moved.subtract(received + cards)
-    flows = [(at, cents) for at, cents in received.elements()] + [(at, -cents) for at, cents in moved.elements()]
-    balance = peak = 0
-    for _, cents in sorted(flows, key=lambda flow: (flow[0], -flow[1])):  # at one instant, what comes in is first
-        balance += cents
-        peak = max(peak, balance)
-    return peak, balance
-
-
-def _rapid_figures(context: DetectionContext) -> dict[str, int | str]:
-    peak, end = balance_48h(context)
-    return {
-        "entity.peak48hCents": peak,
-        "entity.left48hCents": end,
-        "entity.mostIn48hOf35dCents": most_received_48h(context),
-    }
 
 
 def grade_round_trip(context: DetectionContext, subject: AlertSubject) -> Grade:
@@ -144,17 +94,24 @@ DETECTORS: Final = (
     Detector(
         id="rapid_in_out",
         opens_when=(
-            "What came in goes out again within two days: it was there before, at most a fifth is left, and it is "
-            "half as much again as the most that came in in two days of the last 5 weeks."
+            "What came in goes out again within two days and at most a fifth of it is left; not the money of payers "
+            "known for 60 days to a payee who was paid before."
         ),
-        triggers=(Trigger(rules.RAPID.id, actor_subject, HIGH, DAYS_7, regrade=grade_rapid),),
-        features=("entity_in_cents_48h", "entity_out_cents_48h"),
+        triggers=(Trigger(rules.RAPID.id, actor_subject, HIGH, DAYS_7),),
+        features=(
+            "entity_in_cents_48h",
+            "entity_out_cents_48h",
+            "entity_peak_cents_48h",
+            "entity_left_cents_48h",
+            "entity_new_money_cents_48h",
+            "pair_first_time",
+        ),
         thresholds={
             "fromCents": rules.PASSED_ON_FROM_CENTS,
-            "leftPercent": LEFT_PERCENT,
-            "busiestPercent": BUSIEST_PERCENT,
+            "sentOnPercent": rules.PASSED_ON_PERCENT,
+            "leftPercent": rules.LEFT_PERCENT,
+            "newMoneyFromCents": rules.NEW_MONEY_FROM_CENTS,
         },
-        figures=_rapid_figures,
         review=ReviewQuestion(
             unexplained="why nearly all that came in leaves again within two days",
             next_step="look at who sent it and who received it, and ask whether the entity acts for others",

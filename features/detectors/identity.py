@@ -9,7 +9,6 @@ from features.core.instants import DAYS_7, DAYS_30
 from features.detectors.detector import (
     HARD,
     MEDIUM,
-    MEDIUM_HARD,
     AlertSubject,
     DetectionContext,
     Detector,
@@ -63,8 +62,8 @@ DETECTORS: Final = (
     Detector(
         id="screening_stale_or_hit",
         opens_when=(
-            "A politically exposed, high-risk, unscreened or long unscreened entity, or a sanctions match of the "
-            "review."
+            "A politically exposed, high-risk, unscreened or long unscreened entity, or one that the bank's review "
+            "calls a fraud risk."
         ),
         triggers=(
             Trigger(rules.PEP.id, actor_subject, MEDIUM, DAYS_30),
@@ -72,16 +71,17 @@ DETECTORS: Final = (
             Trigger(rules.HIGH_RISK.id, actor_subject, MEDIUM, DAYS_30),
             Trigger(rules.NEVER_SCREENED.id, actor_subject, MEDIUM, DAYS_30),
             Trigger(rules.SCREENING_STALE.id, actor_subject, MEDIUM, DAYS_30),
-            Trigger(rules.SANCTIONS.id, actor_subject, MEDIUM_HARD, DAYS_30),
+            Trigger(rules.FRAUD_RISK.id, actor_subject, MEDIUM, DAYS_30),
         ),
         features=(
             "entity_pep_status",
             "entity_is_high_risk",
             "entity_requires_screening",
             "entity_screening_age_days",
-            "entity_sanctions_hit",
+            "entity_rescreen_days",
+            "entity_fraud_risk",
         ),
-        thresholds={"cadenceDays": rules.SCREENING_CADENCE_DAYS},
+        thresholds={},
         review=ReviewQuestion(
             unexplained="whether the entity's screening is complete, recent and cleared",
             next_step="screen the entity again and record who cleared what was found",

@@ -10,7 +10,6 @@ from typing import Final
 from features.catalogue.vector import pays
 from features.core.instants import DAYS_7, HOURS_24
 from features.core.vocabulary import Severity
-from features.detectors.busiest import BUSIEST_PERCENT, busiest_span
 from features.detectors.detector import (
     HIGH,
     MEDIUM,
@@ -27,32 +26,6 @@ from features.scorers.trs_v1 import timing as rules
 DORMANT_HIGH_DAYS: Final = 365
 
 
-def grade_velocity(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
-    """Medium for half as much again as on the entity's busiest day of five weeks, else None.
-
-    A sum must also exceed the program's 95th percentile by half.
-
-    Three times the mean of all days is ordinary for an entity that moves money on few days, or that pays wages.
-    """
-    v = context.vector
-    count, cents = v.velocity_24h_count * 100 // BUSIEST_PERCENT, v.velocity_24h_sum_cents * 100 // BUSIEST_PERCENT
-    many, much = v.velocity_24h_count >= rules.VELOCITY_COUNT_FLOOR, cents >= (v.program_p95_cents or 0)
-    if not many and not much:
-        return None
-    most_count, most_cents = busiest_day(context)
-    return MEDIUM if (many and count >= most_count) or (much and cents >= most_cents) else None
-
-
-def busiest_day(context: DetectionContext) -> tuple[int, int]:
-    """The most transfers and the most cents of the actor on one day of the five weeks before its last 24 h."""
-    return (0, 0) if context.actor is None else busiest_span(context.actor.amounts, context.at, HOURS_24)
-
-
-def _velocity_figures(context: DetectionContext) -> dict[str, int | str]:
-    count, cents = busiest_day(context)
-    return {"entity.busiestDay35dCount": count, "entity.busiestDay35dCents": cents}
-
-
 def grade_dormant(context: DetectionContext, _subject: AlertSubject) -> Grade:
     days = context.vector.typology_dormant_days
     long = days is not None and days >= DORMANT_HIGH_DAYS and pays(context.vector)
@@ -64,23 +37,24 @@ DETECTORS: Final = (
         id="velocity_spike",
         opens_when=(
             "Far more transfers in a day than usual, and half as many again as on the entity's busiest day of 5 "
-            "weeks; or so with cents, which are also half as much again as the program's 95th percentile."
+            "weeks; or so with cents."
         ),
-        triggers=(Trigger(rules.VELOCITY.id, actor_subject, MEDIUM, HOURS_24, regrade=grade_velocity),),
+        triggers=(Trigger(rules.VELOCITY.id, actor_subject, MEDIUM, HOURS_24),),
         features=(
             "velocity_24h_count",
             "velocity_24h_sum_cents",
             "entity_count_30d",
             "entity_sum_cents_30d",
             "program_median_cents",
+            "entity_busiest_day_count_35d",
+            "entity_busiest_day_cents_35d",
         ),
         thresholds={
             "countFloor": rules.VELOCITY_COUNT_FLOOR,
             "sumFloorCents": rules.VELOCITY_SUM_FLOOR_CENTS,
             "factor": rules.VELOCITY_FACTOR,
-            "busiestDayPercent": BUSIEST_PERCENT,
+            "busiestDayPercent": rules.BUSIEST_PERCENT,
         },
-        figures=_velocity_figures,
         review=ReviewQuestion(
             unexplained="why the entity moves so much more in a day than it usually does",
             next_step=(

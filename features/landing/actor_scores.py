@@ -26,7 +26,7 @@ from features.core.rows.emit import Emit
 from features.core.rows.scores import ScoreRow
 from features.landing.landing import LandingResult
 from features.measurement.flow import dealing_with
-from features.measurement.identity import identity_at, is_sanctions_hit
+from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS as TRANSFER_REASONS
@@ -169,7 +169,8 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.Entity
         identity,
         returns,
         *identity_at(actor, at),
-        is_sanctions_hit(actor, at),
+        rescreen_days(actor, program.series, at),
+        has_fraud_risk(actor, at),
         count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at),
         _count(actor.ach_debits, at - DAYS_30, at),
         _count(actor.unauthorized, at - DAYS_60, at),
@@ -214,7 +215,6 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentIn
         round_trips_30d=len(paid_back.intersection(_near(program.graph.into.get(node), month, at).others)),
         verification_status=profile.verification_status,
         registration_age_days=None if profile.created_at is None else max(0, at - profile.created_at) // DAY_US,
-        wallet_screening="hit" if is_sanctions_hit(actor, at) else None,
     )
 
 

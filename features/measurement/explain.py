@@ -4,11 +4,12 @@ Unit    cents, 1 to 10^12
 Errors  none: None says that no amount in that range changes the band, as it never does below the floor of the score
 
 What contains the amount changes with it: the sums of 24 h, 48 h and 2 banking days, the counts of round amounts, of
-micro-entries and of small card attempts, and whether it lies just below a threshold. Three things are known in part:
+micro-entries and of small card attempts, and whether it lies just below a threshold. Four things are known in part:
 
 * Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
 * Others just under a threshold stay counted while the new amount is under the same one. When this amount is under none,
   they are taken to be under the new amount's; when it is under another, the new amount is the only one known there.
+* The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount asked for them.
 * The graph stays as it was: chains and round trips are not searched again, and only the smallest amount of a
   chain follows this one downwards.
 """
@@ -33,7 +34,7 @@ from features.catalogue.vector import FeatureVector, is_attempt
 from features.core.vocabulary import Band, Rail
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.scorers.trs_v1.amount import spike_line_cents
-from features.scorers.trs_v1.flow import LAYERING_FROM_CENTS, passed_on_cents
+from features.scorers.trs_v1.flow import LAYERING_FROM_CENTS, LEFT_PERCENT, passed_on_line_cents
 from features.scorers.trs_v1.relationship import first_time_line_cents
 from features.scorers.trs_v1.returns import float_line_cents
 from features.scorers.trs_v1.timing import DORMANT_SUM_CENTS, velocity_line_cents
@@ -137,6 +138,8 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
         changes["entity_in_cents_48h"] = v.entity_in_cents_48h + more
     elif v.rail != _CARD:
         changes["entity_out_cents_48h"] = v.entity_out_cents_48h + more
+        if v.entity_left_cents_48h is not None:
+            changes["entity_left_cents_48h"] = v.entity_left_cents_48h - more
     if SeriesKind.FAST in kinds:
         changes["entity_fast_out_cents_2bd"] = v.entity_fast_out_cents_2bd + more
     return changes
@@ -190,6 +193,7 @@ def _edges(v: FeatureVector) -> Iterator[int]:
     if velocity is not None:
         yield velocity - others_24h
     others_48h = v.entity_out_cents_48h - amount
-    least, most = passed_on_cents(v)
-    yield from (least - others_48h, most + 1 - others_48h)
+    yield passed_on_line_cents(v) - others_48h
+    if v.entity_peak_cents_48h is not None and v.entity_left_cents_48h is not None:
+        yield amount + v.entity_left_cents_48h - v.entity_peak_cents_48h * LEFT_PERCENT // 100
     yield float_line_cents(v) - (v.entity_fast_out_cents_2bd - amount)

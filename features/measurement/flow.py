@@ -1,6 +1,7 @@
 """The part of the vector that follows money through the graph: fans, chains, middlemen, shared and new counterparties.
 
-Bounds  of a node's edges in a window the newest 64; see ``features/windows/paths.py`` for those of a search
+Bounds  fans are exact; other looks at a node take its newest 64 edges in the window; a search has those of
+        ``features/windows/paths.py``
 """
 
 from functools import partial
@@ -15,7 +16,7 @@ from features.state.parties import Counterparty
 from features.state.program_series import ProgramSeries
 from features.windows.acquaintances import UNKNOWN, Novelty
 from features.windows.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near, node_of_actor
-from features.windows.paths import Chain, Ends, longest_chain, middles, usual_week, way_back
+from features.windows.paths import Chain, Ends, longest_chain, middles, way_back
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
@@ -55,14 +56,14 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
     return Flow(
         fan_in_count_24h=payers_24h,
         fan_in_count_7d=payers_7d,
-        fan_in_usual_week=usual_week(into_target, at),
+        fan_in_usual_week=_usual_week(into_target, at),
         fan_out_count_8h=payees_8h,
         fan_out_count_24h=payees_24h,
         fan_out_count_7d=payees_7d,
-        fan_out_usual_week=usual_week(out_of_source, at),
+        fan_out_usual_week=_usual_week(out_of_source, at),
         gathered_count_24h=gathered_24h,
         gathered_count_7d=gathered_7d,
-        gathered_usual_week=usual_week(into_source, at),
+        gathered_usual_week=_usual_week(into_source, at),
         scatter_gather_middles=middles(graph, ends) if may_gather else 0,
         layering_least_cents=chain.least_cents if chain is not None and chain.hops else None,
         entity_new_counterparties_24h=new,
@@ -145,6 +146,10 @@ def _distinct(edges: Edges | None, spans: tuple[int, ...], at: int, but: int, al
     if edges is None:
         return [int(also is not None)] * len(spans)
     return edges.distinct(spans, at, but=but, also=also)
+
+
+def _usual_week(edges: Edges | None, at: int) -> int | None:
+    return None if edges is None else edges.usual_week(at)
 
 
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:

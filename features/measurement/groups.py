@@ -96,6 +96,16 @@ class Amounts(NamedTuple):
     entity_out_cents_48h: int
 
 
+class Passing(NamedTuple):
+    """The actor's busiest day of five weeks, and the money that passes through it; None where nothing asks for it."""
+
+    entity_busiest_day_count_35d: int | None
+    entity_busiest_day_cents_35d: int | None
+    entity_peak_cents_48h: int | None
+    entity_left_cents_48h: int | None
+    entity_new_money_cents_48h: int | None
+
+
 class Flow(NamedTuple):
     """The shape of the graph around the transfer: fans, middlemen, new and shared counterparties."""
 
@@ -148,9 +158,10 @@ class Cards(NamedTuple):
 
 
 class Novelties(NamedTuple):
-    """A sanctions match, whether payer and payee are new to each other, and how common that is in the program."""
+    """The bank's fraud mark, the screening cadence, and how new payer and payee are to each other."""
 
-    entity_sanctions_hit: bool | None
+    entity_fraud_risk: bool | None
+    entity_rescreen_days: int | None
     pair_first_time: bool | None
     payer_new_payees_90d: int | None
     payee_new_payers_90d: int | None
@@ -168,6 +179,6 @@ class Standing(NamedTuple):
 
 GROUPS: Final[tuple[type[NamedTuple], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
-    *(Amounts, Flow, Returns, AchEntries, Cards, Novelties, Standing),
+    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing),
 )
 """All groups, in the order of the vector."""

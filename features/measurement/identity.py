@@ -5,11 +5,14 @@ Errors  none: None for an actor that is unknown, or that the bank has reported n
 
 from typing import Final
 
+from features.core.bands import band_word
 from features.core.instants import DAY_US
 from features.measurement.groups import Identity
+from features.policy.in_force import ladder_in_force
 from features.state.parties import UNKNOWN_PROFILE, Actor
+from features.state.program_series import ProgramSeries
 
-_SANCTIONED: Final = frozenset({"sanctions_match", "ofac_match"})
+FRAUD_RISK: Final = "fraud_risk"
 _UNKNOWN: Final = Identity(None, None, None, None, None)
 
 
@@ -32,9 +35,18 @@ def identity_at(actor: Actor | None, at: int) -> Identity:
     )
 
 
-def is_sanctions_hit(actor: Actor | None, at: int) -> bool | None:
-    """Whether the bank's review names a sanctions match."""
+def has_fraud_risk(actor: Actor | None, at: int) -> bool | None:
+    """Whether the bank's review reasons name a fraud risk."""
     profile = UNKNOWN_PROFILE if actor is None or not actor.profiles else actor.profile_at(at)
     if profile is UNKNOWN_PROFILE:
         return None
-    return any(reason.casefold() in _SANCTIONED for reason in profile.review_reasons)
+    return any(reason.casefold() == FRAUD_RISK for reason in profile.review_reasons)
+
+
+def rescreen_days(actor: Actor | None, program: ProgramSeries, at: int) -> int | None:
+    """How often the policy has the actor's band screened; None when nothing was said of a duty to screen it."""
+    if actor is None or not actor.profiles or actor.profile_at(at).requires_screening is None:
+        return None
+    band = band_word(program.actor_scores.value(actor.index))
+    days: int = getattr(ladder_in_force(program.program_id, at).rescreen_days, band)
+    return days

@@ -22,7 +22,8 @@ from features.measurement.groups import (
     Standing,
     Typologies,
 )
-from features.measurement.identity import identity_at, is_sanctions_hit
+from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
+from features.measurement.passing import passing_of
 from features.measurement.subject import OwnContribution, Subject
 from features.state.parties import Actor, Counterparty
 from features.state.program_series import Declared, ProgramSeries
@@ -50,15 +51,18 @@ def measure(
     chain, way_back = follow(subject, program, at)
     before = _before(subject, at)
     structuring_7d, structuring_24h = _structuring(subject, at, own_actor=before.own, own_party=before.own_party)
+    activity = _activity(subject, before, at, structuring_7d)
+    amounts = amounts_of(subject, at, before.previous_at is not None)
     values = (  # one tuple, so that the type checker compares every value with its field
         *_facts(subject),
         *identity_at(subject.actor, at),
-        *_activity(subject, before, at, structuring_7d),
+        *activity,
         *_relationship(subject, before, at),
         *_program_figures(subject, program, declared, baseline, before, at),
         *_typologies(subject, declared, chain, way_back, before, at),
         *_history(subject, before, at, structuring_24h),
-        *amounts_of(subject, at, before.previous_at is not None),
+        *amounts,
+        *passing_of(subject, program, at, activity, amounts),
         *flow_of(subject, program, at, chain),
         *returns_of(subject, at, before.own_return),
         *ach_entries(subject, program, at, before.own),
@@ -200,7 +204,8 @@ def _history(subject: Subject, before: _Before, at: int, structuring_24h: int) -
 def _novelties(subject: Subject, program: ProgramSeries, at: int) -> Novelties:
     novelty = novelty_of(subject, program, at)
     return Novelties(
-        entity_sanctions_hit=is_sanctions_hit(subject.actor, at),
+        entity_fraud_risk=has_fraud_risk(subject.actor, at),
+        entity_rescreen_days=rescreen_days(subject.actor, program, at),
         pair_first_time=novelty.is_new_pair,
         payer_new_payees_90d=novelty.of_payer,
         payee_new_payers_90d=novelty.of_payee,

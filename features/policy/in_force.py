@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from features.policy.bodies import ClockPolicy, PolicyBody, PolicyVersion, policy_sha256
-from features.policy.seeds import CLOCK_V1, CLOCK_VERSION, POLICY_V1, seeded_policies
+from features.policy.bodies import ClockPolicy, LimitLadder, PolicyBody, PolicyVersion, policy_sha256
+from features.policy.seeds import CLOCK_V1, CLOCK_VERSION, LADDER_V1, POLICY_V1, seeded_policies
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +32,11 @@ def policy_in_force(program_id: str, at: int) -> InForce:  # noqa: ARG001 - see 
 def clock_in_force(tenant_id: str, at: int) -> ClockPolicy:  # noqa: ARG001 - see the module's docstring
     """The decision clocks of a tenant at ``at``."""
     return CLOCK_V1
+
+
+def ladder_in_force(program_id: str, at: int) -> LimitLadder:  # noqa: ARG001 - see the module's docstring
+    """The limits and the screening cadence of a program at ``at``."""
+    return LADDER_V1
 
 
 def policies_of_tenant(tenant_id: str, created_at: int) -> tuple[PolicyVersion, ...]:

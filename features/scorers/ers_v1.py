@@ -24,7 +24,6 @@ TRANSFERS_FLOOR: Final = 5
 RETURNS_FLOOR: Final = 2
 RETURNS_SHARE_PERCENT: Final = 20
 PROBED_FLOOR: Final = 2
-SCREENING_CADENCE_DAYS: Final = 365
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
 _PEP, _PEP_POTENTIAL = PepStatus.YES.value, PepStatus.POTENTIAL.value
 _SETTLED: Final = (None, _VERIFIED)
@@ -46,11 +45,16 @@ class EntityInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     is_high_risk: bool | None = None
     requires_screening: bool | None = None
     screening_age_days: int | None = None
-    sanctions_match: bool | None = None
+    rescreen_days: int | None = None
+    fraud_risk: bool | None = None
     returns_30d: int = 0
     ach_debits_30d: int = 0
     unauthorized_returns_60d: int = 0
     probed_counterparties_30d: int = 0
+
+
+def _is_stale(i: EntityInputs) -> bool:
+    return i.screening_age_days is not None and i.rescreen_days is not None and i.screening_age_days > i.rescreen_days
 
 
 Rule = ActorRule[EntityInputs]
@@ -141,26 +145,25 @@ _IDENTITY_RULES: Final[tuple[Rule, ...]] = (
             "screening_stale",
             (8,),
             Family.IDENTITY,
-            f"The entity was last screened more than {SCREENING_CADENCE_DAYS} days ago.",
+            "The entity's last screening is older than the policy's cadence for its band.",
             PROPOSED,
         ),
-        lambda i: i.screening_age_days is not None and i.screening_age_days > SCREENING_CADENCE_DAYS,
+        _is_stale,
         lambda i: (
-            f"The entity was last screened {i.screening_age_days} days ago, "
-            f"over the cadence of {SCREENING_CADENCE_DAYS}."
+            f"The entity was last screened {i.screening_age_days} days ago, over its band's cadence of "
+            f"{i.rescreen_days}."
         ),
     ),
     Rule(
         ReasonKind(
-            "ERS-SCR-06",
-            "sanctions_match",
-            (60,),
+            "ERS-SCR-07",
+            "fraud_risk_flagged",
+            (20,),
             Family.IDENTITY,
-            "The bank's review of the entity names a sanctions match.",
-            "OFAC, 31 CFR chapter V; weight [P]",
-            hard=True,
+            "The bank's review of the entity names a fraud risk.",
+            "The bank's review reasons; weight [P]",
         ),
-        lambda i: i.sanctions_match is True,
+        lambda i: i.fraud_risk is True,
     ),
 )
 _RETURNS_RULES: Final[tuple[Rule, ...]] = (
@@ -274,8 +277,8 @@ CARD: Final = Scorecard[EntityInputs](
                 or i.pep_status in _PEPS_NAMED
                 or i.is_high_risk
                 or i.requires_screening
-                or i.sanctions_match
-                or (i.screening_age_days or 0) > SCREENING_CADENCE_DAYS
+                or i.fraud_risk
+                or _is_stale(i)
             ),
             _IDENTITY_RULES,
         ),

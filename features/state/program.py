@@ -77,6 +77,8 @@ class ProgramState:
             self.counted,
             self.counterparties,
             self.merged,
+            self.scores.actors,
+            program_id,
         )
 
     def declare(self, program: Program, *, at: int) -> None:

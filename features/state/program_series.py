@@ -2,12 +2,14 @@
 
 import msgspec
 
+from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
 from features.state.parties import CounterpartyBook
+from features.state.score_memory import LastScores
 from features.state.transfer_table import Counted, TransferTable
 from features.windows.acquaintances import Acquaintances
 from features.windows.edges import Graph
 from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind
+from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
 
 class Declared(msgspec.Struct, frozen=True, gc=False):
@@ -32,6 +34,8 @@ class ProgramSeries(msgspec.Struct, gc=False):
     counted: dict[int, list[Counted]]
     counterparties: CounterpartyBook
     merged: dict[int, int]  # index of an account that was an actor: index of the entity that its history joined
+    actor_scores: LastScores
+    program_id: str
 
     def cents_of(self, row: int, as_of: int) -> int:
         """A transfer's amount as known at an instant."""
@@ -49,3 +53,13 @@ class ProgramSeries(msgspec.Struct, gc=False):
             counted = next(each for each in reversed(history) if each.known_at <= as_of)
             actor, counterparty = counted.actor, counted.counterparty
         return self.merged.get(actor, actor), counterparty
+
+    def received_cents(self, row: int, actor: int, as_of: int) -> int:
+        """A transfer's amount when that actor received it, cards apart, as known at an instant; else 0."""
+        if self.sides_of(row, as_of)[0] != actor:
+            return 0
+        record, cents = self.transfers.read(row), self.cents_of(row, as_of)
+        history = self.counted.get(row, ())
+        ach_type = next((each.ach_type for each in reversed(history) if each.known_at <= as_of), record.ach_type)
+        kinds = kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[ach_type], cents)
+        return cents if SeriesKind.RECEIVED in kinds else 0

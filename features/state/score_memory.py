@@ -67,6 +67,11 @@ class LastScores:
         self._codes[index] = code | _MARK if mark else code
         return stored != code
 
+    def value(self, index: int) -> int | None:
+        """The newest score; None for a subject that is unscored."""
+        code = self._codes[index] & _VALUE if index < len(self._codes) else 0
+        return code - 1 if code else None
+
     def is_marked(self, index: int) -> bool:
         return index < len(self._codes) and self._codes[index] & _MARK != 0
 

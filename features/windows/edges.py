@@ -3,7 +3,8 @@
 A node is an actor or a counterparty. A counterparty that is an account or an entity of the program at its first
 transfer is the same node as that actor, so that money can be followed through it.
 
-Window  a caller's own; of a node's edges in it the newest ``EDGES_A_NODE`` are looked at, so a hub costs no more
+Window  a caller's own. A search looks at the newest ``EDGES_A_NODE`` edges of a node in it, so a hub costs no more; how
+        many distinct parties a node has is exact, from an index where the edges are more than those
 Errors  none
 """
 
@@ -13,13 +14,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from features.windows.series import EventTimes
+import numpy as np
+
+from features.core.instants import DAY_US
+from features.windows.recency import Recency
+from features.windows.series import ALWAYS, EventTimes
 from features.windows.slices import Slice, in_slices
+from features.windows.usual_weeks import median_of, start_of, week_of, weeks_before
 
 EDGES_A_NODE: Final = 64
+LATER_EDGES: Final = 16
+KEPT_WEEKS_FROM: Final = 512
+MARGIN_US: Final = DAY_US
 NOBODY: Final = -1
 
 Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 or -1
+Edge = tuple[int, int, int]  # instant, row, other side
 
 
 class Near(NamedTuple):
@@ -55,13 +65,19 @@ class Edges(EventTimes):
     ([2], [1])
     """
 
-    __slots__ = ("_notes", "others", "rows")
+    __slots__ = ("_firsts", "_notes", "_recency", "_usual", "_usual_since", "_week_counts", "others", "rows")
 
     def __init__(self) -> None:
         super().__init__()
         self.rows = array("I")
         self.others = array("i")
         self._notes: list[Note] | None = None
+        # What follows is derived from the edges when it is first asked for, and is in no dump.
+        self._recency: Recency | None = None
+        self._firsts: dict[int, int] | None = None  # of each other side the first instant
+        self._usual: int | None = None  # of the week that begins at ``_usual_since``
+        self._usual_since = ALWAYS
+        self._week_counts: dict[int, int] | None = None  # distinct parties of the completed weeks of a busy node
 
     def add_edge(self, at: int, row: int, other: int, *, known_at: int | None = None) -> None:
         times, rows = self.times, self.rows
@@ -74,6 +90,11 @@ class Edges(EventTimes):
         times.insert(index, at)
         rows.insert(index, row)
         self.others.insert(index, other)
+        if self._recency is not None:
+            self._recency.add(at, other)
+        if self._firsts is not None and at < self._firsts.get(other, at + 1):
+            self._firsts[other] = at
+        self._forget_week(at)
         if known_at is not None:
             self._note(known_at, at, row, other, 1)
 
@@ -84,6 +105,11 @@ class Edges(EventTimes):
             if self.rows[index] == row:
                 other = self.others[index]
                 del self.times[index], self.rows[index], self.others[index]
+                if self._firsts is not None and self._firsts.get(other) == at:
+                    self._firsts = None
+                if self._recency is not None and self._recency.newest(other) == at:
+                    self._recency = None
+                self._forget_week(at)
                 self._note(known_at, at, row, other, -1)
                 return
             index += 1
@@ -100,10 +126,15 @@ class Edges(EventTimes):
         self.rows = array("I", [row for _, row, _ in edges])
         self.others = array("i", [side for _, _, side in edges])
         self._absorb_revisions(other)
+        self._forget_derived()
         changes = Counter[tuple[int, int, int, int]]()
         for *edge, change in (*(self._notes or ()), *(other._notes or ())):  # noqa: SLF001 - its own kind
             changes[edge[0], edge[1], edge[2], edge[3]] += change
         self._notes = [(*edge, change) for edge, change in sorted(changes.items()) if change] or None
+
+    def _forget_derived(self) -> None:
+        self._recency, self._firsts, self._week_counts = None, None, None
+        self._usual, self._usual_since = None, ALWAYS
 
     def others_ever(self) -> set[int]:
         """The nodes at the other side of the edges, those of edges that were removed included."""
@@ -112,6 +143,7 @@ class Edges(EventTimes):
     def rename(self, old: int, new: int, *, at_rows: Iterable[tuple[int, int]] | None = None) -> None:
         """Replace a node at the other side, of the edges at these instants and rows, or of all."""
         others = self.others
+        self._forget_derived()
         if at_rows is None:
             self.others = array("i", [new if other == old else other for other in others])
         for at, row in at_rows or ():
@@ -154,14 +186,21 @@ class Edges(EventTimes):
     def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
         """How many different nodes the edges of each (upto - span, upto] lead to, shortest span first, with ``also``.
 
-        The same as ``near`` of the longest span counted for each, at a third of its cost.
+        Exact, as known at ``upto`` and without the transfer ``but``.
         """
         times = self.times
-        if but != NOBODY or self.revised_at > upto or (times and times[-1] > upto):
-            near = self.near(upto - spans[-1], upto, but=but, as_of=upto)
-            return [near.distinct(upto - span, also) for span in spans]
+        last = len(times)
+        if but != NOBODY or self.revised_at > upto:
+            return self._distinct_then(spans, upto, but, also)
+        if last and times[-1] > upto:
+            last = bisect_right(times, upto)
+            if len(times) - last > LATER_EDGES:
+                return self._distinct_then(spans, upto, but, also)
+        if last > EDGES_A_NODE and times[last - EDGES_A_NODE - 1] > upto - spans[-1]:
+            return self._distinct_of_many(spans, upto, also)
+        self._recency = None
         nodes: set[int] = set() if also is None else {also}
-        least, last = max(0, len(times) - EDGES_A_NODE), len(times)
+        least = max(0, last - EDGES_A_NODE)
         counts = []
         for span in spans:
             if last > least and times[last - 1] > upto - span:
@@ -171,22 +210,115 @@ class Edges(EventTimes):
             counts.append(len(nodes))
         return counts
 
+    def usual_week(self, at: int) -> int | None:
+        """The median of distinct nodes a week over the completed weeks before ``at``, as known at ``at``.
+
+        None until a week is completed. The result is kept until the week is over.
+        """
+        if self.revised_at > at:
+            return self._usual_week_then(at)
+        week = week_of(at)
+        since = start_of(week)
+        if self._usual_since == since:
+            return self._usual
+        if not self.times or self.times[0] >= since:
+            return None
+        weeks = weeks_before(week_of(self.times[0]), week)
+        kept = self._week_counts or {}
+        counts = {each: kept[each] if each in kept else self._parties_of(each) for each in weeks}
+        self._usual, self._usual_since = median_of(counts.values()), since
+        if len(self.times) >= KEPT_WEEKS_FROM:
+            later = {each: count for each, count in kept.items() if each >= week}
+            self._week_counts = counts | later
+        return self._usual
+
+    def firsts_of(self, others: "set[int]", at: int, *, but: int) -> dict[int, int]:
+        """The first instants of the edges that lead to those nodes, as known at ``at``."""
+        if self.revised_at > at:
+            then = reversed(self._edges_then(ALWAYS, at, but))
+            return {other: instant for instant, _, other in then if other in others}
+        if self._firsts is None:
+            self._firsts = dict(zip(reversed(self.others), reversed(self.times), strict=True))
+        return {other: self._firsts[other] for other in others if other in self._firsts}
+
+    def edges_between(self, after: int, upto: int, *, but: int) -> list[Edge]:
+        """All edges in (after, upto], oldest first, as known at ``upto`` and without the transfer ``but``."""
+        return self._edges_then(after, upto, but)
+
+    def _distinct_of_many(self, spans: tuple[int, ...], upto: int, also: int | None) -> list[int]:
+        """From the index; what lies after ``upto``, a few edges that arrived out of order, is taken out again."""
+        since, times, others = upto - spans[-1], self.times, self.others
+        recency = self._recency
+        if recency is None:
+            first = bisect_right(times, since - MARGIN_US)
+            edges = zip(times[first:], others[first:], strict=True)
+            recency = self._recency = Recency(edges, since=since - MARGIN_US)
+        elif recency.since > since:
+            return self._distinct_then(spans, upto, NOBODY, also)
+        recency.prune(since - MARGIN_US)
+        last = bisect_right(times, upto)
+        later = set(others[last:])
+        newest = None if also is None else recency.newest(also)
+        counts = []
+        for span in spans:
+            count, is_counted = recency.count(upto - span), newest is not None and newest > upto - span
+            if later:
+                near = np.frombuffer(others, dtype=np.int32)[bisect_right(times, upto - span, 0, last) : last]
+                count -= sum(1 for other in later if other not in near)
+                is_counted = is_counted and (also not in later or also in near)
+            counts.append(count + (also is not None and not is_counted))
+        return counts
+
+    def _distinct_then(self, spans: tuple[int, ...], upto: int, but: int, also: int | None) -> list[int]:
+        """By looking at all edges of the longest span."""
+        edges = self.edges_between(upto - spans[-1], upto, but=but)
+        return [len({other for at, _, other in edges if at > upto - span} | {also}) - (also is None) for span in spans]
+
+    def _parties_of(self, week: int) -> int:
+        """Different nodes of one week."""
+        first = bisect_left(self.times, start_of(week))
+        return len(set(self.others[first : bisect_left(self.times, start_of(week + 1), first)]))
+
+    def _usual_week_then(self, at: int) -> int | None:
+        first = self.first(at)
+        if first is None:
+            return None
+        week = week_of(at)
+        parties: dict[int, set[int]] = {each: set() for each in weeks_before(week_of(first), week)}
+        if parties:
+            for instant, _, other in self._edges_then(start_of(min(parties)) - 1, at, NOBODY):
+                if week_of(instant) in parties:
+                    parties[week_of(instant)].add(other)
+        return median_of(len(each) for each in parties.values())
+
+    def _forget_week(self, at: int) -> None:
+        """An edge of a completed week came or went."""
+        if at < self._usual_since:
+            self._usual_since = ALWAYS
+        if self._week_counts is not None:
+            self._week_counts.pop(week_of(at), None)
+
     def _near_then(self, after: int, upto: int, but: int, as_of: int) -> Near:
-        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
-        edges = {
-            (self.times[index], self.rows[index], self.others[index])
-            for index in range(first, last)
-            if self.rows[index] != but
-        }
-        for known_at, at, row, other, change in reversed(self._notes or ()):
-            if known_at > as_of and after < at <= upto and row != but:
-                (edges.discard if change > 0 else edges.add)((at, row, other))
-        newest = sorted(edges)[-EDGES_A_NODE:]
+        newest = self._edges_then(after, upto, but, as_of=as_of)[-EDGES_A_NODE:]
         return Near(
             array("q", [edge[0] for edge in newest]),
             array("I", [edge[1] for edge in newest]),
             array("i", [edge[2] for edge in newest]),
         )
+
+    def _edges_then(self, after: int, upto: int, but: int, *, as_of: int | None = None) -> list[Edge]:
+        """All edges in (after, upto], as known at ``as_of``, else at ``upto``."""
+        then = upto if as_of is None else as_of
+        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
+        columns = zip(self.times[first:last], self.rows[first:last], self.others[first:last], strict=True)
+        edges = [edge for edge in columns if edge[1] != but]
+        if self.revised_at <= then:
+            return edges
+        found = set(edges)
+        for known_at, at, row, other, change in reversed(self._notes or ()):
+            if known_at > then and after < at <= upto and row != but:
+                (found.discard if change > 0 else found.add)((at, row, other))
+        return sorted(found)
 
     def _note(self, known_at: int, at: int, row: int, other: int, change: int) -> None:
         if self._notes is None:

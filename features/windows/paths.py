@@ -10,15 +10,13 @@ from typing import Final, NamedTuple
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from features.core.instants import DAY_US
-from features.windows.edges import NOBODY, Edges, Graph
+from features.windows.edges import NOBODY, Graph
 
 LOOKS: Final = 256
 MOST_HOPS: Final = 6
 ROUND_TRIP_HOPS: Final = 5
 HOP_WITHIN_US: Final = 3 * DAY_US
 WITHIN_US: Final = 7 * DAY_US
-USUAL_OVER_US: Final = 90 * DAY_US
-USUAL_FROM_DAYS: Final = 7
 _FROM_PERCENT: Final = 80
 _TO_PERCENT: Final = 105
 
@@ -151,22 +149,10 @@ def middles(graph: Graph, ends: Ends) -> int:
     return max((count for third, count in of_third.items() if not _pays_as_usual(graph, third, ends)), default=0)
 
 
-def usual_week(edges: Edges | None, at: int) -> int | None:
-    """Edges a week in the 83 days before the last 7, rounded up; None when there were none a week before those."""
-    if edges is None:
-        return None
-    until = at - WITHIN_US
-    first = edges.first(at)
-    if first is None or first > until - USUAL_FROM_DAYS * DAY_US:
-        return None
-    days = (until - max(first, at - USUAL_OVER_US)) // DAY_US
-    return -(-edges.count_between(at - USUAL_OVER_US, until, as_of=at) * 7 // days)
-
-
 def _pays_as_usual(graph: Graph, node: int, ends: Ends) -> bool:
-    """A busy payer, such as a payroll or cash, is no scatterer while its week is less than three usual ones."""
+    """A busy payer, such as a payroll or cash, is no scatterer while it pays fewer than three usual weeks' payees."""
     edges = graph.out.get(node)
-    usual = usual_week(edges, ends.at)
+    usual = None if edges is None else edges.usual_week(ends.at)
     if edges is None or usual is None:
         return False
-    return edges.count(ends.at - WITHIN_US, ends.at) < USUAL_WEEK_FACTOR * usual
+    return edges.distinct((WITHIN_US,), ends.at, but=NOBODY, also=None)[0] < USUAL_WEEK_FACTOR * usual

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import sub
 from typing import Any, Final
 
@@ -213,12 +213,12 @@ class AmountSeries(EventTimes):
     def absorb(self, other: EventTimes) -> None:
         """The same for instants with amounts."""
         assert isinstance(other, AmountSeries)
-        facts = list(merge(self.facts(), other.facts()))
+        facts = list(merge(self.all_facts(), other.all_facts()))
         self.times = array("q", [at for at, _ in facts])
         self._sums = array("Q", (total & _WRAP for total in accumulate(cents for _, cents in facts)))
         self._absorb_revisions(other)
 
-    def facts(self) -> Iterator[tuple[int, int]]:
+    def all_facts(self) -> Iterator[tuple[int, int]]:
         """Instant and cents of every fact as known now."""
         return ((at, self.amount(index)) for index, at in enumerate(self.times))
 
@@ -284,6 +284,40 @@ class AmountSeries(EventTimes):
                     del amounts[index]
                     break
         return amounts[-most:]
+
+    def facts(self, after: int, upto: int) -> list[tuple[int, int]]:
+        """Instants and amounts in (after, upto], as known at ``upto``, in order."""
+        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
+        facts = [(self.times[index], self.amount(index)) for index in range(first, last)]
+        if self.revised_at <= upto:
+            return facts
+        counted = Counter(facts)
+        for _, at, count, cents in self._revised_after(upto):
+            if after < at <= upto:
+                counted[at, cents * count] -= count
+        return sorted((+counted).elements())
+
+    def busiest(self, span_us: int, spans: int, upto: int) -> tuple[int, int]:
+        """The highest count and the highest sum of the spans that end 1, 2 ... ``spans`` spans before ``upto``.
+
+        >>> amounts = AmountSeries()
+        >>> for at, cents in ((10, 500), (15, 700), (20, 900), (30, 5_000)):
+        ...     _ = amounts.add_amount(at, cents)
+        >>> amounts.busiest(10, 2, 30)
+        (2, 1600)
+        """
+        if self.revised_at > upto:
+            upto_span = [self.measure(upto - (place + 1) * span_us, upto) for place in range(spans + 1)]
+            parts = [(more[0] - less[0], more[1] - less[1]) for less, more in pairwise(upto_span)]
+            return max(count for count, _ in parts), max(cents for _, cents in parts)
+        times, sums, oldest = self.times, self._sums, upto - (spans + 1) * span_us
+        last, most_count, most_cents = bisect_right(times, upto - span_us), 0, 0
+        while last and times[last - 1] > oldest:
+            place = (upto - times[last - 1]) // span_us
+            first = bisect_right(times, upto - (place + 1) * span_us, 0, last)
+            cents = (sums[last - 1] - (sums[first - 1] if first else 0)) & _WRAP
+            most_count, most_cents, last = max(most_count, last - first), max(most_cents, cents), first
+        return most_count, most_cents
 
     def _place_of(self, at: int, cents: int) -> int:
         """Where a fact belongs: behind all that are older, or as old and not larger."""

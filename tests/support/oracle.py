@@ -28,6 +28,7 @@ from tests.support.oracle_facts import (
 from tests.support.oracle_graph import graph_fields
 from tests.support.oracle_others import Other, attempts_before
 from tests.support.oracle_pairs import pair_fields, take_note
+from tests.support.oracle_passing import passing_fields
 from tests.support.oracle_reading import Reading, normal_name, reading_of
 
 THRESHOLDS: Final = (300_000, 1_000_000)
@@ -190,6 +191,7 @@ def _vector(program: Program, subject: Known, attempts: list[Other], at: int, pa
         **graph_fields(subject, others, at),
         **standing_fields(profile, own, at),
         **amount_fields(subject, own, at),
+        **passing_fields(subject, own, others, at),
         **ach_fields(subject, own, others, at),
         **party_fields(program, subject, own, others, at),
         **card_fields(subject, attempts, at),

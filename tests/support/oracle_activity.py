@@ -16,7 +16,6 @@ PROBING: Final = frozenset({"R02", "R03", "R04", "R20"})
 STOPPING: Final = frozenset({"R07", "R10", "R11", "R29"})
 FRAUD: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
 FAST_RAILS: Final = frozenset({"realtime", "wire", "intl_wire", "card"})
-SANCTIONS: Final = frozenset({"sanctions_match", "ofac_match"})
 BANKING_DAYS: Final = 5
 THURSDAY: Final = 3  # the weekday of the epoch
 
@@ -28,12 +27,13 @@ def standing_fields(profile: Profile | None, own: list[Other], at: int) -> Field
     starts = [other.own for other in own]
     hit: bool | None = None
     if profile is not None:
-        hit = any(reason.casefold() in SANCTIONS for reason in profile.review_reasons or ())
+        hit = any(reason.casefold() == "fraud_risk" for reason in profile.review_reasons or ())
         if profile.created_at is not None and profile.created_at <= at:
             starts.append(profile.created_at)
     return {
         "entity_age_days": (at - min(starts)) // DAY_US if starts else None,
-        "entity_sanctions_hit": hit,
+        "entity_fraud_risk": hit,
+        "entity_rescreen_days": None,  # not recomputed here
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from features.core.instants import DAY_US, HOUR_US
+from tests.oracle.graph import usual_week
 from tests.support.oracle_facts import Key, Known
 from tests.support.oracle_others import NEWEST, Other
 
@@ -15,9 +16,9 @@ SEARCH_EDGES: Final = 256
 MOST_HOPS: Final = 6
 MOST_TRIP_HOPS: Final = 5
 WEEK_US: Final = 7 * DAY_US
-LEAST_DAYS: Final = 7
 HOP_US: Final = 72 * HOUR_US
 LEAST_SOURCES: Final = 3
+NOBODY: Final = ("", "")
 
 Fields = dict[str, Any]
 
@@ -31,19 +32,22 @@ class Edge(NamedTuple):
 
 def graph_fields(subject: Known, others: list[Other], at: int) -> Fields:
     """Every field of the graph; without an actor the transfer has no place in it."""
-    edges: list[Edge] = []
-    if subject.actor.last is not None:
-        edges = [
-            edge
-            for other in others
-            if None not in (edge := _edge(other.reading.direction, other.actor, other.node, other.own, other.amount))
-        ]
+    edges = edges_of(others) if subject.actor.last is not None else []
     edge = edge_of(subject, at)
     return (
         _fan_fields(edge, edges)
         | _chain_fields(subject, edge, edges)
         | {"scatter_gather_middles": _middles(edge, edges)}
     )
+
+
+def edges_of(others: list[Other]) -> list[Edge]:
+    """The payments of which both sides are known."""
+    return [
+        edge
+        for other in others
+        if None not in (edge := _edge(other.reading.direction, other.actor, other.node, other.own, other.amount))
+    ]
 
 
 def edge_of(subject: Known, at: int) -> Edge:
@@ -81,35 +85,27 @@ def _fan_fields(edge: Edge, edges: list[Edge]) -> Fields:
 
     def fan_in(window: int) -> int:
         own = {edge.source} if edge.target is not None else set()
-        return len(({e.source for e in _after(to_target, at, window)} | own) - {None})
+        return len(({e.source for e in to_target if e.own > at - window} | own) - {None})
 
     def fan_out(window: int) -> int:
         own = {edge.target} if edge.source is not None else set()
-        return len(({e.target for e in _after(of_source, at, window)} | own) - {None})
+        return len(({e.target for e in of_source if e.own > at - window} | own) - {None})
 
     def gathered(window: int) -> int:
-        return len({e.source for e in _after(to_source, at, window)})
+        return len({e.source for e in to_source if e.own > at - window})
 
     return {
         "fan_in_count_24h": fan_in(DAY_US),
         "fan_in_count_7d": fan_in(WEEK_US),
-        "fan_in_usual_week": _usual_week(at, to_target),
+        "fan_in_usual_week": usual_week([(e.own, e.source or NOBODY) for e in to_target], at),
         "fan_out_count_8h": fan_out(8 * HOUR_US),
         "fan_out_count_24h": fan_out(DAY_US),
         "fan_out_count_7d": fan_out(WEEK_US),
-        "fan_out_usual_week": _usual_week(at, of_source),
+        "fan_out_usual_week": usual_week([(e.own, e.target or NOBODY) for e in of_source], at),
         "gathered_count_24h": gathered(DAY_US),
         "gathered_count_7d": gathered(WEEK_US),
-        "gathered_usual_week": _usual_week(at, to_source),
+        "gathered_usual_week": usual_week([(e.own, e.source or NOBODY) for e in to_source], at),
     }
-
-
-def _usual_week(at: int, edges: list[Edge]) -> int | None:
-    """The edges a week before the last seven days, rounded up."""
-    first = min((edge.own for edge in edges), default=at)
-    days = (at - WEEK_US - max(first, at - 90 * DAY_US)) // DAY_US
-    count = sum(1 for edge in edges if at - 90 * DAY_US < edge.own <= at - WEEK_US)
-    return -(-count * 7 // days) if days >= LEAST_DAYS else None
 
 
 def _middles(edge: Edge, edges: list[Edge]) -> int:
@@ -133,9 +129,9 @@ def _middles(edge: Edge, edges: list[Edge]) -> int:
 
 
 def _pays_as_usual(edges: list[Edge], at: int) -> bool:
-    """Less than three of its usual weeks in the last one."""
-    usual = _usual_week(at, edges)
-    return usual is not None and sum(1 for edge in edges if edge.own > at - WEEK_US) < 3 * usual
+    """Fewer payees in the last seven days than three of its usual weeks have."""
+    usual = usual_week([(edge.own, edge.target or NOBODY) for edge in edges], at)
+    return usual is not None and len({edge.target for edge in edges if edge.own > at - WEEK_US}) < 3 * usual
 
 
 def _chain_fields(subject: Known, edge: Edge, edges: list[Edge]) -> Fields:

@@ -53,8 +53,8 @@ ACTORS_AS_PARTIES: Final = ("bacc_1", "enti_2", "bacc_3", "enti_1", "bacc_2")
 REVIEWS: Final[tuple[list[str] | None, ...]] = (
     [],
     ["ssn_mismatch"],
-    ["sanctions_match"],
-    ["name_mismatch", "OFAC_Match"],
+    ["fraud_risk"],
+    ["name_mismatch", "Fraud_Risk"],
     None,
 )
 SINCE: Final = (0, DAY_US, 30 * DAY_US, 200 * DAY_US, -DAY_US, 1)

@@ -3,7 +3,7 @@
 Unit    distinct nodes, hops and cents, taken from a bounded part of the graph (``docs/features.md``)
 Source  named at each rule; [P] is proposed here, to be tuned on labels
 
-Hubs such as payroll fan out by design, so every count is also compared with the node's own 90 days.
+Hubs such as payroll fan out by design, so every count is also compared with the node's own weeks.
 """
 
 from typing import Final
@@ -20,7 +20,9 @@ FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8
 GATHER_SCATTER_COUNT: Final = 5
 PASSED_ON_FROM_CENTS: Final = 100_000
-PASSED_ON_SHARE: Final = 5
+PASSED_ON_PERCENT: Final = 80
+LEFT_PERCENT: Final = 20
+NEW_MONEY_FROM_CENTS: Final = 100_000
 YOUNG_DAYS: Final = 90
 LAYERING_HOPS: Final = 3
 LAYERING_FROM_CENTS: Final = 100_000
@@ -68,7 +70,7 @@ RAPID: Final = ReasonKind(
     "rapid_in_out",
     (25,),
     Family.FLOW,
-    "Within 48 h the entity sent on 80 % to 120 % of at least $1,000 that it received, a fifth of its 90 days or more.",
+    "Within 48 h the entity sent on 80 % of $1,000 or more; a fifth is left; not known payers' money to a known payee.",
     "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
     rails=BUT_CARD,
 )
@@ -124,7 +126,7 @@ def fan_in(v: FeatureVector) -> Reason | None:
         return None
     return FAN_IN.reason(
         f"{v.fan_in_count_24h} payers of the receiving side in 24 h and {v.fan_in_count_7d} in 7 days "
-        f"({_usual_text(usual)} transfers to it a week)."
+        f"({_usual_text(usual)} payers a week)."
     )
 
 
@@ -135,7 +137,7 @@ def fan_out(v: FeatureVector) -> Reason | None:
         return None
     return FAN_OUT.reason(
         f"{v.fan_out_count_8h} payees of the paying side in 8 h and {v.fan_out_count_24h} in 24 h "
-        f"({_usual_text(usual)} transfers of it a week)."
+        f"({_usual_text(usual)} payees a week)."
     )
 
 
@@ -158,18 +160,22 @@ def gather_scatter(v: FeatureVector) -> Reason | None:
         return None
     return GATHER_SCATTER.reason(
         f"{v.gathered_count_7d} payers of the paying side in 7 days and {v.fan_out_count_7d} payees "
-        f"({_usual_text(v.gathered_usual_week)} transfers to it and {_usual_text(v.fan_out_usual_week)} of it a week)."
+        f"({_usual_text(v.gathered_usual_week)} payers and {_usual_text(v.fan_out_usual_week)} payees a week)."
     )
 
 
 def rapid_in_out(v: FeatureVector) -> Reason | None:
-    """Received, then sent on: $1,000, 48 h, 80 % to 120 %, and a fifth of what it moved in its own 90 days [P].
+    """Received, then sent on: $1,000, 48 h, 80 %, and a fifth of the peak left [P].
 
-    Whoever passes on by trade, such as an employer on pay day, does it again and again: that is its usual.
+    Money of payers known for 60 days that goes to a payee paid before is payroll or treasury. That it happens again
+    and again is no excuse: a mule does so too.
     """
-    if not _passes_through(v) or v.entity_in_cents_48h * PASSED_ON_SHARE < v.entity_sum_cents_90d:
+    if not _passes_through(v) or _is_usual_business(v):
         return None
-    return RAPID.reason(f"{money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h.")
+    return RAPID.reason(
+        f"{money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h, "
+        f"{money(v.entity_new_money_cents_48h or 0)} of it from payers not known for 60 days."
+    )
 
 
 def funnel_mule(v: FeatureVector) -> Reason | None:
@@ -207,16 +213,22 @@ def layering_hops(v: FeatureVector) -> Reason | None:
     return LAYERING.reason(f"The last of {hops} hops, each of {money(least)} or more.", weight)
 
 
-def passed_on_cents(v: FeatureVector) -> tuple[int, int]:
-    """The least and the most outgoing cents that count as passing on what came in."""
-    return -(-v.entity_in_cents_48h * 80 // 100), v.entity_in_cents_48h * 120 // 100
+def passed_on_line_cents(v: FeatureVector) -> int:
+    """The least outgoing cents that count as passing on what came in."""
+    return -(-v.entity_in_cents_48h * PASSED_ON_PERCENT // 100)
 
 
 def _passes_through(v: FeatureVector) -> bool:
-    if v.entity_in_cents_48h < PASSED_ON_FROM_CENTS or not pays(v):
+    """The balance is measured only where money is sent on. Money that left before any came was its own."""
+    peak, left = v.entity_peak_cents_48h, v.entity_left_cents_48h
+    if peak is None or left is None or v.entity_in_cents_48h < PASSED_ON_FROM_CENTS:
         return False
-    least, most = passed_on_cents(v)
-    return least <= v.entity_out_cents_48h <= most
+    return v.entity_out_cents_48h >= passed_on_line_cents(v) and peak > 0 and left * 100 <= LEFT_PERCENT * peak
+
+
+def _is_usual_business(v: FeatureVector) -> bool:
+    new_money = v.entity_new_money_cents_48h
+    return new_money is not None and new_money < NEW_MONEY_FROM_CENTS and v.pair_first_time is False
 
 
 def _unusual(count: int, floor: int, usual_week: int | None) -> bool:

@@ -11,7 +11,6 @@ from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind, Rule
 
-SCREENING_CADENCE_DAYS: Final = 365
 # The words themselves: looking a member up costs Python 3.11 as much as the rest of a rule.
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
 _PEP, _PEP_POTENTIAL = PepStatus.YES.value, PepStatus.POTENTIAL.value
@@ -69,16 +68,20 @@ NEVER_SCREENED: Final = ReasonKind(
     "[P]",
 )
 SCREENING_STALE: Final = ReasonKind(
-    "TRS-SCR-05", "screening_stale", (8,), Family.IDENTITY, "The last screening is over 365 days ago.", "[P]"
-)
-SANCTIONS: Final = ReasonKind(
-    "TRS-SCR-06",
-    "sanctions_match",
-    (60,),
+    "TRS-SCR-05",
+    "screening_stale",
+    (8,),
     Family.IDENTITY,
-    "The bank's review of the entity names a sanctions match.",
-    "OFAC, 31 CFR chapter V; weight [P]",
-    hard=True,
+    "The last screening is older than the policy's cadence for the entity's band.",
+    "[P]",
+)
+FRAUD_RISK: Final = ReasonKind(
+    "TRS-SCR-07",
+    "fraud_risk_flagged",
+    (20,),
+    Family.IDENTITY,
+    "The bank's review of the entity names a fraud risk.",
+    "The bank's review reasons; weight [P]",
 )
 
 
@@ -112,24 +115,22 @@ def high_risk_entity(v: FeatureVector) -> Reason | None:
 
 
 def screening(v: FeatureVector) -> Reason | None:
-    """Screening that is due and was never done, or is older than its cadence of 365 days [P]."""
-    age_days = v.entity_screening_age_days
+    """Screening that is due and was never done, or is older than the cadence of the entity's band [P]."""
+    age_days, cadence_days = v.entity_screening_age_days, v.entity_rescreen_days
     if age_days is None:
         if v.entity_requires_screening is not True:
             return None
         return NEVER_SCREENED.reason("The entity requires screening and was never screened.")
-    if age_days <= SCREENING_CADENCE_DAYS:
+    if cadence_days is None or age_days <= cadence_days:
         return None
     return SCREENING_STALE.reason(
-        f"The entity was last screened {age_days} days ago, over the cadence of {SCREENING_CADENCE_DAYS}."
+        f"The entity was last screened {age_days} days ago, over its band's cadence of {cadence_days}."
     )
 
 
-def sanctions_match(v: FeatureVector) -> Reason | None:
-    """A match that the bank's review names is a sanctions matter, whatever the points (OFAC)."""
-    if not v.entity_sanctions_hit:
-        return None
-    return SANCTIONS.reason("The bank's review of the entity names a sanctions match.")
+def fraud_risk(v: FeatureVector) -> Reason | None:
+    """The bank's own review of the entity."""
+    return FRAUD_RISK.reason("The bank's review of the entity names a fraud risk.") if v.entity_fraud_risk else None
 
 
 RULES: Final = (
@@ -137,5 +138,5 @@ RULES: Final = (
     Rule(pep, (PEP, PEP_POTENTIAL), of_attempts=True),
     Rule(high_risk_entity, (HIGH_RISK,), of_attempts=True),
     Rule(screening, (NEVER_SCREENED, SCREENING_STALE), of_attempts=True),
-    Rule(sanctions_match, (SANCTIONS,), of_attempts=True),
+    Rule(fraud_risk, (FRAUD_RISK,), of_attempts=True),
 )

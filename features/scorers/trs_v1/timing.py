@@ -15,6 +15,7 @@ from features.scorers.sentences import money, tenths
 VELOCITY_COUNT_FLOOR: Final = 5
 VELOCITY_SUM_FLOOR_CENTS: Final = 250_000
 VELOCITY_FACTOR: Final = 3
+BUSIEST_PERCENT: Final = 150
 VELOCITY_HISTORY_FLOOR: Final = 10
 USUAL_COUNT_A_DAY: Final = 1
 DORMANT_DAYS: Final = 90
@@ -26,7 +27,7 @@ VELOCITY: Final = ReasonKind(
     "velocity_spike",
     (15,),
     Family.TIMING,
-    "In 24 h at least 5 transfers, or $2,500, and 3 times the usual a day.",
+    "In 24 h at least 5 transfers, or $2,500, 3 times the usual a day and 1.5 times the busiest day of 5 weeks.",
     "[P]; Tazama counts 3 in 24 h",
 )
 DORMANT: Final = ReasonKind(
@@ -40,38 +41,49 @@ DORMANT: Final = ReasonKind(
 
 
 def velocity_spike(v: FeatureVector) -> Reason | None:
-    """Far more transfers, or cents, in 24 h than usual.
+    """Far more transfers, or cents, in 24 h than usual, and than on the busiest day of the five weeks before.
 
-    Floors of 5 and $2,500 and the factor 3: [P]. From 10 transfers in 30 days on the usual is the entity's own mean;
-    below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day [P],
-    and without such a median there is nothing to compare with.
+    Floors of 5 and $2,500 and the factors 3 and 1.5: [P]. From 10 transfers in 30 days on the usual is the entity's own
+    mean; below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day
+    [P], and without such a median there is nothing to compare with. Three times the mean of all days is ordinary for an
+    entity that moves money on few days, or that pays wages.
     """
     if v.velocity_24h_count < VELOCITY_COUNT_FLOOR and v.velocity_24h_sum_cents < VELOCITY_SUM_FLOOR_CENTS:
         return None
     usual_count = _usual_count(v)
     if usual_count is None:
         return None
-    count, days = usual_count
-    often = v.velocity_24h_count >= VELOCITY_COUNT_FLOOR and v.velocity_24h_count * days >= VELOCITY_FACTOR * count
     line = velocity_line_cents(v)
-    if not often and (line is None or v.velocity_24h_sum_cents < line):
+    if not _is_often(v) and (line is None or v.velocity_24h_sum_cents < line):
         return None
-    cents = _usual_cents(v)
+    (count, days), cents = usual_count, _usual_cents(v)
     usual = (
         f"{tenths(count, days)} a day" if cents is None else f"{tenths(count, days)} and {money(cents // days)} a day"
     )
     return VELOCITY.reason(
         f"{v.velocity_24h_count} transfers and {money(v.velocity_24h_sum_cents)} in 24 h against a usual {usual} "
-        f"(n = {v.entity_count_30d})."
+        f"(n = {v.entity_count_30d}) and {v.entity_busiest_day_count_35d} and "
+        f"{money(v.entity_busiest_day_cents_35d or 0)} on the busiest day of 5 weeks."
     )
 
 
 def velocity_line_cents(v: FeatureVector) -> int | None:
-    """The smallest sum of 24 h that is a spike; None when nothing says what is usual."""
-    cents, usual_count = _usual_cents(v), _usual_count(v)
-    if cents is None or usual_count is None:
+    """The smallest sum of 24 h that is a spike; None when nothing says what is usual or what the busiest day was."""
+    cents, usual_count, busiest = _usual_cents(v), _usual_count(v), v.entity_busiest_day_cents_35d
+    if cents is None or usual_count is None or busiest is None:
         return None
-    return max(VELOCITY_SUM_FLOOR_CENTS, -(-VELOCITY_FACTOR * cents // usual_count[1]))
+    usual = -(-VELOCITY_FACTOR * cents // usual_count[1])
+    return max(VELOCITY_SUM_FLOOR_CENTS, usual, -(-BUSIEST_PERCENT * busiest // 100))
+
+
+def _is_often(v: FeatureVector) -> bool:
+    count, busiest, usual_count = v.velocity_24h_count, v.entity_busiest_day_count_35d, _usual_count(v)
+    if usual_count is None or busiest is None:
+        return False
+    if count < VELOCITY_COUNT_FLOOR or count * 100 < BUSIEST_PERCENT * busiest:
+        return False
+    usual, days = usual_count
+    return count * days >= VELOCITY_FACTOR * usual
 
 
 def _usual_count(v: FeatureVector) -> tuple[int, int] | None:

@@ -191,10 +191,10 @@ def test_given_one_account_under_three_names_when_entities_pay_it_then_all_of_th
     assert (month.counterparty_shared_entities_30d, bare.counterparty_shared_entities_30d) == (3, 0)
 
 
-def test_given_a_profile_when_its_entity_acts_then_its_age_and_its_hits_are_those_known_then() -> None:
+def test_given_a_profile_when_its_entity_acts_then_its_age_and_its_mark_are_those_known_then() -> None:
     story = oracle_story()
     created = bank.rfc3339(T0 - 10 * DAY_US)
-    hit = {"review_reasons": ["dob_mismatch", "OFAC_Match"], "updated_at": None}
+    hit = {"review_reasons": ["dob_mismatch", "Fraud_Risk"], "updated_at": None}
     story.wire("enti_1", "cpty_1", 1, 0)
     unknown = story.wire("enti_1", "cpty_1", 1, DAY_US)
     story.deliver("identity.created", bank.an_entity(created_at=created, updated_at=None), at=T0 + 2 * DAY_US)
@@ -210,11 +210,11 @@ def test_given_a_profile_when_its_entity_acts_then_its_age_and_its_hits_are_thos
     newborn = story.wire("enti_4", "cpty_1", 1, 4 * DAY_US)
 
     assert (unborn.entity_age_days, newborn.entity_age_days) == (None, 0)
-    assert (unknown.entity_age_days, unknown.entity_sanctions_hit) == (1, None)
-    assert (known.entity_age_days, known.entity_sanctions_hit) == (12, False)
-    assert (hit_then.entity_age_days, hit_then.entity_sanctions_hit) == (13, True)
-    assert (late.entity_age_days, late.entity_sanctions_hit) == (12, False)
-    assert (nobody.entity_age_days, nobody.entity_sanctions_hit) == (None, None)
+    assert (unknown.entity_age_days, unknown.entity_fraud_risk) == (1, None)
+    assert (known.entity_age_days, known.entity_fraud_risk) == (12, False)
+    assert (hit_then.entity_age_days, hit_then.entity_fraud_risk) == (13, True)
+    assert (late.entity_age_days, late.entity_fraud_risk) == (12, False)
+    assert (nobody.entity_age_days, nobody.entity_fraud_risk) == (None, None)
 
 
 def test_given_a_returned_debit_of_nobody_when_its_return_is_said_again_then_nobody_has_returns() -> None:

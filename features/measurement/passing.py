@@ -1,0 +1,98 @@
+"""The part of the vector on an actor's busiest day, and on the money that passes through it within two days.
+
+Both are measured only where a rule could fire on them, so that an ordinary transfer costs nothing more.
+
+Unit    transfers and cents
+Window  the 34 days before the last 24 hours; 48 hours, cards apart
+"""
+
+from collections import Counter
+from typing import Final
+
+from features.core.instants import DAY_US, DAYS_60, HOURS_48
+from features.core.vocabulary import Direction, Rail
+from features.measurement.groups import Activity, Amounts, Passing
+from features.measurement.subject import Subject
+from features.state.parties import Actor
+from features.state.program_series import ProgramSeries
+from features.windows.edges import node_of_actor
+from features.windows.series import AmountSeries
+from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
+
+BUSY_COUNT: Final = 5
+BUSY_CENTS: Final = 250_000
+BUSIEST_DAYS: Final = 34
+PASSED_ON_FROM_CENTS: Final = 100_000
+PASSED_ON_PERCENT: Final = 80
+_CARD: Final = Rail.CARD.value
+_INCOMING: Final = Direction.INCOMING.value
+_NOT_ASKED: Final = Passing(None, None, None, None, None)
+
+
+def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Activity, amounts: Amounts) -> Passing:
+    """The busiest day beside a busy one; balance and new money beside money that is sent on."""
+    actor = subject.actor
+    if actor is None:
+        return _NOT_ASKED
+    passing = _NOT_ASKED
+    if activity.velocity_24h_count >= BUSY_COUNT or activity.velocity_24h_sum_cents >= BUSY_CENTS:
+        count, cents = actor.amounts.busiest(DAY_US, BUSIEST_DAYS, at)
+        passing = passing._replace(entity_busiest_day_count_35d=count, entity_busiest_day_cents_35d=cents)
+    came, left = amounts.entity_in_cents_48h, amounts.entity_out_cents_48h
+    if came < PASSED_ON_FROM_CENTS or left * 100 < PASSED_ON_PERCENT * came or not _sends(subject, actor):
+        return passing
+    return passing._replace(
+        entity_peak_cents_48h=_peak(subject, actor, at),
+        entity_left_cents_48h=came - left,
+        entity_new_money_cents_48h=came - _known_money(subject, actor, program, at),
+    )
+
+
+def _sends(subject: Subject, actor: Actor) -> bool:
+    """True when the money leaves the actor; of a transfer to itself its kind says so."""
+    node = node_of_actor(actor.index)
+    if subject.source != node or subject.target != node:
+        return subject.source == node
+    is_refund = subject.rail == _CARD and subject.direction == _INCOMING
+    return not is_refund and SeriesKind.RECEIVED not in kinds_of(
+        subject.rail, subject.direction, subject.type, subject.cents
+    )
+
+
+def _peak(subject: Subject, actor: Actor, at: int) -> int:
+    """The highest balance; at one instant, what comes in is first."""
+    after, own = at - HOURS_48, subject.own
+    received = Counter(_facts(actor.series_by_kind, SeriesKind.RECEIVED, after, at))
+    sent = Counter(actor.amounts.facts(after, at))
+    sent.subtract(received)
+    sent.subtract(_facts(actor.series_by_kind, SeriesKind.CARD, after, at))
+    if own.moved and own.actor is actor and SeriesKind.RECEIVED in own.kinds:
+        received[at, own.cents] -= 1
+    elif own.moved and own.actor is actor and SeriesKind.CARD not in own.kinds:
+        sent[at, own.cents] -= 1
+    if subject.rail != _CARD:
+        sent[at, subject.cents] += 1
+    flows = [(instant, cents * count) for (instant, cents), count in received.items()]
+    flows += [(instant, -cents * count) for (instant, cents), count in sent.items()]
+    balance = peak = 0
+    for _, cents in sorted(flows, key=lambda flow: (flow[0], -flow[1])):
+        balance += cents
+        peak = max(peak, balance)
+    return peak
+
+
+def _facts(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> list[tuple[int, int]]:
+    series = by_kind.get(kind) if by_kind else None
+    return series.facts(after, upto) if isinstance(series, AmountSeries) else []
+
+
+def _known_money(subject: Subject, actor: Actor, program: ProgramSeries, at: int) -> int:
+    """What was received from payers whose first payment to the actor is 60 days old."""
+    edges = program.graph.into.get(node_of_actor(actor.index))
+    if edges is None:
+        return 0
+    received = edges.edges_between(at - HOURS_48, at, but=subject.own.row)
+    firsts = edges.firsts_of({payer for _, _, payer in received}, at, but=subject.own.row)
+    return sum(
+        program.received_cents(row, actor.index, at) for _, row, payer in received if firsts[payer] <= at - DAYS_60
+    )

@@ -1,0 +1,108 @@
+"""Distinct parties, usual weeks and first payments of a node against a list that is searched from end to end."""
+
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from features.core.instants import DAY_US, DAYS_7, HOUR_US
+from features.windows.edges import NOBODY, Edges
+from features.windows.usual_weeks import median_of, week_of
+from tests.support.clock import T0
+
+SPANS = (8 * HOUR_US, DAY_US, DAYS_7)
+
+
+class Fact(NamedTuple):
+    at: int
+    row: int
+    other: int
+    known_at: int
+    gone_at: int | None = None
+
+
+class Naive:
+    """Every edge that ever was, with the time from which and until which it was known."""
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+
+    def then(self, at: int, but: int) -> list[Fact]:
+        return [
+            fact
+            for fact in self.facts
+            if fact.at <= at and fact.known_at <= at and (fact.gone_at is None or fact.gone_at > at) and fact.row != but
+        ]
+
+    def distinct(self, at: int, but: int, also: int | None) -> list[int]:
+        facts = self.then(at, but)
+        return [
+            len({fact.other for fact in facts if fact.at > at - span} | ({also} if also is not None else set()))
+            for span in SPANS
+        ]
+
+    def usual_week(self, at: int) -> int | None:
+        weeks: dict[int, set[int]] = {}
+        for fact in self.then(at, NOBODY):
+            weeks.setdefault(week_of(fact.at), set()).add(fact.other)
+        first, this = min(weeks, default=week_of(at)), week_of(at)
+        return median_of(len(weeks.get(week, ())) for week in range(max(first, this - 12), this))
+
+
+def grown(chance: Random, edges: Edges, naive: Naive, *, parties: int, gap: int) -> None:
+    now = T0
+    for row in range(900):
+        now += chance.randrange(gap)
+        at = now - chance.choice((0, 0, 0, 0, 1, 60_000_000, HOUR_US, 3 * DAY_US, 15 * DAY_US))
+        other = chance.randrange(parties)
+        edges.add_edge(at, row, other)
+        naive.facts.append(Fact(at, row, other, at))
+        if chance.random() < 0.05:
+            standing = [fact for fact in naive.facts[-80:] if fact.gone_at is None]
+            fact = chance.choice(standing)
+            edges.remove_edge(fact.at, fact.row, known_at=now)
+            naive.facts[naive.facts.index(fact)] = fact._replace(gone_at=now)
+        if chance.random() < 0.4:
+            asked = chance.choice((now, now, now + HOUR_US, at, now - 2 * DAY_US, now - 9 * DAY_US))
+            but = chance.choice((NOBODY, NOBODY, row))
+            also = chance.choice((None, other, chance.randrange(parties), parties + 5))
+            assert edges.distinct(SPANS, asked, but=but, also=also) == naive.distinct(asked, but, also)
+            assert edges.usual_week(asked) == naive.usual_week(asked)
+            firsts: dict[int, int] = {}
+            for fact in sorted(naive.then(asked, NOBODY), reverse=True):
+                firsts[fact.other] = fact.at
+            known = edges.firsts_of(set(firsts), asked, but=NOBODY)
+            assert known == firsts
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("parties", "gap"), [(3, 4 * HOUR_US), (400, HOUR_US // 2), (400, 6 * HOUR_US), (40, DAY_US)])
+def test_given_random_edges_when_parties_are_counted_then_they_are_those_of_a_search(
+    seed: int, parties: int, gap: int
+) -> None:
+    grown(Random(seed), Edges(), Naive(), parties=parties, gap=gap)
+
+
+def test_given_more_parties_than_a_search_looks_at_when_they_are_counted_then_all_are() -> None:
+    edges = Edges()
+    for row in range(1_000):
+        edges.add_edge(T0 + row, row, row % 700)
+
+    at = T0 + 1_000
+
+    assert edges.distinct(SPANS, at, but=NOBODY, also=None) == [700, 700, 700]
+    assert edges.distinct(SPANS, at, but=NOBODY, also=9_999) == [701, 701, 701]
+    assert edges.distinct(SPANS, at, but=NOBODY, also=5) == [700, 700, 700]
+
+
+def test_given_a_late_edge_of_a_completed_week_when_the_usual_week_is_asked_again_then_it_counts() -> None:
+    edges = Edges()
+    edges.add_edge(T0, 0, 1)
+    later = T0 + DAYS_7
+    edges.add_edge(later, 1, 1)
+
+    assert edges.usual_week(later) == 1
+
+    edges.add_edge(T0 + 1, 2, 2)
+
+    assert edges.usual_week(later) == 2
