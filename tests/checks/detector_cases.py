@@ -10,6 +10,7 @@ from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.vocabulary import SubjectType
 from tests.support import bank_events as bank
+from tests.support.clock import T0
 from tests.support.stories import ShardStory
 
 ENTITY, COUNTERPARTY = SubjectType.ENTITY.value, SubjectType.COUNTERPARTY.value
@@ -142,11 +143,18 @@ def paid_before_it_came(w: ShardStory, *, hit: bool) -> None:
     w.wire("enti_1", "cpty_2", 1_00, 2 * HOUR)
 
 
-def a_hub_that_passes_on(w: ShardStory, *, hit: bool) -> None:
-    for place in range(0 if hit else 8):
-        w.wire("cpty_1", "enti_1", 4_000_00, place * 3 * DAY)
-    w.wire("cpty_1", "enti_1", 5_000_00, 30 * DAY)
-    w.wire("enti_1", "cpty_2", 4_900_00, 30 * DAY + HOUR)
+def money_of_a_new_payer(w: ShardStory, *, hit: bool) -> None:
+    w.wire("cpty_1", "enti_1", 100_00, 0)
+    w.wire("enti_1", "cpty_2", 10_00, 0)
+    w.wire("cpty_3" if hit else "cpty_1", "enti_1", 5_000_00, 60 * DAY)
+    w.wire("enti_1", "cpty_2", 4_900_00, 60 * DAY)
+
+
+def known_money_to_a_stranger(w: ShardStory, *, hit: bool) -> None:
+    w.wire("cpty_1", "enti_1", 100_00, 0)
+    w.wire("enti_1", "cpty_2", 10_00, 0)
+    w.wire("cpty_1", "enti_1", 5_000_00, 60 * DAY)
+    w.wire("enti_1", "cpty_4" if hit else "cpty_2", 4_900_00, 60 * DAY)
 
 
 def funnel_mule(w: ShardStory, *, hit: bool) -> None:
@@ -252,9 +260,15 @@ def exposed(w: ShardStory, *, hit: bool) -> None:
     w.wire("enti_1", "cpty_1", 10_00, HOUR)
 
 
-def sanctioned(w: ShardStory, *, hit: bool) -> None:
-    w.introduce("enti_1", review_reasons=["sanctions_match" if hit else "name_mismatch"])
+def called_a_fraud_risk(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_1", review_reasons=["fraud_risk" if hit else "name_mismatch"])
     w.wire("enti_1", "cpty_1", 10_00, HOUR)
+
+
+def screened_long_ago(w: ShardStory, *, hit: bool) -> None:
+    screened_at = bank.rfc3339(T0 - (181 if hit else 180) * DAY)
+    w.introduce("enti_1", requires_screening=True, last_screened_at=screened_at)
+    w.wire("enti_1", "cpty_1", 10_00, 0)
 
 
 def abroad(country: str) -> Scenario:
@@ -335,7 +349,8 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
     "rapid_in_out": {
         "share": DetectorCase(rapid_in_out, gravity=_HIGH),
         "order": DetectorCase(paid_before_it_came, gravity=_HIGH),
-        "usual": DetectorCase(a_hub_that_passes_on, gravity=_HIGH),
+        "new money": DetectorCase(money_of_a_new_payer, gravity=_HIGH),
+        "stranger": DetectorCase(known_money_to_a_stranger, gravity=_HIGH),
     },
     "funnel_mule": {"entity": DetectorCase(funnel_mule, gravity=_HARD)},
     "round_trip": {"entity": DetectorCase(round_trip, gravity=_HIGH)},
@@ -362,7 +377,8 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
     "kyc_unverified_moving": {"entity": DetectorCase(unverified)},
     "screening_stale_or_hit": {
         "exposed": DetectorCase(exposed),
-        "match": DetectorCase(sanctioned, gravity=("medium", True)),
+        "fraud risk": DetectorCase(called_a_fraud_risk),
+        "cadence": DetectorCase(screened_long_ago),
     },
     "high_risk_geography": {
         "call": DetectorCase(abroad("MM"), (TRANSFER,), _HARD),

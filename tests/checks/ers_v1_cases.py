@@ -17,7 +17,8 @@ QUIET: Final[dict[str, Any]] = {
     "is_high_risk": False,
     "requires_screening": True,
     "screening_age_days": 365,
-    "sanctions_match": False,
+    "rescreen_days": 365,
+    "fraud_risk": False,
 }
 SIGNALS: Final = (
     SignalCase("ERS-TRF-01", 1, {"transfer_score": 1}, {"transfer_score": 1, "transfer_score_days": 1}),
@@ -32,7 +33,13 @@ SIGNALS: Final = (
         "ERS-SCR-04", 20, {"screening_age_days": None}, {"screening_age_days": None, "requires_screening": None}
     ),
     SignalCase("ERS-SCR-05", 8, {"screening_age_days": 366}, {"screening_age_days": 365}),
-    SignalCase("ERS-SCR-06", 60, {"sanctions_match": True}, {"sanctions_match": None}),
+    SignalCase(
+        "ERS-SCR-05",
+        8,
+        {"screening_age_days": 31, "rescreen_days": 30},
+        {"screening_age_days": 31, "rescreen_days": None},
+    ),
+    SignalCase("ERS-SCR-07", 20, {"fraud_risk": True}, {"fraud_risk": None}),
     SignalCase("ERS-RET-01", 15, {"unauthorized_returns_60d": 1}, {"unauthorized_returns_60d": 0}),
     SignalCase("ERS-RET-02", 30, {"unauthorized_returns_60d": 2}, {"unauthorized_returns_60d": 1}),
     SignalCase("ERS-RET-03", 20, {"returns_30d": 2, "ach_debits_30d": 10}, {"returns_30d": 2, "ach_debits_30d": 11}),
@@ -56,7 +63,8 @@ INPUTS: Final = st.builds(
     is_high_risk=FLAGS,
     requires_screening=FLAGS,
     screening_age_days=st.none() | DAYS,
-    sanctions_match=FLAGS,
+    rescreen_days=st.none() | DAYS,
+    fraud_risk=FLAGS,
     returns_30d=COUNTS,
     ach_debits_30d=COUNTS,
     unauthorized_returns_60d=COUNTS,

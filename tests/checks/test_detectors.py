@@ -144,14 +144,14 @@ def test_given_the_third_round_trip_in_30_days_then_it_is_hard_and_a_fourth_afte
     assert gravities[-1] == [("high", False), ("high", False), ("high", True), ("high", False)]
 
 
-def test_given_two_reasons_of_one_detector_on_one_entity_then_they_are_one_alert_as_grave_as_the_graver() -> None:
-    story = detector_story().introduce("enti_1", person_details={"pep_status": "yes"}, review_reasons=["ofac_match"])
+def test_given_two_reasons_of_one_detector_on_one_entity_then_they_are_one_alert() -> None:
+    story = detector_story().introduce("enti_1", person_details={"pep_status": "yes"}, review_reasons=["fraud_risk"])
 
     story.wire("enti_1", "cpty_1", 10_00, HOUR)
 
     alert = story.alert("screening_stale_or_hit")
-    assert grade_of(alert) == ("medium", True)
-    assert [reason["id"] for reason in evidence_of(alert)["reasons"]] == ["TRS-SCR-06", "TRS-SCR-01"]
+    assert grade_of(alert) == ("medium", False)
+    assert [reason["id"] for reason in evidence_of(alert)["reasons"]] == ["TRS-SCR-07", "TRS-SCR-01"]
 
 
 def test_given_an_undeclared_rail_three_times_then_each_transfer_has_an_alert_and_the_program_one_a_day() -> None:

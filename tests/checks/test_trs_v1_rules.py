@@ -73,15 +73,15 @@ def test_given_what_a_rule_looks_for_when_one_thing_is_missing_then_the_rule_is_
         ),
         (
             "much, for one that is hardly known",
-            "1 transfers and 3,000.00 in 24 h against a usual 0.7 and 1,000.00 a day (n = 9).",
+            "1 transfers and 3,000.00 in 24 h against a usual 0.7 and 1,000.00 a day (n = 9; busiest 1 and 100.00).",
         ),
         (
             "often, for one that is hardly known",
-            "5 transfers and 100.00 in 24 h against a usual 0.7 and 79.31 a day (n = 9).",
+            "5 transfers and 100.00 in 24 h against a usual 0.7 and 79.31 a day (n = 9; busiest 1 and 100.00).",
         ),
         (
             "many payers of one that has no usual yet",
-            "5 payers of the receiving side in 24 h and 1 in 7 days (no usual number of transfers to it a week).",
+            "5 payers of the receiving side in 24 h and 1 in 7 days (no usual number of payers a week).",
         ),
         (
             "funnel of a week to a stranger",

@@ -90,8 +90,13 @@ TIMING: Final = {
     "often in a day": Case(
         "TRS-VEL-01",
         15,
-        {"velocity_24h_count": 6, "entity_count_30d": 60},
-        ({"velocity_24h_count": 5}, {"entity_count_30d": 61}),
+        {"velocity_24h_count": 6, "entity_count_30d": 60, "entity_busiest_day_count_35d": 4},
+        (
+            {"velocity_24h_count": 5},
+            {"entity_count_30d": 61},
+            {"entity_busiest_day_count_35d": 5},
+            {"entity_busiest_day_count_35d": None},
+        ),
     ),
     "often in a day of a quiet month": Case(
         "TRS-VEL-01", 15, {"velocity_24h_count": 5, "entity_count_30d": 10}, ({"velocity_24h_count": 4},)
@@ -112,7 +117,13 @@ TIMING: Final = {
         "TRS-VEL-01",
         15,
         {"velocity_24h_sum_cents": 2_500_00, "entity_sum_cents_30d": 0},
-        ({"velocity_24h_sum_cents": 2_499_99},),
+        ({"velocity_24h_sum_cents": 2_499_99}, {"entity_busiest_day_cents_35d": None}),
+    ),
+    "much in a day, beside the busiest day": Case(
+        "TRS-VEL-01",
+        15,
+        {"velocity_24h_sum_cents": 3_000_00, "entity_sum_cents_30d": 0, "entity_busiest_day_cents_35d": 2_000_00},
+        ({"velocity_24h_sum_cents": 2_999_99}, {"entity_busiest_day_cents_35d": 2_000_01}),
     ),
     "much in a day": Case(
         "TRS-VEL-01",
@@ -259,15 +270,16 @@ IDENTITY: Final = {
     "screened long ago": Case(
         "TRS-SCR-05",
         8,
-        {"entity_screening_age_days": 366},
-        ({"entity_screening_age_days": 365}, {"entity_screening_age_days": None}),
+        {"entity_screening_age_days": 181, "entity_rescreen_days": 180},
+        (
+            {"entity_screening_age_days": 180},
+            {"entity_screening_age_days": None},
+            {"entity_rescreen_days": 181},
+            {"entity_rescreen_days": None},
+        ),
     ),
-    "sanctions": Case(
-        "TRS-SCR-06",
-        60,
-        {"entity_sanctions_hit": True},
-        ({"entity_sanctions_hit": False}, {"entity_sanctions_hit": None}),
-        hard=True,
+    "fraud risk": Case(
+        "TRS-SCR-07", 20, {"entity_fraud_risk": True}, ({"entity_fraud_risk": False}, {"entity_fraud_risk": None})
     ),
 }
 PLACE: Final = {

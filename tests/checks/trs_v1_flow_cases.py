@@ -10,7 +10,13 @@ GATHER_SCATTER: Final = {
     "fan_out_count_7d": 5,
     "fan_out_usual_week": 1,
 }
-PASSED_ON: Final = {"entity_in_cents_48h": 1_000_00, "entity_out_cents_48h": 800_00}
+PASSED_ON: Final = {
+    "entity_in_cents_48h": 1_000_00,
+    "entity_out_cents_48h": 800_00,
+    "entity_peak_cents_48h": 1_000_00,
+    "entity_left_cents_48h": 200_00,
+    "entity_new_money_cents_48h": 1_000_00,
+}
 FUNNEL: Final = PASSED_ON | {"gathered_count_24h": 5, "gathered_usual_week": 1}
 FUNNEL_OF_A_WEEK: Final = PASSED_ON | {"gathered_count_7d": 8, "gathered_usual_week": 2}
 CHAIN: Final = {"typology_layering_hops": 3, "layering_least_cents": 1_000_00}
@@ -93,11 +99,14 @@ FLOW: Final = {
         25,
         PASSED_ON,
         (
-            {"direction": "incoming"},
             {"entity_in_cents_48h": 999_99},
             {"entity_in_cents_48h": 1_000_01},
             {"entity_out_cents_48h": 799_99},
-            {"entity_sum_cents_90d": 5_000_01},
+            {"entity_left_cents_48h": 200_01},
+            {"entity_peak_cents_48h": 999_99},
+            {"entity_peak_cents_48h": 0, "entity_left_cents_48h": 0},
+            {"entity_peak_cents_48h": None},
+            {"entity_new_money_cents_48h": 999_99},
         ),
         BUT_CARD,
     ),
@@ -108,11 +117,19 @@ FLOW: Final = {
         ({"direction": "outgoing"}, {"type": "CREDIT"}, {"moved": False}),
         "ach",
     ),
-    "passed on, and a little more": Case(
+    "passed on, and much more": Case("TRS-FLO-05", 25, PASSED_ON | {"entity_out_cents_48h": 5_000_00}, (), BUT_CARD),
+    "known payers' money passed on to a stranger": Case(
         "TRS-FLO-05",
         25,
-        PASSED_ON | {"entity_out_cents_48h": 1_200_00, "entity_sum_cents_90d": 5_000_00},
-        ({"entity_out_cents_48h": 1_200_01},),
+        PASSED_ON | {"entity_new_money_cents_48h": 0, "pair_first_time": True},
+        ({"pair_first_time": False},),
+        BUT_CARD,
+    ),
+    "known payers' money passed on to nobody known": Case(
+        "TRS-FLO-05",
+        25,
+        PASSED_ON | {"entity_new_money_cents_48h": 0, "pair_first_time": None},
+        (),
         BUT_CARD,
     ),
     "funnel of a young entity": Case(
@@ -126,7 +143,8 @@ FLOW: Final = {
             {"gathered_usual_week": 2},
             {"entity_out_cents_48h": 799_99},
             {"entity_in_cents_48h": 999_99},
-            {"direction": "incoming"},
+            {"entity_left_cents_48h": 200_01},
+            {"entity_peak_cents_48h": None},
         ),
         BUT_CARD,
         hard=True,

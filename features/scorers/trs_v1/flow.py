@@ -221,7 +221,7 @@ def passed_on_line_cents(v: FeatureVector) -> int:
 def _passes_through(v: FeatureVector) -> bool:
     """The balance is measured only where money is sent on. Money that left before any came was its own."""
     peak, left = v.entity_peak_cents_48h, v.entity_left_cents_48h
-    if peak is None or left is None or v.entity_in_cents_48h < PASSED_ON_FROM_CENTS:
+    if peak is None or left is None or not pays(v) or v.entity_in_cents_48h < PASSED_ON_FROM_CENTS:
         return False
     return v.entity_out_cents_48h >= passed_on_line_cents(v) and peak > 0 and left * 100 <= LEFT_PERCENT * peak
 

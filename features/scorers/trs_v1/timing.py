@@ -62,8 +62,8 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
     )
     return VELOCITY.reason(
         f"{v.velocity_24h_count} transfers and {money(v.velocity_24h_sum_cents)} in 24 h against a usual {usual} "
-        f"(n = {v.entity_count_30d}) and {v.entity_busiest_day_count_35d} and "
-        f"{money(v.entity_busiest_day_cents_35d or 0)} on the busiest day of 5 weeks."
+        f"(n = {v.entity_count_30d}; busiest {v.entity_busiest_day_count_35d} and "
+        f"{money(v.entity_busiest_day_cents_35d or 0)})."
     )
 
 

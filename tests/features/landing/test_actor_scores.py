@@ -97,15 +97,13 @@ def test_given_a_verified_entity_when_it_is_denied_then_a_hard_record_is_written
     assert reason_ids(row) == ["ERS-KYC-01"]
 
 
-def test_given_an_entity_that_never_moved_when_it_matches_a_sanctions_list_then_that_is_on_record_without_a_score() -> (
-    None
-):
-    story = ShardStory().deliver("identity.created", an_entity(review_reasons=["sanctions_match"]))
+def test_given_an_entity_that_never_moved_when_it_is_denied_then_that_is_on_record_without_a_score() -> None:
+    story = ShardStory().deliver("identity.created", an_entity(verification_status="DENIED"))
 
     (row,) = story.scores()
 
     assert (row.score, row.n, row.hard) == (None, 0, True)
-    assert reason_ids(row) == ["ERS-SCR-06"]
+    assert reason_ids(row) == ["ERS-KYC-01"]
 
 
 def test_given_an_unverified_entity_then_what_its_transfers_hold_of_that_counts_once() -> None:

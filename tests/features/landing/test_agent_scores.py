@@ -47,15 +47,6 @@ def test_given_the_program_of_agents_when_one_settles_then_it_has_an_agents_scor
     assert inputs.wallet_screening is None
 
 
-def test_given_an_agent_with_a_sanctions_match_then_its_wallet_is_a_hit() -> None:
-    story = ShardStory(a_program(slug="agents"))
-
-    story.deliver("identity.created", an_entity(review_reasons=["OFAC_MATCH"]), at=T0)
-
-    (row,) = story.scores("agent")
-    assert reason_ids(row) == ["ARS-SCR-01"]
-
-
 def test_given_an_agent_that_pays_its_payers_back_then_each_is_a_round_trip() -> None:
     story = ShardStory(a_program(slug="agents"))
     for number in range(12):

@@ -31,7 +31,12 @@ class DetectionContext(NamedTuple):
     rail: Rail = Rail.WIRE
 
 
-SCENES: Final = {
+PASSED_ON: Final = {
+    "entity_in_cents_48h": 100_003,
+    "entity_peak_cents_48h": 100_003,
+    "entity_new_money_cents_48h": 100_003,
+}
+SCENES: Final[dict[str, DetectionContext]] = {
     "structuring": DetectionContext(
         (240_000, 300_000, 800_000, 1_000_000),
         lambda _, off: {"structuring_count_24h": 2 + off % 2, "structuring_window_count": 3},
@@ -57,6 +62,14 @@ SCENES: Final = {
         (1_000, 20_000),
         lambda _, off: {"velocity_24h_sum_cents": 300_000 + off, "entity_sum_cents_30d": 3_000_000 + off % 7},
     ),
+    "much beside the busiest day": DetectionContext(
+        (1_000, 20_000),
+        lambda _, off: {
+            "velocity_24h_sum_cents": 450_000 + off,
+            "entity_busiest_day_cents_35d": 300_001,
+            "entity_sum_cents_30d": 0,
+        },
+    ),
     "asleep, then large": DetectionContext(
         (1_000,), lambda amount, off: {"typology_dormant_days": 90, "program_p95_cents": amount + off}
     ),
@@ -70,10 +83,10 @@ SCENES: Final = {
         (400_000,), lambda amount, off: {"counterparty_first_time": True, "program_p95_cents": amount + off}
     ),
     "hardly passed on": DetectionContext(
-        (1_000,), lambda _, off: {"entity_in_cents_48h": 100_003, "entity_out_cents_48h": 80_003 + off}
+        (1_000,), lambda _, off: PASSED_ON | {"entity_out_cents_48h": 80_003 + off, "entity_left_cents_48h": 0}
     ),
-    "more than passed on": DetectionContext(
-        (1_000,), lambda _, off: {"entity_in_cents_48h": 100_003, "entity_out_cents_48h": 120_003 + off}
+    "hardly anything left": DetectionContext(
+        (1_000,), lambda _, off: PASSED_ON | {"entity_out_cents_48h": 90_000, "entity_left_cents_48h": 20_000 + off}
     ),
     "layered": DetectionContext(
         (100_000,), lambda amount, _: {"typology_layering_hops": 3, "layering_least_cents": min(amount, 100_010)}
@@ -105,6 +118,11 @@ USUAL: Final[dict[str, Any]] = {
     "declared_rails": "",
 }
 KNOWN_IN_PART: Final = {
+    "entity_busiest_day_count_35d",
+    "entity_busiest_day_cents_35d",
+    "entity_peak_cents_48h",
+    "entity_left_cents_48h",
+    "entity_new_money_cents_48h",
     "structuring_count_24h",
     "structuring_window_count",
     "repeated_amount_count_24h",

@@ -3,6 +3,7 @@
 import pytest
 
 from features.core.instants import DAY_US, HOUR_US
+from features.windows.usual_weeks import start_of, week_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import NOBODY, STRANGER, oracle_story
@@ -162,7 +163,7 @@ def test_given_newer_edges_when_more_than_64_are_then_the_older_one_is_not_looke
     vector = story.wire("enti_1", "cpty_9", 100_000, HOUR_US)
 
     assert vector.typology_layering_hops == hops
-    assert (vector.fan_in_count_24h, vector.gathered_count_24h) == (1, 2 if hops else 1)
+    assert (vector.fan_in_count_24h, vector.gathered_count_24h) == (1, 2)
 
 
 @pytest.mark.parametrize(("last", "hops"), [(61, 3), (62, 2)])
@@ -218,18 +219,19 @@ def test_given_middles_with_many_payers_when_thirds_are_looked_for_then_the_sear
 
 
 @pytest.mark.parametrize(
-    ("after", "week"), [(14 * DAY_US - 1, None), (14 * DAY_US, 3), (97 * DAY_US - 1, 1), (97 * DAY_US, 0)]
+    ("after", "week"),
+    [(-1, None), (0, 3), (7 * DAY_US - 1, 3), (7 * DAY_US, 2), (14 * DAY_US, 0), (84 * DAY_US, 0)],
 )
-def test_given_a_first_week_of_edges_when_weeks_pass_then_it_becomes_the_usual_one(
+def test_given_three_payers_in_a_week_when_weeks_are_completed_then_their_median_is_the_usual_one(
     after: int, week: int | None
 ) -> None:
     story = oracle_story("enti_1")
-    for n in range(3):
-        story.wire("cpty_1", "enti_1", 100, n * HOUR_US if after < 90 * DAY_US else 7 * DAY_US)
-    story.wire("cpty_1", "enti_1", 100, after - 7 * DAY_US + 1)
+    monday = start_of(week_of(T0) + 1) - T0
+    for n in range(6):
+        story.wire(f"cpty_{n % 3}", "enti_1", 100, monday - 3 * HOUR_US + n)
 
-    vector = story.wire("cpty_2", "enti_1", 100, after)
-    out = story.wire("enti_1", "cpty_3", 100, after)
+    vector = story.wire("cpty_9", "enti_1", 100, monday + after)
+    out = story.wire("enti_1", "cpty_8", 100, monday + after)
 
     assert (vector.fan_in_usual_week, vector.gathered_usual_week, vector.fan_out_usual_week) == (week, None, None)
     assert (out.fan_in_usual_week, out.gathered_usual_week, out.fan_out_usual_week) == (None, week, None)

@@ -7,7 +7,7 @@ from tests.checks.ers_v1_cases import CASES, scored
 from tests.checks.scorecards import found, weights
 
 
-@pytest.mark.parametrize("reason_id", ["ERS-KYC-01", "ERS-SCR-06"])
+@pytest.mark.parametrize("reason_id", ["ERS-KYC-01"])
 def test_given_a_hard_signal_when_the_entity_is_unscored_then_it_is_listed_and_nothing_else(reason_id: str) -> None:
     over = next(case.fires for case in CASES.signals if case.reason_id == reason_id)
 
