@@ -111,7 +111,7 @@ def _structuring(subject: Known, groups: list[list[Other]], after: int) -> int:
         for line in THRESHOLDS if own_zone is None else (own_zone,):
             count = sum(1 for o in group if o.reading.rail != "card" and o.own > after and zone_of(o.amount) == line)
             largest = max(largest, count)
-    return largest + (own_zone is not None)
+    return largest + (own_zone is not None and subject.moved.last)
 
 
 def _profile_at(program: Program, actor: Key | None, at: int) -> Profile | None:
@@ -155,7 +155,7 @@ def _daily_average(others: list[Other], at: int) -> int | None:
 
 
 def _unauthorized_rate(others: list[Other], at: int) -> float | None:
-    debits = [o for o in others if o.is_debit and o.reading.direction == "outgoing"]
+    debits = [o for o in others if o.is_debit]
     n = sum(1 for o in debits if o.own > at - 60 * DAY_US)
     returned = sum(1 for o in debits if o.unauthorized and o.returned_at > at - 60 * DAY_US)
     return returned / n if n else None
@@ -182,11 +182,18 @@ def _vector(program: Program, subject: Known, attempts: list[Other], at: int, pa
         counterparty_n=len(shared),
         counterparty_prior_returns=sum(1 for other in shared if other.code is not None),
         counterparty_prior_unauthorized_returns=sum(1 for other in shared if other.unauthorized),
+        counterparty_unauthorized_returns_60d=sum(
+            1 for other in shared if other.unauthorized and other.returned_at > at - 60 * DAY_US
+        ),
+        counterparty_frozen_returns=sum(
+            1 for o in shared if o.code == "R16" and (o.reading.rail, o.reading.direction) == ("ach", "outgoing")
+        ),
+        moved=subject.moved.last,
         counterparty_account_changed=_account_changed(program, party, others),
         typology_dormant_days=(at - max(other.own for other in own)) // DAY_US if own else None,
         typology_just_below_threshold=any(line * 90 <= reading.amount * 100 < line * 100 for line in THRESHOLDS),
         **_profile_fields(profile or NOTHING_SAID, at),
-        **_activity_fields(reading, own, at),
+        **_activity_fields(reading, own, at, moved=subject.moved.last),
         **_program_fields(_declared_at(program, at), subject.baseline, others, at),
         **graph_fields(subject, others, at),
         **standing_fields(profile, own, at),
@@ -209,14 +216,14 @@ def _profile_fields(profile: Profile, at: int) -> Fields:
     }
 
 
-def _activity_fields(reading: Reading, own: list[Other], at: int) -> Fields:
+def _activity_fields(reading: Reading, own: list[Other], at: int, *, moved: bool) -> Fields:
     day = [other for other in own if other.own > at - DAY_US]
     month = [other for other in own if other.own > at - 30 * DAY_US]
     quarter = [other for other in own if other.own > at - 90 * DAY_US]
     debits = [other for other in own if other.is_debit]
     return {
-        "velocity_24h_count": len(day) + 1,
-        "velocity_24h_sum_cents": sum(other.amount for other in day) + reading.amount,
+        "velocity_24h_count": len(day) + moved,
+        "velocity_24h_sum_cents": sum(other.amount for other in day) + reading.amount * moved,
         "entity_count_30d": len(month),
         "entity_sum_cents_30d": sum(other.amount for other in month),
         "entity_n_90d": len(quarter),
@@ -226,7 +233,7 @@ def _activity_fields(reading: Reading, own: list[Other], at: int) -> Fields:
         "entity_ach_debits_60d": sum(1 for other in debits if other.own > at - 60 * DAY_US),
         "entity_ach_debits_30d": sum(1 for other in debits if other.own > at - 30 * DAY_US),
         "entity_returns_30d": sum(
-            1 for other in own if other.code is not None and other.returned_at > at - 30 * DAY_US
+            1 for other in debits if other.code is not None and other.returned_at > at - 30 * DAY_US
         ),
         "entity_unauthorized_returns_60d": sum(
             1 for other in debits if other.unauthorized and other.returned_at > at - 60 * DAY_US

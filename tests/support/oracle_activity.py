@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from features.core.instants import DAY_US, HOUR_US
+from tests.oracle.flow import flow_of
 from tests.support.oracle_facts import Key, Known, Profile, Program, decline_of
 from tests.support.oracle_others import NEWEST, Other, newest_of
 from tests.support.oracle_reading import Reading
@@ -38,7 +39,7 @@ def standing_fields(profile: Profile | None, own: list[Other], at: int) -> Field
 
 
 def amount_fields(subject: Known, own: list[Other], at: int) -> Fields:
-    reading, has_actor = subject.reading, subject.actor.last is not None
+    reading, has_actor = subject.reading, subject.actor.last is not None and subject.moved.last
     quarter = sorted((other.own, other.amount) for other in own if other.own > at - 90 * DAY_US)
     amounts = sorted(amount for _, amount in quarter[-NEWEST:])
     of_day = [amount for own_at, amount in quarter[-NEWEST:] if own_at > at - DAY_US]
@@ -51,11 +52,15 @@ def amount_fields(subject: Known, own: list[Other], at: int) -> Fields:
         "round_amount_count_30d": sum(_is_round(o.reading.rail, o.amount) for o in month)
         + (has_actor and _is_round(reading.rail, reading.amount)),
     }
-    for way, direction in (("in", "incoming"), ("out", "outgoing")):
-        cents = sum(other.amount for other in two_days if other.reading.direction == direction)
-        counts = has_actor and reading.rail != "card" and reading.direction == direction
+    for way in ("in", "out"):
+        cents = sum(other.amount for other in two_days if _way(other.reading) == way)
+        counts = has_actor and reading.rail != "card" and _way(reading) == way
         fields[f"entity_{way}_cents_48h"] = cents + reading.amount * counts
     return fields
+
+
+def _way(reading: Reading) -> str:
+    return flow_of(reading.rail, reading.direction, reading.type)
 
 
 def _is_round(rail: str, cents: int) -> bool:
@@ -63,9 +68,9 @@ def _is_round(rail: str, cents: int) -> bool:
 
 
 def ach_fields(subject: Known, own: list[Other], others: list[Other], at: int) -> Fields:
-    reading, has_actor = subject.reading, subject.actor.last is not None
+    reading, has_actor = subject.reading, subject.actor.last is not None and subject.moved.last
     since = _two_banking_days_before(at)
-    pulled = [o for o in own if o.is_debit and o.reading.direction == "outgoing" and o.own >= since]
+    pulled = [o for o in own if o.is_debit and o.own >= since]
     fast = [o for o in own if _is_fast_out(o.reading) and o.own >= since]
     is_micro = _is_micro(reading, reading.amount)
     micro = [[o for o in some if o.own > at - DAY_US and _is_micro(o.reading, o.amount)] for some in (own, others)]
@@ -76,13 +81,13 @@ def ach_fields(subject: Known, own: list[Other], others: list[Other], at: int) -
         "entity_fast_out_cents_2bd": sum(o.amount for o in fast)
         + reading.amount * (has_actor and _is_fast_out(reading)),
         "entity_micro_entries_24h": len(micro[0]) + (has_actor and is_micro),
-        "program_micro_entries_24h": len(micro[1]) + is_micro,
+        "program_micro_entries_24h": len(micro[1]) + (is_micro and subject.moved.last),
         "entity_forward_debits_24h": sum(1 for o in debits if o.own > at - DAY_US and o.amount >= MICRO_BELOW_CENTS),
     }
 
 
 def _is_fast_out(reading: Reading) -> bool:
-    return reading.direction == "outgoing" and reading.rail in FAST_RAILS
+    return _way(reading) == "out" and reading.rail in FAST_RAILS
 
 
 def _is_micro(reading: Reading, cents: int) -> bool:
@@ -100,8 +105,11 @@ def _two_banking_days_before(at: int) -> int:
 
 def party_fields(program: Program, subject: Known, own: list[Other], others: list[Other], at: int) -> Fields:
     party = subject.party.last
-    probing = {o.party for o in own if o.code in PROBING and o.returned_at > at - 30 * DAY_US}
-    stopped = [o.returned_at for o in others if party is not None and o.party == party and o.code in STOPPING]
+    sent = [o for o in own if (o.reading.rail, o.reading.direction) == ("ach", "outgoing")]
+    probing = {o.party for o in sent if o.code in PROBING and o.returned_at > at - 30 * DAY_US}
+    stopped = [
+        o.returned_at for o in others if party is not None and o.party == party and o.is_debit and o.code in STOPPING
+    ]
     return {
         "entity_new_counterparties_24h": _new_parties(subject, own, others, at),
         "counterparty_shared_entities_30d": _sharing_actors(program, subject, others, at),
@@ -114,7 +122,9 @@ def _new_parties(subject: Known, own: list[Other], others: list[Other], at: int)
     if subject.actor.last is None:
         return 0
     edges = [other for other in own if other.party is not None]
-    parties = {other.party for other in newest_of(edges, at - DAY_US)} | {subject.party.last}
+    parties = {other.party for other in newest_of(edges, at - DAY_US)} | (
+        {subject.party.last} if subject.moved.last else set()
+    )
     known = {other.party for other in others if other.own <= at - DAY_US}
     return len(parties - known - {None})
 
@@ -127,7 +137,7 @@ def _sharing_actors(program: Program, subject: Known, others: list[Other], at: i
     if None in mine:
         return 0
     sharing = {other.actor for other in others if other.own > at - 30 * DAY_US and details(other.party) == mine}
-    return len((sharing | {subject.actor.last}) - {None})
+    return len((sharing | ({subject.actor.last} if subject.moved.last else set())) - {None})
 
 
 def card_fields(subject: Known, attempts: list[Other], at: int) -> Fields:

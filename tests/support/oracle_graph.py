@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from features.core.instants import DAY_US, HOUR_US
+from tests.oracle.flow import flow_of
 from tests.oracle.graph import usual_week
 from tests.support.oracle_facts import Key, Known
 from tests.support.oracle_others import NEWEST, Other
+from tests.support.oracle_reading import Reading
 
 SEARCH_EDGES: Final = 256
 MOST_HOPS: Final = 6
@@ -35,7 +37,7 @@ def graph_fields(subject: Known, others: list[Other], at: int) -> Fields:
     edges = edges_of(others) if subject.actor.last is not None else []
     edge = edge_of(subject, at)
     return (
-        _fan_fields(edge, edges)
+        _fan_fields(edge, edges, moved=subject.moved.last)
         | _chain_fields(subject, edge, edges)
         | {"scatter_gather_middles": _middles(edge, edges)}
     )
@@ -46,18 +48,18 @@ def edges_of(others: list[Other]) -> list[Edge]:
     return [
         edge
         for other in others
-        if None not in (edge := _edge(other.reading.direction, other.actor, other.node, other.own, other.amount))
+        if None not in (edge := _edge(other.reading, other.actor, other.node, other.own, other.amount))
     ]
 
 
 def edge_of(subject: Known, at: int) -> Edge:
     if subject.actor.last is None:
         return Edge(None, None, at, subject.reading.amount)
-    return _edge(subject.reading.direction, subject.actor.last, subject.node.last, at, subject.reading.amount)
+    return _edge(subject.reading, subject.actor.last, subject.node.last, at, subject.reading.amount)
 
 
-def _edge(direction: str, actor: Key | None, party: Key | None, own: int, amount: int) -> Edge:
-    if direction == "outgoing":
+def _edge(reading: Reading, actor: Key | None, party: Key | None, own: int, amount: int) -> Edge:
+    if flow_of(reading.rail, reading.direction, reading.type) == "out":
         return Edge(actor, party, own, amount)
     return Edge(party, actor, own, amount)
 
@@ -79,16 +81,16 @@ def _out_of(edges: list[Edge], node: Key | None) -> list[Edge]:
     return [] if node is None else [edge for edge in edges if edge.source == node]
 
 
-def _fan_fields(edge: Edge, edges: list[Edge]) -> Fields:
+def _fan_fields(edge: Edge, edges: list[Edge], *, moved: bool) -> Fields:
     at, to_target = edge.own, _into(edges, edge.target)
     of_source, to_source = _out_of(edges, edge.source), _into(edges, edge.source)
 
     def fan_in(window: int) -> int:
-        own = {edge.source} if edge.target is not None else set()
+        own = {edge.source} if moved and edge.target is not None else set()
         return len(({e.source for e in to_target if e.own > at - window} | own) - {None})
 
     def fan_out(window: int) -> int:
-        own = {edge.target} if edge.source is not None else set()
+        own = {edge.target} if moved and edge.source is not None else set()
         return len(({e.target for e in of_source if e.own > at - window} | own) - {None})
 
     def gathered(window: int) -> int:

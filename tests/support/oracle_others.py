@@ -25,11 +25,12 @@ class Other(NamedTuple):
 
     @property
     def is_debit(self) -> bool:
-        return self.reading.rail == "ach" and self.reading.type == "DEBIT"
+        """An ACH debit that the program's side originated."""
+        return (self.reading.rail, self.reading.direction, self.reading.type) == ("ach", "outgoing", "DEBIT")
 
     @property
     def unauthorized(self) -> bool:
-        return self.code in UNAUTHORIZED
+        return self.is_debit and self.code in UNAUTHORIZED
 
 
 def attempts_before(program: Program, subject: Known, at: int) -> list[Other]:

@@ -30,9 +30,10 @@ def pair_fields(program: Program, subject: Known, others: list[Other], at: int) 
     own = [meeting for meeting in met if (meeting.source, meeting.target) == (edge.source, edge.target)]
     fields["pair_first_time"] = all(meeting.transfer_id == subject.reading.id for meeting in own)
     if min((other.own for other in others), default=at) <= at - WINDOW_US:
+        is_new = not own and subject.moved.last
         lately = [meeting for meeting in met if meeting.own > at - WINDOW_US]
-        fields["payer_new_payees_90d"] = sum(1 for each in lately if each.source == edge.source) + (not own)
-        fields["payee_new_payers_90d"] = sum(1 for each in lately if each.target == edge.target) + (not own)
+        fields["payer_new_payees_90d"] = sum(1 for each in lately if each.source == edge.source) + is_new
+        fields["payee_new_payers_90d"] = sum(1 for each in lately if each.target == edge.target) + is_new
     return fields
 
 

@@ -41,13 +41,14 @@ def test_given_a_transfer_when_its_amount_is_corrected_then_it_does_not_count_it
     assert (story.vector.entity_count_30d, story.vector.entity_sum_cents_30d) == (0, 0)
 
 
-def test_given_a_canceled_transfer_when_its_amount_is_corrected_then_its_own_time_still_counts_one() -> None:
+def test_given_a_canceled_transfer_when_its_amount_is_corrected_then_it_counts_for_nothing() -> None:
     story = ShardStory().deliver(ACH, an_ach(1, T0), at=T0)
     for hours, over in ((1, {"status": "CANCELED"}), (2, {"status": "CANCELED", "amount": 700})):
         later = T0 + hours * HOUR_US
         story.deliver(ACH, an_ach(1, T0, updated_at=rfc3339(later), **over), at=later)
 
-    assert (story.vector.velocity_24h_count, story.vector.velocity_24h_sum_cents) == (1, 700)
+    assert (story.vector.moved, story.vector.amount_cents) == (False, 700)
+    assert (story.vector.velocity_24h_count, story.vector.velocity_24h_sum_cents) == (0, 0)
     assert (story.vector.entity_prior_transfers, story.vector.counterparty_n) == (0, 0)
 
 

@@ -69,7 +69,7 @@ def test_given_debits_around_a_midnight_when_two_banking_days_are_counted_then_w
     vector = story.wire("enti_1", "cpty_1", 7, days_on * DAY_US)
 
     assert (vector.entity_pulled_cents_2bd, vector.entity_fast_out_cents_2bd) == (200, 7)
-    assert vector.entity_ach_debits_all == 3
+    assert vector.entity_ach_debits_all == 2
 
 
 def test_given_tiny_entries_when_debits_follow_then_only_whole_dollars_are_forward_ones() -> None:
