@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from api.dispositions.examples import ALERT_ID, DISPOSITION
 from api.programs.examples import PROGRAM_ID, TENANT_ID
-from api.transfers.examples import STRUCTURING_REASON, TRANSFER
+from api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
 
 ALERT: Final[dict[str, Any]] = {
     "id": ALERT_ID,
@@ -21,7 +21,10 @@ ALERT: Final[dict[str, Any]] = {
         "autoHold": False,
         "finding": STRUCTURING_REASON["sentence"],
         "reasons": [STRUCTURING_REASON],
+        "scoreReasons": [STRUCTURING_REASON, REASON],
         "transferIds": ["acht_2zExample0001"],
+        "restsOn": ["acht_2zExample0001"],
+        "restsOnCount": 1,
         "hits": 1,
     },
     "scoreAtAlert": 35,
@@ -36,6 +39,7 @@ ALERT: Final[dict[str, Any]] = {
     "dueAt": "2026-03-05T15:04:05.120Z",
     "escalatedAt": None,
     "slaTier": "complex",
+    "fromHistory": False,
 }
 APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
 APPEALED: Final = ALERT | {
@@ -62,7 +66,7 @@ APPEALED: Final = ALERT | {
 ALERT_DETAIL: Final[dict[str, Any]] = {
     "alert": ALERT,
     "transfer": TRANSFER,
-    "reasons": [STRUCTURING_REASON],
+    "reasons": [STRUCTURING_REASON, REASON],
     "draft": {
         "narrative": f"Recommended: escalate for review. Alert {ALERT['id']} of detector structuring_pattern, severity "
         "high, not a hard signal, opened at 2026-03-02T15:04:05.120Z and routed to a person (always reviewed).",

@@ -63,8 +63,9 @@ _EXPORT: Final = export_operation(
 _READ: Final = Operation(
     id="getAlert",
     tag=_TAG,
-    summary="One alert with its transfer, the draft and the decisions so far. `reasons` are those of the score that "
-    "opened the alert or last refreshed it; of an appeal, which no score opened, those of the transfer's score.",
+    summary="One alert with its transfer, the draft and the decisions so far. `reasons` are those of the score at "
+    "which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. Of an appeal, "
+    "which no score opened, they are those of the transfer's score.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: AlertDetail, 404: None, 503: None},

@@ -20,7 +20,10 @@ _SOME = msgspec.Meta(min_length=1, max_length=20)
 
 
 class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Filters of lists and exports of alerts; ``overdue`` means undecided past the due time."""
+    """Filters of lists and exports of alerts; ``overdue`` means undecided past the due time.
+
+    ``fromHistory`` false leaves out what transfers opened that were history when they were delivered.
+    """
 
     status: Annotated[tuple[AlertStatus, ...], _SOME] | None = None
     route: Annotated[tuple[Route, ...], _SOME] | None = None
@@ -32,6 +35,7 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     subject_id: BankIds | None = None
     transfer_id: BankIds | None = None
     overdue: bool | None = None
+    from_history: bool | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None
 
@@ -66,6 +70,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     due_at: str | None
     escalated_at: str | None
     sla_tier: SlaTier | None
+    from_history: bool
     simulated: Simulated = msgspec.UNSET
 
 
@@ -117,4 +122,5 @@ def to_alert(row: AlertRow, evidence: dict[str, Any]) -> Alert:
         due_at=instant_text(row.due_at),
         escalated_at=instant_text(row.escalated_at),
         sla_tier=SlaTier(row.sla_tier),
+        from_history=row.from_history,
     )

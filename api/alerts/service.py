@@ -28,6 +28,8 @@ from store.clock import Clock
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.dispositions import Dispositions
 
+OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
+"""Fields of evidence that hold log offsets of transfers."""
 _DRAFT: Final = msgspec.json.Decoder(Draft)
 
 
@@ -105,6 +107,7 @@ class AlertService:
             subject_ids=filters.subject_id,
             transfer_ids=filters.transfer_id,
             overdue=filters.overdue,
+            from_history=filters.from_history,
             opened_from=instant_in(filters.from_),
             opened_to=instant_in(filters.to),
         )
@@ -113,19 +116,30 @@ class AlertService:
 def to_alerts(programs: ProgramService, alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
     """Alerts as the interface shows them: their stored evidence refers to transfers by log offset, this one by id."""
     evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
-    paths = [(row.program_id, stored.get("path") or {}) for row, stored in zip(rows, evidence, strict=True)]
+    of_offsets = [
+        (row.program_id, fields)
+        for row, stored in zip(rows, evidence, strict=True)
+        for fields in (stored, stored.get("path") or {})
+    ]
+    places = [
+        (program, name, fields)
+        for program, fields in of_offsets
+        for name in OFFSETS
+        if isinstance(fields.get(name), list)
+    ]
     ids = alerts.transfers_at(
-        principal, [(program, int(at)) for program, path in paths for places in path.values() for at in places]
+        principal, [(program, int(at)) for program, name, fields in places for at in fields[name]]
     )
-    for program, path in paths:
-        path.update({name: [ids[program, int(at)] for at in places] for name, places in path.items()})
+    for program, name, fields in places:
+        fields[name] = [ids[place] for at in fields[name] if (place := (program, int(at))) in ids]
     return [programs.marked(to_alert(row, stored), row.program_id) for row, stored in zip(rows, evidence, strict=True)]
 
 
 def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
-    """The reasons that opened the alert; for an appeal, which has none, those of the transfer's score."""
-    if "reasons" in alert.evidence:
-        return msgspec.convert(alert.evidence["reasons"], tuple[Reason, ...])
+    """The reasons of the score at which the alert opened; for an appeal, which has none, those of the transfer's."""
+    for name in ("scoreReasons", "reasons"):  # an alert of an earlier version has its detector's own alone
+        if name in alert.evidence:
+            return msgspec.convert(alert.evidence[name], tuple[Reason, ...])
     return () if transfer is None or transfer.score_inputs is None else transfer.score_inputs.reasons
 
 

@@ -23,7 +23,7 @@ from features.core.rows.emit import Emit
 from features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
 from features.detectors.amount import STRUCTURING
 from features.policy.in_force import InForce, policy_in_force
-from features.policy.routing import hours_us, tier_of
+from features.policy.routing import RouteReason, hours_us, tier_of
 from features.state.alert_book import AlertState
 from features.state.program import ProgramState
 
@@ -104,16 +104,18 @@ def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | No
 
 
 def _apply(alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
-    """Change the alert's status. One that the policy had closed waits again, on the clock of a person."""
+    """Change the alert's status. One that the policy had closed waits again, for a person and on a person's clock."""
     was_closed = alert.status is AlertStatus.AUTO_CLOSED
     alert.status = BECOMES[decision]
     alert.closed_at = None if alert.waits else at
     if was_closed and alert.waits:
         tier = tier_of(alert.severity, hard=alert.hard)
         alert.sla_tier, alert.due_at = tier, at + hours_us(policies.clock, tier)
+        alert.route = Route.REVIEWED
     escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
     summary, evidence, draft = alert.texts
-    alert.set_texts(summary, with_totals(evidence, alert, escalation), draft)
+    reopened = RouteReason.REOPENED if was_closed and alert.waits else None
+    alert.set_texts(summary, with_totals(evidence, alert, escalation, reopened), draft)
 
 
 def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, emit: Emit) -> None:
@@ -167,6 +169,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         due_at=opened_at + hours_us(policies.clock, SlaTier.APPEAL),
         escalated_at=None,
         sla_tier=SlaTier.APPEAL,
+        from_history=False,
         appeal_of=old.id,
         alert_sha256="",
         recommendation=None,

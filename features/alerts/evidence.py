@@ -13,6 +13,7 @@ from features.core.instants import format_instant
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import DetectionContext, Finding
+from features.detectors.resting import FOLLOW_MONEY, actor_ids_of, rests_on
 from features.landing.stored_transfer import StoredTransfer
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
@@ -49,7 +50,11 @@ class AppealedAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Features, reasons and parties are of the newest finding that was written; sums are over all findings."""
+    """Features, reasons, parties and amount are of the newest finding; sums are over all findings.
+
+    ``rests_on`` are the transfers that the newest finding is made of, as log offsets, and ``actor_ids`` the entities
+    and accounts that moved them. ``score_reasons`` are those of the score at which the alert opened.
+    """
 
     route_reason: str
     auto_hold: bool
@@ -58,12 +63,19 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     thresholds: dict[str, str | int]
     reasons: tuple[Reason, ...]
     other_signals: tuple[str, ...]  # of the same transfer
+    score_reasons: tuple[Reason, ...]
+    amount_cents: str  # of the newest transfer, in its own currency
+    currency: str
     transfer_ids: tuple[str, ...]
+    rests_on: tuple[str, ...]
+    rests_on_count: int
+    actor_ids: tuple[str, ...]
     hits: int
     total_cents: str
     first_at: str
     last_at: str
     window_ends_at: str | None
+    from_history: bool
     earlier_alerts: int
     entity_id: str | None
     account_id: str | None
@@ -120,6 +132,8 @@ def evidence_of(
     assessment, score = context.assessment, context.assessment.score
     actor, party = context.landed.parties
     own_reasons = {reason.id for reason in finding.reasons}
+    resting = rests_on(context, finding)
+    transfer = StoredTransfer.read(context.program, context.landed.row_index)
     return Evidence(
         route_reason=routing.reason.value,
         auto_hold=routing.auto_hold,
@@ -129,10 +143,16 @@ def evidence_of(
             name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.detector.thresholds.items()
         },
         reasons=finding.reasons,
+        score_reasons=_score_reasons(context, alert),
+        amount_cents=str(transfer.record.cents),
+        currency=context.program.strings.text(transfer.record.currency) or "USD",
+        rests_on=tuple(str(context.program.transfers.raw_offset(row)) for row in resting.rows),
+        rests_on_count=resting.total,
+        actor_ids=actor_ids_of(context, resting),
         other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in own_reasons})),
         earlier_alerts=_earlier_alert_count(context, finding, alert),
         entity_id=None if actor is None or actor.is_account else actor.id,
-        account_id=_account_id(context),
+        account_id=transfer.account_id(),
         counterparty_id=None if party is None or party.unlisted else party.id,
         score=score.value,
         band=score.band.value,
@@ -144,7 +164,7 @@ def evidence_of(
         feature_version=FEATURE_VERSION,
         policy_version=policies.policy.version,
         clock_version=policies.clock_version,
-        path=_path(context),
+        path=_path(context, finding),
         **totals_of(alert),
     )
 
@@ -158,6 +178,7 @@ class FindingTotals(TypedDict):
     first_at: str
     last_at: str
     window_ends_at: str | None
+    from_history: bool
 
 
 def totals_of(alert: AlertState) -> FindingTotals:
@@ -169,28 +190,34 @@ def totals_of(alert: AlertState) -> FindingTotals:
         "first_at": format_instant(alert.first_at),
         "last_at": format_instant(alert.last_at),
         "window_ends_at": None if on_transfer else format_instant(alert.ends_at),
+        "from_history": alert.from_history,
     }
 
 
 def refreshed(stored: str, newest: Evidence) -> Evidence:
-    """The evidence of the newest finding; route, earlier alerts and escalation stay those of the stored evidence."""
+    """The evidence of the newest finding; route, score, earlier alerts and escalation stay those of the stored one."""
     before = _DECODER.decode(stored)
     return msgspec.structs.replace(
         newest,
         route_reason=before.route_reason,
         auto_hold=before.auto_hold or newest.auto_hold,
+        score_reasons=before.score_reasons,
         earlier_alerts=before.earlier_alerts,
         escalation=before.escalation,
     )
 
 
-def with_totals(stored: str, alert: AlertState, escalation: Escalation | None) -> str:
-    """The stored evidence with the totals of today, and with the escalation if there is one."""
+def with_totals(
+    stored: str, alert: AlertState, escalation: Escalation | None, route_reason: RouteReason | None = None
+) -> str:
+    """The stored evidence with the totals of today, and with the escalation or the new route if there is one."""
     evidence = msgspec.json.decode(stored)
     if alert.appeal_of is None:
         evidence |= {_ENCODED[name]: value for name, value in totals_of(alert).items()}
     if escalation is not None:
         evidence["escalation"] = msgspec.to_builtins(escalation)
+    if route_reason is not None:
+        evidence["routeReason"] = route_reason.value
     return text_of(evidence)
 
 
@@ -239,13 +266,15 @@ def _names_cents(name: str) -> bool:
     return name.endswith("Cents")
 
 
-def _account_id(context: DetectionContext) -> str | None:
-    return StoredTransfer.read(context.program, context.landed.row_index).account_id()
+def _score_reasons(context: DetectionContext, alert: AlertState) -> tuple[Reason, ...]:
+    """The reasons of the score at which an alert opens; an alert on the program has no score."""
+    return () if alert.subject_type is SubjectType.PROGRAM else context.assessment.score.reasons
 
 
-def _path(context: DetectionContext) -> MoneyPath | None:
+def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:
+    """The way of the money, beside the detectors that follow it."""
     assessment = context.assessment
-    if not assessment.layering and not assessment.round_trip:
+    if finding.detector.id not in FOLLOW_MONEY or not (assessment.layering or assessment.round_trip):
         return None
     offset_of = context.program.transfers.raw_offset
     return MoneyPath(

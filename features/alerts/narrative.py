@@ -21,7 +21,7 @@ from features.scorers.sentences import money
 from features.state.alert_book import AlertState
 
 SHOWN_TRANSFERS: Final = 20
-SHOWN_WHEN_CLOSED: Final = 6
+SHOWN_WHEN_CLOSED: Final = 3
 
 
 class Recommendation(StrEnum):
@@ -123,17 +123,26 @@ def _who(alert: AlertState, e: Evidence, program_id: str) -> str:
 
 def _what_and_when(e: Evidence, most: int) -> str:
     ids = ", ".join(e.transfer_ids[-most:])
-    amount = e.features["amountCents"]
-    newest = f"{_figure_text('amountCents', amount)} {e.features['direction']} by {e.features['rail']}"
+    newest = f"{_amount(e)} {e.features['direction']} by {e.features['rail']}"
     kind = e.features["type"]
     newest = newest if kind is None else f"{newest} ({kind})"
     if e.hits == 1:
-        return f"What and when: transfer {ids} of {newest} at {e.last_at}."
+        return f"What and when: transfer {ids} of {newest} at {e.last_at}.{_rests_on(e)}"
     total = money(int(e.total_cents))
     return (
-        f"What and when: {e.hits} transfers of {total} in all between {e.first_at} and {e.last_at}; "
-        f"the newest of them {ids}, the last one {newest}."
+        f"What and when: {e.hits} transfers of {total} USD in all between {e.first_at} and {e.last_at}; "
+        f"the newest of them {ids}, the last one {newest}.{_rests_on(e)}"
     )
+
+
+def _amount(e: Evidence) -> str:
+    """The newest transfer's amount in its own currency."""
+    return f"{money(int(e.amount_cents))} {e.currency}"
+
+
+def _rests_on(e: Evidence) -> str:
+    """How many transfers the finding counts, where those are more than the transfers at which it was found."""
+    return f" It rests on {e.rests_on_count} transfers." if e.rests_on_count > 1 else ""
 
 
 def _where(e: Evidence) -> str:
@@ -175,11 +184,12 @@ def _review_of(alert: AlertState) -> ReviewQuestion:
 
 def _why_close(alert: AlertState, e: Evidence) -> str:
     review = _review_of(alert)
-    score = "was not measured" if e.score is None else f"of {e.score} stays in the band {e.band}"
+    score = "was not measured" if e.score is None else f"of {e.score} is in the band {e.band}"
+    clear = ", which is consistent with ordinary activity" if e.band == Band.CLEAR.value else ""
     return (
-        f"Why close: no signal is hard, the severity is {alert.severity}, and the score {score}, which is consistent "
-        f"with ordinary activity. Not explained is {review.unexplained}; that alone is no reason to hold. "
-        "A finding in a higher band, a hard signal, a return or a dispute would change the view."
+        f"Why close: the finding is {alert.severity} and not hard, and the score {score}{clear}. "
+        f"Not explained is {review.unexplained}; that alone is no reason to hold. "
+        "A hard signal, a higher band, a return or a dispute would change the view."
     )
 
 
@@ -188,16 +198,17 @@ def _why_not(alert: AlertState, e: Evidence, advice: Recommendation) -> str:
     reason = _HOLDING if advice is Recommendation.HOLD else _ESCALATING
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
     auto_held = " The alert is held already, because a transfer of it is in the hold band." if e.auto_hold else ""
-    before = (
-        "It is the first alert of its kind here" if not e.earlier_alerts else "It is not the first of its kind here"
-    )
     return (
-        f"Why {advice.value}: what remains unexplained is {review.unexplained}; "
-        f"nothing that was delivered accounts for it. {before}. {reason}{auto_held} "
-        f"Next step: {review.next_step}, and record the answer with the decision. "
-        f"A decision is due {due}. An answer that fits the declared activity, with documents, would speak for closing; "
-        "silence, or an answer that does not fit the transfers named here, would speak for going further."
+        f"Why {advice.value}: what remains unexplained is {review.unexplained}; the figures above do not say. "
+        f"{_before(e)}. {reason}{auto_held} "
+        f"Next step: {review.next_step}, and record the answer with the decision, due {due}. "
+        "An answer that fits the declared activity, with documents, would speak for closing; "
+        "silence, or one that does not fit these transfers, for going further."
     )
+
+
+def _before(e: Evidence) -> str:
+    return "It is the first alert of its kind here" if not e.earlier_alerts else "It is not the first of its kind here"
 
 
 _IN_OTHER_PARTS: Final = frozenset(

@@ -1,14 +1,16 @@
 """Turns the findings of one assessed transfer into alerts.
 
 A finding joins the open alert of the same detector, subject and window, which is counted from the first finding;
-otherwise it opens one. A joined alert that waits, or that the policy closed, is rewritten at its 2nd, 4th, 8th ...
-finding, and a waiting one at once when the finding is more severe than all before. An alert closed by a person is never
-changed: a more severe finding opens a new one. So does a finding on an alert that the policy closed and would not close
-for this one.
+otherwise it opens one. A joined alert that waits, or that the policy closed, is written anew with each finding. An
+alert closed by a person is never changed: a more severe finding opens a new one. So does a finding on an alert that the
+policy closed and would not close for this one. A transfer in review or hold that is in no alert gets one of its own.
+
+Window  an alert whose findings were all more than 48 hours old when they were delivered is ``from_history``
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Final
 
 import msgspec
 
@@ -16,14 +18,15 @@ from features.alerts.evidence import evidence_of, refreshed, subject_key, text_o
 from features.alerts.labelling import label_by_return, return_label_row, stands_unauthorized
 from features.alerts.narrative import Draft, draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
-from features.core.instants import format_instant
+from features.core.instants import HOURS_48, format_instant
 from features.core.log_entry import EntryPosition
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow
 from features.core.rows.emit import Emit
 from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
+from features.detectors.band import DETECTOR_OF_BAND
 from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
-from features.detectors.finding import FED_BY_RETURNS, program_finding, reason_findings, return_findings
+from features.detectors.finding import FED_BY_RETURNS, band_finding, program_finding, reason_findings, return_findings
 from features.detectors.program import ProgramMeasurement, program_measurements
 from features.detectors.table import TRIGGERS
 from features.landing.landing import LandingResult
@@ -34,6 +37,7 @@ from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import AlertState
 from features.state.program import ProgramState
 
+_HISTORY_AFTER_US: Final = HOURS_48
 _ACTORS = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})
 
 
@@ -45,7 +49,12 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     fired = _fired(assessment)
     measurements = program_measurements(program, assessment.vector, landed.taken_at) if landed.is_new else ()
     label = label_by_return(program, landed)
-    if not measurements and label is None and not any(reason.id in TRIGGERS for reason in fired):
+    if (
+        not measurements
+        and label is None
+        and not any(reason.id in TRIGGERS for reason in fired)
+        and assessment.score.band not in DETECTOR_OF_BAND
+    ):
         return
     context = DetectionContext(program, transfer.id, landed, assessment, fired)
     returned_at = program.returned[landed.row_index].at if label is LabelValue.BAD else None
@@ -53,6 +62,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     opener = AlertOpener(context, position, rows.append)
     for finding in _findings(context, measurements, returned_at):
         opener.open_or_join(finding)
+    opener.open_for_band()
     _emit_newest(rows, emit)
     if label is not None:
         emit(return_label_row(program, landed, label, position))
@@ -70,6 +80,15 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, position: 
     for finding in _findings(context, (), returned_at):
         if finding.subject.type in _ACTORS and opener.alert_covering(finding) is None:
             opener.open_or_join(finding)
+
+
+def open_for_band(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
+    """Open the alert of a known transfer that a new score takes to review or hold, if it is in none."""
+    assessment, transfer = landed.assessment, landed.row
+    if assessment is None or transfer is None or assessment.score.band not in DETECTOR_OF_BAND:
+        return
+    context = DetectionContext(program, transfer.id, landed, assessment, _fired(assessment))
+    AlertOpener(context, position, emit).open_for_band()
 
 
 def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
@@ -114,6 +133,17 @@ class AlertOpener:
             self._open_alert(finding, routing)
         else:
             self._join_alert(alert, finding, routing)
+
+    def open_for_band(self) -> None:
+        """Open an alert on a transfer in review or hold that is in none which a person decides."""
+        finding = band_finding(self._context)
+        if finding is None or self._book.is_alerted(self._row, in_hold=self._in_hold(finding)):
+            return
+        self.open_or_join(finding)
+
+    @property
+    def _row(self) -> int:
+        return self._context.landed.row_index
 
     def alert_covering(self, finding: Finding) -> AlertState | None:
         """The newest alert whose window covers the finding; one on a transfer has no end."""
@@ -173,6 +203,7 @@ class AlertOpener:
             self._book.open_window(subject_key(finding), finding.after, alert)
         self._book.put(alert)
         self._count_transfer(finding, alert)
+        self._note_alerted(finding, alert)
         for row in rows:
             self._emit(row)
 
@@ -203,6 +234,7 @@ class AlertOpener:
             due_at=routing.due_at(self._policies.clock, opened_at),
             escalated_at=None,
             sla_tier=routing.sla_tier,
+            from_history=self._is_history(finding),
             appeal_of=None,
             alert_sha256="",
             recommendation=None,
@@ -236,11 +268,13 @@ class AlertOpener:
         if self._book.is_packed(alert.id):
             return  # it is decided and its window is over: a late finding changes nothing
         context, is_worse = self._context, self._is_worse(alert, finding)
-        is_news = finding.is_news and self._count_transfer(finding, alert)
+        is_news = (finding.is_news or self._is_missing(alert)) and self._count_transfer(finding, alert)
         if is_news:
             alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents)
-        is_rewritten = (is_worse and alert.waits) or (is_news and alert.hits & (alert.hits - 1) == 0)
-        if alert.status is AlertStatus.CLOSED or not is_rewritten:
+            alert.from_history &= self._is_history(finding)
+        if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
+            self._note_alerted(finding, alert)
+        if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):
             return
         if is_worse:
             self._upgrade(alert, finding, routing)
@@ -250,6 +284,24 @@ class AlertOpener:
         alert.recommendation = draft.recommendation.value
         alert.set_texts(_summary(finding), text_of(evidence), text_of(draft))
         self._emit(alert_row(self._program, alert, self._position))
+
+    def _is_missing(self, alert: AlertState) -> bool:
+        """True for a known transfer that a new score takes to review or hold, and that no alert has yet."""
+        context = self._context
+        return (
+            context.assessment.score.band in DETECTOR_OF_BAND
+            and alert.waits
+            and not self._book.is_alerted(self._row, in_hold=False)
+            and context.transfer_id not in alert.newest_transfers
+        )
+
+    def _note_alerted(self, finding: Finding, alert: AlertState) -> None:
+        """An alert on the program has no score, and one that was decided is not changed: neither has the transfer."""
+        if alert.waits and finding.subject.type is not SubjectType.PROGRAM:
+            self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
+
+    def _is_history(self, finding: Finding) -> bool:
+        return self._position.appended_at - finding.at > _HISTORY_AFTER_US
 
     def _count_transfer(self, finding: Finding, alert: AlertState) -> bool:
         """Count the transfer in the alert; False when it was counted as it landed and is found again as it returns."""

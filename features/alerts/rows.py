@@ -40,6 +40,7 @@ class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     dedupe_key: str
     due_at: str | None
     sla_tier: str
+    from_history: bool
     appeal_of: str | None
     draft: Draft | None
 
@@ -104,6 +105,7 @@ def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition)
         draft=draft,
         alert_sha256=alert.alert_sha256,
         updated_at=position.appended_at,
+        from_history=alert.from_history,
     )
 
 
@@ -133,6 +135,7 @@ def alert_body_row(
             dedupe_key=alert.dedupe_key,
             due_at=None if alert.due_at is None else format_instant(alert.due_at),
             sla_tier=alert.sla_tier,
+            from_history=alert.from_history,
             appeal_of=alert.appeal_of,
             draft=draft,
         )

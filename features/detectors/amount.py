@@ -35,7 +35,7 @@ from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
 
 STRUCTURING: Final = "structuring_pattern"
-STRUCTURING_ENTITIES: Final = 3
+STRUCTURING_ENTITIES: Final = 2  # two accomplices with one counterparty are the smallest group
 
 
 def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
@@ -93,7 +93,7 @@ DETECTORS: Final = (
     Detector(
         id=STRUCTURING,
         opens_when=(
-            "Several transfers just under one reporting threshold, of one entity or of 3 with one counterparty; hard "
+            "Several transfers just under one reporting threshold, of one entity or of 2 with one counterparty; hard "
             "when the subject was decided on before."
         ),
         triggers=(Trigger(rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),

@@ -108,9 +108,9 @@ class ReviewQuestion(NamedTuple):
 class Detector(NamedTuple):
     """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
 
-    ``figures`` measures evidence that is no feature of the vector. The last three are for the page alone, where the
-    triggers do not say it: further severities, when a finding is hard, and the window of a detector without triggers,
-    which measures the program.
+    ``figures`` measures evidence that is no feature of the vector. The last four are for the page alone, where the
+    triggers do not say it: further severities, when a finding is hard, and the window and the subjects of a detector
+    without triggers, which measures the program or looks at the band.
     """
 
     id: str
@@ -123,6 +123,7 @@ class Detector(NamedTuple):
     severities: tuple[Severity, ...] = ()
     hard_when: str = ""
     window: str = ""
+    subjects: tuple[str, ...] = ()
 
 
 LOW: Final = Grade(Severity.LOW, hard=False)

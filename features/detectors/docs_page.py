@@ -44,10 +44,19 @@ transfer, scored or not. A reason (`docs/reasons.md`) feeds a detector, which ma
 detector requires beyond its reasons, are proposed here, and to be tuned on labels.
 
 There is one alert per detector, subject and window, which is counted from the first finding's own time; an alert on a
-transfer is the only one of its kind on it. Later findings within the window join the alert (`hits` counts them): it is
-rewritten at its 2nd, 4th, 8th ... finding and, while it waits, at once when a finding is more severe than all before.
-An alert closed by a person is never changed. A finding opens an alert of its own when the one that covers it was closed
-by a person and the finding is more severe, or was closed by the policy and the policy would not close this one.
+transfer is the only one of its kind on it. Later findings within the window join the alert (`hits` counts them), which
+is written anew with each, so that it is always as of its last finding. An alert closed by a person is never changed.
+A finding opens an alert of its own when the one that covers it was closed by a person and the finding is more severe,
+or was closed by the policy and the policy would not close this one.
+
+Every transfer whose score is in review or hold is in an alert that a person decides: when no detector opens or joins
+one, `band_review` or `band_hold` opens one on the transfer. An alert on the program does not count, because it has no
+score, and neither does one that was decided before the transfer came, because it is not changed and so cannot name it.
+
+`restsOn` in an alert's evidence names the transfers that its last finding was made of, the newest 100, and
+`restsOnCount` how many they are; `transferIds` names the newest transfers at which the detector found something. Where
+amounts, types or returns decide which transfers they are, the newest 1,000 of the window are looked at. An alert that
+transfers of the past opened alone, more than 48 hours old when they were delivered, says `fromHistory`.
 
 An entity is the account itself where the bank has not named its owner. Payer and payee are the sides of the transfer:
 an entity, an account or a counterparty. In place of a party without an id the subject is the entity, else the transfer.
@@ -90,7 +99,11 @@ def _row(detector: Detector) -> str:
 
 
 def _subjects(detector: Detector) -> str:
-    return ", ".join(dict.fromkeys(SUBJECTS[trigger.subject] for trigger in detector.triggers)) or "program"
+    return ", ".join(dict.fromkeys(SUBJECTS[each.subject] for each in detector.triggers)) or _subject_of_all(detector)
+
+
+def _subject_of_all(detector: Detector) -> str:
+    return ", ".join(detector.subjects) or "program"
 
 
 def _severities(detector: Detector) -> str:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from features.core.instants import DAYS_60
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
+from features.detectors.band import DETECTOR_OF_BAND, GRADE_OF_BAND
 from features.detectors.detector import (
     HIGH,
     ONCE,
@@ -90,6 +91,27 @@ def program_finding(context: DetectionContext, measurement: ProgramMeasurement, 
         until=measurement.until,
         figures=measurement.figures,
         is_news=True,
+    )
+
+
+def band_finding(context: DetectionContext) -> Finding | None:
+    """The finding of a score in review or hold, with all the signals that it adds up; None in another band."""
+    score = context.assessment.score
+    detector = DETECTOR_OF_BAND.get(score.band)
+    if detector is None:
+        return None
+    signals = ", ".join(f"{reason.signal} {reason.weight}" for reason in score.reasons)
+    return Finding(
+        detector=DETECTOR_OF[detector],
+        subject=AlertSubject(SubjectType.TRANSFER, context.transfer_id),
+        grade=GRADE_OF_BAND[score.band],
+        reasons=score.reasons,
+        sentence=f"A score of {score.value}, band {score.band}, of {signals}; no other alert holds the transfer.",
+        at=context.at,
+        after=context.at,
+        until=context.at,
+        figures={},
+        is_news=context.landed.is_new,
     )
 
 

@@ -21,6 +21,11 @@ VOLUME_PERCENT: Final = 100
 VOLUME_HIGH_PERCENT: Final = 150
 RUN_RATE_FROM_DAYS: Final = 7
 VELOCITY_FACTOR: Final = 3
+# Below $10,000 a day (31 CFR 1010.311, the line of currency reports) a multiple of the usual says little; and whoever
+# moves money on fewer than 10 of 30 days, less than twice a week, has no usual day to be a multiple of.
+VELOCITY_FLOOR_CENTS: Final = 1_000_000
+VELOCITY_FLOOR_DAYS: Final = 10
+_VELOCITY_DAYS: Final = 30
 FEW_DEBITS: Final = 200
 UNAUTHORIZED_RATE_ALERT: Final = "unauthorized_return_rate"
 _VELOCITY, _VOLUME = "program_velocity", "volume_vs_declared"
@@ -68,19 +73,33 @@ def unauthorized_rate_at(program: ProgramState, at: int) -> ProgramMeasurement |
 
 
 def _daily_volume(program: ProgramState, usual: int, at: int) -> ProgramMeasurement | None:
-    """The last 24 hours against the usual day of 30 days."""
+    """The last 24 hours against the usual day of 30 days, of a program that moves money on many of them."""
     cents = program.baseline.amounts.cents_since(at - HOURS_24, at)
-    if cents < VELOCITY_FACTOR * usual:
+    if cents < VELOCITY_FACTOR * usual or cents < VELOCITY_FLOOR_CENTS:
+        return None
+    active_days = _active_days(program, at - HOURS_24)
+    if active_days < VELOCITY_FLOOR_DAYS:
         return None
     count = program.baseline.amounts.count(at - HOURS_24, at)
     return ProgramMeasurement(
         _VELOCITY,
         f"{money(cents)} in 24 h against a usual {money(usual)} a day, {tenths(cents, usual)} times as much.",
-        {"program.sum24hCents": cents, "program.count24h": count, "timesUsual": tenths(cents, usual)},
+        {
+            "program.sum24hCents": cents,
+            "program.count24h": count,
+            "timesUsual": tenths(cents, usual),
+            "program.activeDays30d": active_days,
+        },
         MEDIUM,
         at - HOURS_24,
         at + HOURS_24,
     )
+
+
+def _active_days(program: ProgramState, upto: int) -> int:
+    """The days with a transfer among the 30 days that end at an instant."""
+    amounts = program.baseline.amounts
+    return sum(1 for day in range(_VELOCITY_DAYS) if amounts.count(upto - (day + 1) * DAY_US, upto - day * DAY_US))
 
 
 def _monthly_volume(program: ProgramState, declared: int, at: int) -> ProgramMeasurement | None:
@@ -126,10 +145,17 @@ DETECTORS: Final = (
     ),
     Detector(
         id=_VELOCITY,
-        opens_when="The volume of 24 h is at least 3 times the usual day of 30 days; not in a program's first week.",
+        opens_when=(
+            "The volume of 24 h is at least 3 times the usual day of 30 days and at least $10,000, in a program that "
+            "moved money on at least 10 of the 30 days before."
+        ),
         triggers=(),
         features=("program_daily_avg_cents_30d",),
-        thresholds={"factor": VELOCITY_FACTOR},
+        thresholds={
+            "factor": VELOCITY_FACTOR,
+            "floorCents": VELOCITY_FLOOR_CENTS,
+            "activeDays": VELOCITY_FLOOR_DAYS,
+        },
         severities=(Severity.MEDIUM,),
         window="24 h",
         review=ReviewQuestion(

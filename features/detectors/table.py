@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from features.detectors import amount, card, flow, geography, identity, program, relationship, returns, timing
+from features.detectors import amount, band, card, flow, geography, identity, program, relationship, returns, timing
 from features.detectors.detector import Detector, Trigger
 from features.scorers.trs_v1 import amount as amount_rules
 from features.scorers.trs_v1 import identity as identity_rules
@@ -22,6 +22,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     *geography.DETECTORS,
     *card.DETECTORS,
     *program.DETECTORS,
+    *band.DETECTORS,
 )
 DETECTOR_OF: Final[Mapping[str, Detector]] = {detector.id: detector for detector in DETECTORS}
 NOT_YET_FED: Final = (

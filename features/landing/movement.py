@@ -11,7 +11,7 @@ import msgspec
 from features.catalogue.thresholds import structuring_zones
 from features.state.parties import Actor, Counterparty, series_of_party, times_of, zone_of
 from features.state.program import ProgramState
-from features.windows.edges import NOBODY
+from features.windows.edges import NOBODY, Edges
 from features.windows.series import EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
@@ -41,6 +41,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     card: int
     at: int
     kinds: tuple[SeriesKind, ...]
+    row_index: int
 
 
 def replace_movement(
@@ -86,6 +87,13 @@ def _change_attempts(program: ProgramState, attempt: Attempt, sign: int, known_a
         change_kind(program.series_by_kind, kind, attempt.at, 0, sign, known_at)
     if attempt.card == NOBODY:
         return
+    attempts = program.attempts.get(attempt.card)
+    if attempts is None:
+        attempts = program.attempts[attempt.card] = Edges()
+    if sign == ENTER:
+        attempts.add_edge(attempt.at, attempt.row_index, NOBODY, known_at=known_at)
+    elif known_at is not None:
+        attempts.remove_edge(attempt.at, attempt.row_index, known_at=known_at)
     of_card = program.cards.setdefault(attempt.card, {})
     for kind in attempt.kinds:
         change_kind(of_card, kind, attempt.at, 0, sign, known_at)

@@ -123,7 +123,10 @@ class StoredTransfer:
             return None
         text = self.program.strings.text
         return Attempt(
-            self.card(), record.at, attempt_kinds(record.cents, text(record.status), text(record.card_reason))
+            self.card(),
+            record.at,
+            attempt_kinds(record.cents, text(record.status), text(record.card_reason)),
+            self.row_index,
         )
 
     def returned_transfer(self) -> ReturnedTransfer:

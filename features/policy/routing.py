@@ -29,6 +29,7 @@ class RouteReason(StrEnum):
     DEGRADED = "degraded_inputs"
     POLICY_ALLOWS = "policy_allows"
     APPEAL = "appeal"
+    REOPENED = "reopened"
 
 
 class RoutingInput(msgspec.Struct, frozen=True, kw_only=True):

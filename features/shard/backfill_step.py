@@ -6,7 +6,7 @@ it. So a step that is applied twice changes nothing, and neither does one that a
 
 import msgspec
 
-from features.alerts.opening import run_actor_detectors
+from features.alerts.opening import open_for_band, run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
 from features.core.log_entry import EntryPosition
 from features.core.rows.backfills import BackfillRow
@@ -54,6 +54,16 @@ def _replace_score(
     # Later versions of the scorer and of the features read this log back too, so the versions are the step's own.
     emit(msgspec.structs.replace(row, score_version=rescored.score.version))
     emit(msgspec.structs.replace(features, feature_version=feature_version, paths=rescored.paths))
+    if program.runs_detectors:
+        result = LandingResult(
+            "applied",
+            row,
+            assessment,
+            transfer.record.at,
+            row_index=transfer.row_index,
+            parties=transfer.parties(),
+        )
+        open_for_band(program, result, position, emit)
 
 
 def _evaluate(

@@ -48,6 +48,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     due_at: int | None
     escalated_at: int | None
     sla_tier: SlaTier
+    from_history: bool  # every finding so far is of the past
     appeal_of: str | None
     alert_sha256: str
     recommendation: str | None
@@ -97,6 +98,7 @@ class AlertBook:
     """Alerts by id, unpacked and packed; their windows by subject; two heaps, of due times and of ends of windows."""
 
     __slots__ = (
+        "_alerted",
         "_decided",
         "_due",
         "_labels",
@@ -119,6 +121,7 @@ class AlertBook:
         self._due: list[tuple[int, str]] = []
         self._over: list[tuple[int, str]] = []
         self._decided: set[str] = set()
+        self._alerted: dict[int, bool] = {}  # by row of a transfer: whether an alert has it in the hold band
         self._tallies: dict[str, list[tuple[int, int]]] = {}
         self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
         self._labels = IdIndex()  # ids of the labels that people recorded
@@ -217,6 +220,14 @@ class AlertBook:
         rows.insert(place, row)
         return True
 
+    def note_alerted(self, row: int, *, in_hold: bool) -> None:
+        """Remember that an alert which a person decides has the transfer, and whether as one in the hold band."""
+        self._alerted[row] = in_hold or self._alerted.get(row, False)
+
+    def is_alerted(self, row: int, *, in_hold: bool) -> bool:
+        """Whether an alert has the transfer; with ``in_hold`` whether one has it in the hold band."""
+        return self._alerted.get(row, False) if in_hold else row in self._alerted
+
     def add_label(self, label_id: str) -> bool:
         """Remember a label's id; False when it was recorded before."""
         key = key_of(label_id)
@@ -232,6 +243,7 @@ class AlertBook:
         yield from in_slices("windows", ((subject, list(windows)) for subject, windows in self._windows.items()))
         yield from in_slices("over", sorted(self._over))
         yield from in_slices("decided", sorted(self._decided))
+        yield from in_slices("alerted", self._alerted.items())
         yield from in_slices("tallies", self._tallies.items())
         yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
         yield from in_slices("labelled_by_return", sorted(self.labelled_by_return))
@@ -255,6 +267,8 @@ class AlertBook:
             )
         elif part == "over":
             self._over += [(at, alert_id) for at, alert_id in content]  # sorted, and so a heap
+        elif part == "alerted":
+            self._alerted.update((row, in_hold) for row, in_hold in content)
         elif part == "tallies":
             self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in content)
         elif part == "rows":

@@ -20,7 +20,7 @@ from features.state.score_memory import ScoreMemory
 from features.state.transfer_table import Counted, ReturnState, StringTable, TransferTable, counted_of
 from features.windows.acquaintances import Acquaintances
 from features.windows.baseline import Baseline
-from features.windows.edges import NOBODY, Graph, node_of_actor, node_of_counterparty
+from features.windows.edges import NOBODY, Edges, Graph, node_of_actor, node_of_counterparty
 from features.windows.id_index import IdIndex
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.series_kinds import SeriesByKind, dump_series, load_series
@@ -51,6 +51,7 @@ class ProgramState:
         self.acquaintances = Acquaintances()
         self.series_by_kind: SeriesByKind = {}
         self.cards: dict[int, SeriesByKind] = {}
+        self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence
         self.returned: dict[int, ReturnState] = {}
         self.counted: dict[int, list[Counted]] = {}
         self.preflights = OpenPreflights()
@@ -227,6 +228,7 @@ class ProgramState:
         yield from (("acquaintances", part) for part in self.acquaintances.dump())
         yield "series", dump_series(self.series_by_kind)
         yield "cards", [(card, dump_series(by_kind)) for card, by_kind in self.cards.items()]
+        yield from in_slices("attempts", ((card, edges.dump()) for card, edges in self.attempts.items()))
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
         yield "strings", self.strings.dump()
@@ -260,6 +262,7 @@ class ProgramState:
             "acquaintances": self.acquaintances.load,
             "series": self._load_series,
             "cards": self._load_cards,
+            "attempts": self._load_attempts,
             "events": self.events.load,
             "transfers": self.transfers.load,
             "strings": self.strings.load,
@@ -284,6 +287,11 @@ class ProgramState:
 
     def _load_cards(self, dumped: Any) -> None:
         self.cards.update((card, load_series(by_kind)) for card, by_kind in dumped)
+
+    def _load_attempts(self, dumped: Any) -> None:
+        for card, part in dumped:
+            self.attempts[card] = edges = Edges()
+            edges.load(part)
 
     def _load_returned(self, dumped: Any) -> None:
         self.returned.update((row, ReturnState(*state)) for row, *state in dumped)

@@ -154,6 +154,12 @@ class Edges(EventTimes):
         if self._notes is not None:
             self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
 
+    def newest_places(self, after: int, upto: int, most: int) -> Iterator[tuple[int, int]]:
+        """Instant and row of the newest edges in (after, upto] as they stand today, oldest first."""
+        last = bisect_right(self.times, upto)
+        first = max(bisect_right(self.times, after, 0, last), last - most)
+        return zip(self.times[first:last], self.rows[first:last], strict=True)
+
     def holds(self, at: int, row: int) -> bool:
         """True when the transfer has an edge at that instant."""
         index = bisect_left(self.times, at)
@@ -339,20 +345,24 @@ class Edges(EventTimes):
 class Graph:
     """All edges of one program, by node and direction. Even nodes are actors, odd ones counterparties.
 
+    ``alone`` has the transfers whose other side is not known: no window counts them, evidence names them.
+
     >>> graph = Graph()
     >>> graph.add(node_of_actor(0), node_of_counterparty(3), at=10, row=0, known_at=None)
     >>> list(graph.out[0].others), list(graph.into[7].others)
     ([7], [0])
     """
 
-    __slots__ = ("into", "out")
+    __slots__ = ("alone", "into", "out")
 
     def __init__(self) -> None:
         self.into: dict[int, Edges] = {}
         self.out: dict[int, Edges] = {}
+        self.alone: dict[int, Edges] = {}
 
     def add(self, source: int, target: int, at: int, row: int, *, known_at: int | None) -> None:
         if NOBODY in (source, target):
+            self._add_alone(max(source, target), at, row, known_at)
             return
         edges = self.out.get(source)
         if edges is None:
@@ -363,8 +373,19 @@ class Graph:
             edges = self.into[target] = Edges()
         edges.add_edge(at, row, source, known_at=known_at)
 
+    def _add_alone(self, node: int, at: int, row: int, known_at: int | None) -> None:
+        if node == NOBODY:
+            return
+        edges = self.alone.get(node)
+        if edges is None:
+            edges = self.alone[node] = Edges()
+        edges.add_edge(at, row, NOBODY, known_at=known_at)
+
     def remove(self, source: int, target: int, at: int, row: int, *, known_at: int) -> None:
         if NOBODY in (source, target):
+            known = max(source, target)
+            if known != NOBODY:
+                self.alone[known].remove_edge(at, row, known_at=known_at)
             return
         self.out[source].remove_edge(at, row, known_at=known_at)
         self.into[target].remove_edge(at, row, known_at=known_at)
@@ -394,6 +415,14 @@ class Graph:
                 side[new].absorb(edges)
             else:
                 side[new] = edges
+        self._merge_alone(old, new)
+
+    def _merge_alone(self, old: int, new: int) -> None:
+        edges = self.alone.pop(old, None)
+        if edges is not None and new in self.alone:
+            self.alone[new].absorb(edges)
+        elif edges is not None:
+            self.alone[new] = edges
 
     def _sides(self) -> tuple[tuple[dict[int, Edges], dict[int, Edges]], ...]:
         return (self.out, self.into), (self.into, self.out)
@@ -401,11 +430,12 @@ class Graph:
     def dump(self) -> Iterator[Slice]:
         yield from in_slices("into", ((node, edges.dump()) for node, edges in self.into.items()))
         yield from in_slices("out", ((node, edges.dump()) for node, edges in self.out.items()))
+        yield from in_slices("alone", ((node, edges.dump()) for node, edges in self.alone.items()))
 
     def load(self, dumped: Slice) -> None:
         """Restore one slice of a dump."""
         which, items = dumped
-        side = self.into if which == "into" else self.out
+        side = {"into": self.into, "out": self.out, "alone": self.alone}[which]
         for node, part in items:
             side[node] = edges = Edges()
             edges.load(part)

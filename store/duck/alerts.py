@@ -41,6 +41,7 @@ class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
     subject_ids: tuple[str, ...] | None = None
     transfer_ids: tuple[str, ...] | None = None
     overdue: bool | None = None
+    from_history: bool | None = None
     opened_from: int | None = None
     opened_to: int | None = None
 
@@ -99,6 +100,8 @@ def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate
     predicate.among("subject_id", wanted.subject_ids)
     predicate.among("transfer_id", wanted.transfer_ids)
     predicate.between("opened_at", wanted.opened_from, wanted.opened_to)
+    if wanted.from_history is not None:
+        predicate.add("from_history = ?", wanted.from_history)
     if wanted.overdue is not None:
         sql = "coalesce(status IN (?, ?, ?) AND due_at < make_timestamp(?), false) = ?"
         predicate.add(sql, *WAITING, now, wanted.overdue)

@@ -9,6 +9,16 @@ from typing import Any, Final, NamedTuple, Protocol
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.vocabulary import SubjectType
+from tests.checks.detector_cases_of_programs import (
+    busy_day,
+    hold_after_a_decision,
+    over_the_month,
+    over_the_month_at_this_rate,
+    review_after_a_decision,
+    score_of_two_strangers,
+    sparse_days,
+    tiny_day,
+)
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
@@ -36,7 +46,7 @@ def structuring(w: ShardStory, *, hit: bool) -> None:
 
 
 def structuring_with_one(w: ShardStory, *, hit: bool) -> None:
-    for place, entity in enumerate(("enti_1", "enti_2", "enti_3", "enti_3") if hit else ("enti_1", "enti_2") * 2):
+    for place, entity in enumerate(("enti_1", "enti_2") * 2 if hit else ("enti_1", "enti_2", "enti_1")):
         w.wire(entity, "cpty_1", 290_000, place * 30 * HOUR)
 
 
@@ -307,22 +317,6 @@ def decline_mix(w: ShardStory, *, hit: bool) -> None:
         w.card(f"bacc_{place}", 20_00, 3 * DAY + place * 60_000_000, "DECLINED" if fraud else "PENDING", reason)
 
 
-def busy_day(w: ShardStory, *, hit: bool) -> None:
-    for place in range(10):
-        w.wire(f"enti_{place}", "cpty_1", 100_00, place * DAY)
-    w.wire("enti_10", "cpty_1", 250_00 if hit else 190_00, 9 * DAY + HOUR)
-
-
-def over_the_month(w: ShardStory, *, hit: bool) -> None:
-    w.wire("enti_1", "cpty_1", 600_00, 0)
-    w.wire("enti_1", "cpty_1", 400_00 if hit else 399_99, HOUR)
-
-
-def over_the_month_at_this_rate(w: ShardStory, *, hit: bool) -> None:
-    for place in range(7 if hit else 6):
-        w.wire("enti_1", "cpty_1", 70_00, place * DAY)
-
-
 _HIGH, _HARD, _LOW = ("high", False), ("high", True), ("low", False)
 CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
     "structuring_pattern": {
@@ -395,11 +389,20 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "program": DetectorCase(card_testing_of_many, (PROGRAM,), _HARD),
     },
     "card_decline_mix": {"program": DetectorCase(decline_mix, (PROGRAM,))},
-    "program_velocity": {"program": DetectorCase(busy_day, (PROGRAM,))},
+    "program_velocity": {
+        "factor": DetectorCase(busy_day, (PROGRAM,)),
+        "floor": DetectorCase(tiny_day, (PROGRAM,)),
+        "days": DetectorCase(sparse_days, (PROGRAM,)),
+    },
     "volume_vs_declared": {
         "reached": DetectorCase(over_the_month, (PROGRAM,), declared={"declared_monthly_volume_cents": "100000"}),
         "rate": DetectorCase(
             over_the_month_at_this_rate, (PROGRAM,), _HIGH, declared={"declared_monthly_volume_cents": "120000"}
         ),
     },
+    "band_review": {
+        "signals": DetectorCase(score_of_two_strangers, (TRANSFER,), _LOW),
+        "decided": DetectorCase(review_after_a_decision, (TRANSFER,), _LOW),
+    },
+    "band_hold": {"decided": DetectorCase(hold_after_a_decision, (TRANSFER,), _HIGH)},
 }

@@ -151,6 +151,7 @@ def an_alert(**over: Any) -> AlertRow:
         "draft": None,
         "alert_sha256": "0" * 64,
         "updated_at": AT,
+        "from_history": False,
     }
     return AlertRow(**_WRITTEN | usual | over)
 

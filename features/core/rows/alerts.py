@@ -10,6 +10,7 @@ class AlertRow(msgspec.Struct, frozen=True, gc=False):
     """One version of an alert; the one with the highest offset is the newest.
 
     ``transfer_id``, score and band are of the transfer that opened it; ``alert_sha256`` is of its body as opened.
+    ``from_history`` says that all its findings are of transfers that were history when they were delivered.
     """
 
     tenant_id: str
@@ -40,6 +41,7 @@ class AlertRow(msgspec.Struct, frozen=True, gc=False):
     draft: str | None  # JSON of a Draft (features/alerts/narrative.py)
     alert_sha256: str
     updated_at: int
+    from_history: bool
 
 
 class AlertBodyRow(msgspec.Struct, frozen=True, gc=False):

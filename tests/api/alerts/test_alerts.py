@@ -44,6 +44,7 @@ FIELDS: Final = [
     "dueAt",
     "escalatedAt",
     "slaTier",
+    "fromHistory",
 ]
 HOUR_US: Final = 3_600_000_000
 
@@ -225,8 +226,9 @@ def test_given_an_alert_when_read_then_it_comes_with_its_transfer_reasons_draft_
     assert set(detail) == {"alert", "transfer", "reasons", "draft", "dispositions", "actions"}
     assert detail["alert"] == alerts_of(api, tenant, transferId="acht_1", detector=DETECTOR)[0]
     assert detail["transfer"] == get(api, tenant, "/api/transfers/acht_1").json()
-    assert detail["reasons"] == detail["alert"]["evidence"]["reasons"]
-    assert detail["reasons"][0]["id"] in {reason["id"] for reason in detail["transfer"]["scoreInputs"]["reasons"]}
+    assert detail["reasons"] == detail["transfer"]["scoreInputs"]["reasons"]
+    assert detail["alert"]["evidence"]["reasons"][0]["id"] in {reason["id"] for reason in detail["reasons"]}
+    assert detail["alert"]["evidence"]["restsOn"] == ["acht_1"]
     assert set(detail["draft"]) == {"narrative", "recommendation", "confidence", "narrativeModel"}
     assert (detail["draft"]["confidence"], detail["draft"]["narrativeModel"]) == (None, None)
     assert [made["decision"] for made in detail["dispositions"]] == ["hold", "release"]

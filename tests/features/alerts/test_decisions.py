@@ -145,7 +145,8 @@ def test_given_an_automatic_close_that_is_overturned_then_it_waits_on_the_clock_
     story.submit(a_decision(alert, "escalate", NOON + DAY))
 
     waiting = story.alert("repeated_amount")
-    assert (waiting.route, waiting.sla_tier) == ("automated", "standard")
+    assert (waiting.route, waiting.sla_tier) == ("reviewed", "standard")
+    assert evidence_of(waiting)["routeReason"] == "reopened"
     assert waiting.due_at == T0 + NOON + DAY + round(CLOCK_V1.standard_hours * HOUR_US)
     assert evidence_of(waiting)["escalation"] == {
         "at": format_instant(T0 + NOON + DAY),

@@ -88,7 +88,7 @@ def test_given_many_hits_then_the_draft_names_their_number_their_sum_and_the_new
 
     alert = story.alert("fan_out")
     assert evidence_of(alert)["hits"] == 8
-    assert "8 transfers of 800.00 in all" in draft_of(alert)["narrative"]
+    assert "8 transfers of 800.00 USD in all" in draft_of(alert)["narrative"]
     assert "trf_11" in draft_of(alert)["narrative"]
 
 

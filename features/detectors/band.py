@@ -1,0 +1,47 @@
+"""Detectors of the bands: a transfer whose score is in review or hold and that no other alert holds.
+
+Window  none: an alert on the transfer
+Source  the bands' own promise: what is in review or hold is for a person to look at
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from features.core.vocabulary import Band
+from features.detectors.detector import HIGH, LOW, Detector, Grade, ReviewQuestion
+
+BAND_REVIEW: Final = "band_review"
+BAND_HOLD: Final = "band_hold"
+DETECTOR_OF_BAND: Final[Mapping[Band, str]] = {Band.REVIEW: BAND_REVIEW, Band.HOLD: BAND_HOLD}
+GRADE_OF_BAND: Final[Mapping[Band, Grade]] = {Band.REVIEW: LOW, Band.HOLD: HIGH}
+
+DETECTORS: Final = (
+    Detector(
+        id=BAND_REVIEW,
+        opens_when="A score in the band review, and no other alert on the transfer or its parties holds the transfer.",
+        triggers=(),
+        features=(),
+        thresholds={},
+        subjects=("transfer",),
+        severities=(LOW.severity,),
+        window="for good",
+        review=ReviewQuestion(
+            unexplained="what the signals of the score mean together, as none of them is worth an alert alone",
+            next_step="look at the signals one by one and at the other transfers of the same parties",
+        ),
+    ),
+    Detector(
+        id=BAND_HOLD,
+        opens_when="A score in the band hold, and no other alert on the transfer or its parties holds it in that band.",
+        triggers=(),
+        features=(),
+        thresholds={},
+        subjects=("transfer",),
+        severities=(HIGH.severity,),
+        window="for good",
+        review=ReviewQuestion(
+            unexplained="what the signals of the score mean together, as none of them is worth an alert alone",
+            next_step="keep the money where it is and ask the program for the purpose of the transfer",
+        ),
+    ),
+)

@@ -1,0 +1,325 @@
+"""The transfers that a finding is made of: what evidence names, so that a stranger can count again.
+
+Window  each detector's own, up to the finding's own time; what counts is as the state has it now
+Bounds  the newest ``NAMED`` are named; where a transfer's amount, type or return decides, the newest ``READ`` are read
+Errors  none: a detector without a rule here rests on the transfer alone
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.catalogue.thresholds import (
+    MICRO_BELOW_CENTS,
+    SCATTER_GATHER_MIDDLES,
+    SMALL_CARD_BELOW_CENTS,
+    is_round,
+    structuring_zones,
+)
+from features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
+from features.core.rail_classes import ACH_CLASSES, CARD_CLASSES
+from features.core.vocabulary import SubjectType
+from features.detectors.detector import AlertSubject, DetectionContext, Finding
+from features.landing.stored_transfer import StoredTransfer
+from features.state.program import ProgramState
+from features.state.transfer_table import ReturnState, TransferRecord
+from features.windows.edges import NOBODY, Edges, node_of_actor
+from features.windows.series_kinds import DECLINED, FRAUD_REASONS
+
+NAMED: Final = 100
+READ: Final = 1_000
+FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
+"""The detectors that follow money from transfer to transfer; their evidence shows its way."""
+
+_BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
+_PERCENT_10: Final = 10
+
+Place = tuple[int, int]  # own time and row of a transfer
+Places = set[Place]
+
+
+class Resting(NamedTuple):
+    """``rows`` are the newest ones, oldest first; ``total`` counts all."""
+
+    rows: tuple[int, ...]
+    total: int
+
+
+Rest = Callable[[DetectionContext, AlertSubject, int], Places]
+Keep = Callable[[TransferRecord], bool]
+
+
+def rests_on(context: DetectionContext, finding: Finding) -> Resting:
+    """The transfers that the finding is made of, with its own."""
+    rest = _RESTS.get(finding.detector.id)
+    places = set() if rest is None else rest(context, finding.subject, finding.at)
+    own = (context.at, context.landed.row_index)
+    if rest is None or own in places or finding.at == context.at:
+        places.add(own)
+    newest = sorted(places)[-NAMED:]
+    counted = [value for name, value in finding.figures.items() if name in _COUNTS_ALL and isinstance(value, int)]
+    return Resting(tuple(row for _, row in newest), max(len(places), *counted, 0))
+
+
+def actor_ids_of(context: DetectionContext, resting: Resting) -> tuple[str, ...]:
+    """The entities and accounts that moved the transfers, in the order in which they first did."""
+    program = context.program
+    actors = (program.transfers.sides(row)[0] for row in resting.rows)
+    return tuple(program.actors[actor].id for actor in dict.fromkeys(actors) if actor >= 0)
+
+
+_COUNTS_ALL: Final = frozenset({"program.count24h", "program.countMonth", "unauthorizedReturns60d"})
+"""Figures that count what a finding on the program is made of; only the newest of it are read."""
+
+
+def _edges_at(context: DetectionContext, subject: AlertSubject) -> list[Edges]:
+    """All edges of the subject, when it is a party of the transfer, else of the transfer's actor."""
+    program = context.program
+    node = _node_of(context, subject)
+    if node == NOBODY:
+        return []
+    graph = program.graph
+    return [side[node] for side in (graph.into, graph.out, graph.alone) if node in side]
+
+
+def _node_of(context: DetectionContext, subject: AlertSubject) -> int:
+    actor, party = context.landed.parties
+    if party is not None and subject.type is SubjectType.COUNTERPARTY and party.id == subject.id:
+        return context.program.node_of(party)
+    return NOBODY if actor is None else node_of_actor(actor.index)
+
+
+def _within(edges: Iterable[Edges], after: int, upto: int, most: int = READ) -> list[Place]:
+    """The newest transfers of these edges in (after, upto], oldest first."""
+    places = {place for each in edges for place in each.newest_places(after, upto, most)}
+    return sorted(places)[-most:]
+
+
+def _kept(program: ProgramState, places: Iterable[Place], keep: Keep) -> Places:
+    read = program.transfers.read
+    return {place for place in places if keep(read(place[1]))}
+
+
+def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Rest:
+    """The subject's transfers of a time before the finding, those alone that ``keep`` is true of."""
+
+    def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+        places = _within(_edges_at(context, subject), at - span, at)
+        return set(places) if keep is None else _kept(context.program, places, keep(context))
+
+    return rest
+
+
+def _side(span: int, *, payer: bool, into: bool) -> Rest:
+    """The transfers into, or out of, the payer or the payee of the transfer."""
+
+    def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
+        nodes = StoredTransfer.read(context.program, context.landed.row_index).nodes()
+        graph = context.program.graph
+        edges = (graph.into if into else graph.out).get(nodes[0 if payer else 1])
+        return set() if edges is None else set(_within([edges], at - span, at))
+
+    return rest
+
+
+def _both(*rests: Rest) -> Rest:
+    def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+        return {place for each in rests for place in each(context, subject, at)}
+
+    return rest
+
+
+def _in_zone(context: DetectionContext) -> Keep:
+    zones = frozenset(structuring_zones(context.vector.amount_cents))
+    return lambda record: record.class_id not in CARD_CLASSES and not zones.isdisjoint(structuring_zones(record.cents))
+
+
+def _alike(context: DetectionContext) -> Keep:
+    cents = context.vector.amount_cents
+    slack = cents // _PERCENT_10
+    return lambda record: cents - slack <= record.cents <= cents + slack
+
+
+def _round(_context: DetectionContext) -> Keep:
+    return lambda record: record.class_id not in CARD_CLASSES and is_round(record.cents)
+
+
+def _micro(_context: DetectionContext) -> Keep:
+    return lambda record: record.class_id in ACH_CLASSES and record.cents < MICRO_BELOW_CENTS
+
+
+def _but_cards(_context: DetectionContext) -> Keep:
+    return lambda record: record.class_id not in CARD_CLASSES
+
+
+def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+    """The day's transfers with counterparties that the program met in it."""
+    program = context.program
+
+    def is_new(record: TransferRecord) -> bool:
+        if record.counterparty < 0:
+            return False
+        first = program.counterparties.all[record.counterparty].times.first(at)
+        return first is None or first > at - HOURS_24
+
+    return _kept(program, _within(_edges_at(context, subject), at - HOURS_24, at), is_new)
+
+
+def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
+    """What was sent to or came from the counterparties that carry the account."""
+    program, party = context.program, context.counterparty
+    if party is None:
+        return set()
+    sharing = {party.index: party}
+    if party.routing is not None and party.last4 is not None:
+        sharing |= {other.index: other for other in program.counterparties.sharing(party.routing, party.last4)}
+    nodes = {program.node_of(other) for other in sharing.values()}
+    sides = (program.graph.into, program.graph.out)
+    places = _within([side[node] for node in nodes for side in sides if node in side], at - DAYS_30, at)
+    return {place for place in places if program.transfers.sides(place[1])[1] in sharing}
+
+
+def _returned(span: int, codes: frozenset[str] | None) -> Rest:
+    """The subject's transfers that were returned in a time before the finding, with one of the codes."""
+
+    def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+        returned = context.program.returned
+
+        def counts(state: ReturnState | None) -> bool:
+            is_one = state is not None and state.counts and at - span < state.at <= at
+            return is_one and (codes is None or (state is not None and state.code in codes))
+
+        places = _within(_edges_at(context, subject), at - span - DAYS_60, at)
+        return {place for place in places if counts(returned.get(place[1]))}
+
+    return rest
+
+
+def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+    """The entity's returns of 30 days, and the return with this counterparty that forbids the debit."""
+    party = context.counterparty
+    places = _returned(DAYS_30, None)(context, subject, at)
+    places |= _returned(DAYS_30, PROBING_RETURN_CODES)(context, subject, at)
+    if party is not None and context.vector.counterparty_stop_return_days is not None:
+        of_party = AlertSubject(SubjectType.COUNTERPARTY, party.id)
+        places |= _returned(DAYS_30, STOP_RETURN_CODES)(context, of_party, at)
+    return places
+
+
+def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
+    """What the payee was paid, and what its payers were paid by those who paid several of them."""
+    program = context.program
+    graph, payee = program.graph, StoredTransfer.read(program, context.landed.row_index).nodes()[1]
+    into = graph.into.get(payee)
+    if into is None:
+        return set()
+    gathered = into.near(at - DAYS_7, at, but=NOBODY, as_of=at)
+    spread: list[tuple[Place, int, int]] = []
+    for middle in dict.fromkeys(gathered.others):
+        edges = graph.into.get(middle)
+        if edges is not None:
+            near = edges.near(at - DAYS_7, at, but=NOBODY, as_of=at)
+            columns = zip(near.times, near.rows, near.others, strict=True)
+            spread += [((time, row), origin, middle) for time, row, origin in columns]
+    reached = Counter(origin for origin, _ in {(origin, middle) for _, origin, middle in spread})
+    places = {place for place, origin, _ in spread if reached[origin] >= SCATTER_GATHER_MIDDLES}
+    return places | set(zip(gathered.times, gathered.rows, strict=True))
+
+
+def _path(context: DetectionContext, _subject: AlertSubject, _at: int) -> Places:
+    rows = (*context.assessment.layering, *context.assessment.round_trip)
+    return {(context.program.transfers.read(row).at, row) for row in rows}
+
+
+def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+    """The attempts of the card in an hour that were declined or small; all of the hour for the program."""
+    program = context.program
+    if subject.type is SubjectType.PROGRAM:
+        return _of_program(HOUR_US, lambda _, record: record.class_id in CARD_CLASSES)(context, subject, at)
+    edges = program.attempts.get(StoredTransfer.read(program, context.landed.row_index).card())
+    places = [] if edges is None else _within([edges], at - HOUR_US, at)
+    text = program.strings.text
+    return _kept(
+        program, places, lambda record: text(record.status) == DECLINED or record.cents < SMALL_CARD_BELOW_CENTS
+    )
+
+
+def _of_program(span: int, keep: Callable[[ProgramState, TransferRecord], bool]) -> Rest:
+    """The program's transfers of a time, among the newest that it has."""
+
+    def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
+        program, places = context.program, set[Place]()
+        for row in range(len(program.transfers) - 1, max(-1, len(program.transfers) - 1 - READ), -1):
+            record = program.transfers.read(row)
+            if at - span < record.at <= at and keep(program, record):
+                places.add((record.at, row))
+        return places
+
+    return rest
+
+
+def _moved(_program: ProgramState, record: TransferRecord) -> bool:
+    return record.moved
+
+
+def _fraud_declined(program: ProgramState, record: TransferRecord) -> bool:
+    text = program.strings.text
+    return (
+        record.class_id in CARD_CLASSES
+        and text(record.status) == DECLINED
+        and text(record.card_reason) in FRAUD_REASONS
+    )
+
+
+def _micro_entries(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+    if subject.type is not SubjectType.PROGRAM:
+        return _window(HOURS_24, _micro)(context, subject, at)
+    is_micro = _micro(context)
+    return _of_program(HOURS_24, lambda _, record: record.moved and is_micro(record))(context, subject, at)
+
+
+def _unauthorized_of_program(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
+    """The newest unauthorized returns of 60 days, of debits that the program sent."""
+    program, places = context.program, set[Place]()
+    for row in islice(reversed(program.returned), READ):
+        state = program.returned[row]
+        if state.counts and state.code in UNAUTHORIZED_RETURN_CODES and at - DAYS_60 < state.at <= at:
+            transfer = StoredTransfer.read(program, row)
+            if transfer.is_originated() and transfer.record.moved:
+                places.add((transfer.record.at, row))
+    return places
+
+
+_MONTH: Final = 31 * HOURS_24
+_IN_AND_OUT: Final = _window(HOURS_48, _but_cards)
+_GATHERED: Final = _side(DAYS_7, payer=True, into=True)
+_PAID_OUT: Final = _side(DAYS_7, payer=True, into=False)
+_RESTS: Final[Mapping[str, Rest]] = {
+    "structuring_pattern": _window(DAYS_7, _in_zone),
+    "repeated_amount": _window(HOURS_24, _alike),
+    "round_amount": _window(DAYS_30, _round),
+    "micro_entry_abuse": _micro_entries,
+    "velocity_spike": _window(HOURS_24),
+    "dormant_reactivation": _window(HOURS_24),
+    "fan_in": _side(DAYS_7, payer=False, into=True),
+    "fan_out": _PAID_OUT,
+    "scatter_gather": _gathered_by_middles,
+    "gather_scatter": _both(_GATHERED, _PAID_OUT),
+    "rapid_in_out": _IN_AND_OUT,
+    "funnel_mule": _both(_GATHERED, _IN_AND_OUT),
+    "round_trip": _path,
+    "layering_hops": _path,
+    "new_counterparty_burst": _of_strangers,
+    "counterparty_shared": _of_account,
+    "return_code_abuse": _abused,
+    "unauthorized_return": _returned(DAYS_60, UNAUTHORIZED_RETURN_CODES),
+    "ach_float": _window(_BANKING_DAYS_2, _but_cards),
+    "kyc_unverified_moving": _window(DAYS_7),
+    "card_testing": _attempts,
+    "card_decline_mix": _of_program(HOURS_24, _fraud_declined),
+    "unauthorized_return_rate": _unauthorized_of_program,
+    "program_velocity": _of_program(HOURS_24, _moved),
+    "volume_vs_declared": _of_program(_MONTH, _moved),
+}
