@@ -121,7 +121,19 @@ ALWAYS_SHOWN: Final = (
     "declared_countries",
 )
 _ENCODED: Final = {field.name: field.encode_name for field in msgspec.structs.fields(Evidence)}
-_DECODER: Final = msgspec.json.Decoder(Evidence)
+
+
+class _Lasting(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of evidence that later findings leave as they are."""
+
+    route_reason: str
+    auto_hold: bool
+    earlier_alerts: int
+    score_reasons: tuple[Reason, ...] = ()
+    escalation: Escalation | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(_Lasting)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 

@@ -55,7 +55,7 @@ score, and neither does one that was decided before the transfer came, because i
 
 `restsOn` in an alert's evidence names the transfers that its last finding was made of, the newest 100, and
 `restsOnCount` how many they are; `transferIds` names the newest transfers at which the detector found something. Where
-amounts, types or returns decide which transfers they are, the newest 1,000 of the window are looked at. An alert that
+amounts, types or returns decide which transfers they are, the newest 500 of the window are looked at. An alert that
 transfers of the past opened alone, more than 48 hours old when they were delivered, says `fromHistory`.
 
 An entity is the account itself where the bank has not named its owner. Payer and payee are the sides of the transfer:

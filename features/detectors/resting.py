@@ -6,7 +6,7 @@ Errors  none: a detector without a rule here rests on the transfer alone
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -29,7 +29,7 @@ from features.windows.edges import NOBODY, Edges, node_of_actor
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
 NAMED: Final = 100
-READ: Final = 1_000
+READ: Final = 500
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
 """The detectors that follow money from transfer to transfer; their evidence shows its way."""
 
@@ -55,12 +55,26 @@ def rests_on(context: DetectionContext, finding: Finding) -> Resting:
     """The transfers that the finding is made of, with its own."""
     rest = _RESTS.get(finding.detector.id)
     places = set() if rest is None else rest(context, finding.subject, finding.at)
+    counted = [len(places), *_counted(context, finding)]
     own = (context.at, context.landed.row_index)
     if rest is None or own in places or finding.at == context.at:
         places.add(own)
     newest = sorted(places)[-NAMED:]
-    counted = [value for name, value in finding.figures.items() if name in _COUNTS_ALL and isinstance(value, int)]
-    return Resting(tuple(row for _, row in newest), max(len(places), *counted, 0))
+    return Resting(tuple(row for _, row in newest), max(len(places), *counted))
+
+
+def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
+    """What is counted already of transfers that are too many to be read each time."""
+    for name in _COUNTS_ALL & finding.figures.keys():
+        value = finding.figures[name]
+        if isinstance(value, int):
+            yield value
+    if finding.subject.type is SubjectType.PROGRAM and finding.detector.id in _COUNTED_OF_PROGRAM:
+        yield getattr(context.vector, _COUNTED_OF_PROGRAM[finding.detector.id]) or 0
+    span = _SPANS.get(finding.detector.id)
+    if span is not None:
+        edges = _edges_at(context, finding.subject)
+        yield sum(each.count_between(finding.at - span, finding.at, as_of=finding.at) for each in edges)
 
 
 def actor_ids_of(context: DetectionContext, resting: Resting) -> tuple[str, ...]:
@@ -103,10 +117,11 @@ def _kept(program: ProgramState, places: Iterable[Place], keep: Keep) -> Places:
 
 
 def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Rest:
-    """The subject's transfers of a time before the finding, those alone that ``keep`` is true of."""
+    """The subject's transfers of a time before the finding: the newest, or those that ``keep`` is true of."""
+    most = NAMED if keep is None else READ
 
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
-        places = _within(_edges_at(context, subject), at - span, at)
+        places = _within(_edges_at(context, subject), at - span, at, most)
         return set(places) if keep is None else _kept(context.program, places, keep(context))
 
     return rest
@@ -247,7 +262,7 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
 
 
 def _of_program(span: int, keep: Callable[[ProgramState, TransferRecord], bool]) -> Rest:
-    """The program's transfers of a time, among the newest that it has."""
+    """The program's newest transfers of a time, among the newest that it has."""
 
     def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
         program, places = context.program, set[Place]()
@@ -255,6 +270,8 @@ def _of_program(span: int, keep: Callable[[ProgramState, TransferRecord], bool])
             record = program.transfers.read(row)
             if at - span < record.at <= at and keep(program, record):
                 places.add((record.at, row))
+                if len(places) == NAMED:
+                    break
         return places
 
     return rest
@@ -292,6 +309,16 @@ def _unauthorized_of_program(context: DetectionContext, _subject: AlertSubject, 
     return places
 
 
+_COUNTED_OF_PROGRAM: Final[Mapping[str, str]] = {
+    "micro_entry_abuse": "program_micro_entries_24h",
+    "card_testing": "program_card_attempts_1h",
+    "card_decline_mix": "program_card_fraud_declines_24h",
+}
+_SPANS: Final[Mapping[str, int]] = {
+    "velocity_spike": HOURS_24,
+    "dormant_reactivation": HOURS_24,
+    "kyc_unverified_moving": DAYS_7,
+}
 _MONTH: Final = 31 * HOURS_24
 _IN_AND_OUT: Final = _window(HOURS_48, _but_cards)
 _GATHERED: Final = _side(DAYS_7, payer=True, into=True)

@@ -23,7 +23,7 @@ from features.windows.slices import in_slices
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
-_COMPRESSION_LEVEL: Final = 6
+_COMPRESSION_LEVEL: Final = 1  # texts are written with each finding
 
 
 class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):

@@ -64,6 +64,8 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({"opened_from": AT + SECOND, "opened_to": AT + 2 * SECOND}, ["2"]),
     ({"overdue": True}, ["1"]),
     ({"overdue": False}, ["3", "2"]),
+    ({"from_history": False}, ["2", "1"]),
+    ({"from_history": True}, ["3"]),
 ]
 
 
@@ -93,6 +95,7 @@ def test_given_a_filter_when_listed_then_only_those_are_found_newest_first(
             due_at=AT - 1,
             program_id="prg_2",
             opened_at=AT + 2 * SECOND,
+            from_history=True,
         ),
     )
 
