@@ -44,6 +44,7 @@ _ROUTES: Final[Mapping[RouteReason, str]] = {
     RouteReason.DEGRADED: "an input was missing or stale",
     RouteReason.POLICY_ALLOWS: "none of the above: closed by the policy, with a disposition of its own",
     RouteReason.APPEAL: "an appeal",
+    RouteReason.REOPENED: "the policy had closed it, and a person opened it again",
 }
 _HEAD: Final = """# Policies
 
