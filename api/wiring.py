@@ -67,7 +67,7 @@ def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, i
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process)
-    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims))
+    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock)
 
 
 def wired_record(

@@ -24,6 +24,7 @@ from api.http.rate_limits import RateLimits
 from api.http.request_schema import RequestSchema
 from features.core.errors import InvalidRequestError
 from features.core.principal import Principal, PrincipalKind
+from store.clock import Clock
 
 MAX_QUERY_PARAMETERS: Final = 500  # Every list of a query may be full, and each of its values repeat the name.
 TENANT: Final = "tenant"
@@ -53,6 +54,7 @@ class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
     plain: dict[str, Any]
     query: Any
     keyed: KeyedRequest | None  # with an Idempotency-Key
+    arrived_at: int
 
 
 class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,25 +81,29 @@ class Gate(ASGIMiddleware):
 
     scopes = (ScopeType.HTTP,)
 
-    def __init__(self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency) -> None:
+    def __init__(
+        self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency, clock: Clock
+    ) -> None:
         self._authenticator, self._limits, self._idempotency = authenticator, limits, idempotency
+        self._clock = clock
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         operation: Operation | None = scope["route_handler"].opt.get(OPT)
         if operation is None:
             await _answer_options(scope, receive, send)
             return
+        arrived_at = self._clock.now()
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         reads = operation.reads_body or operation.is_idempotent(method)
         raw = await read_body(scope, receive, limit=operation.body_limit) if reads else b""
-        request = self._check(scope, operation, raw)
+        request = self._check(scope, operation, raw, arrived_at)
         scope[_CHECKED] = request  # type: ignore[typeddict-unknown-key]
         if request.keyed is None:
             await next_app(scope, receive, send)
         else:
             await self._idempotency.answer(request.keyed, operation, scope, receive, send, next_app)
 
-    def _check(self, scope: Any, operation: Operation, raw: bytes) -> CheckedRequest:
+    def _check(self, scope: Any, operation: Operation, raw: bytes, arrived_at: int) -> CheckedRequest:
         pairs, unread = _pairs_of(scope)
         principal = None
         key = None
@@ -118,7 +124,9 @@ class Gate(ASGIMiddleware):
         if shape is not None and (raw or required):
             body, plain = shape.decode(raw)
         keyed = None if principal is None or key is None else keyed_request(scope, principal, key, plain, pairs)
-        return CheckedRequest(raw=raw, principal=principal, body=body, plain=plain, query=query, keyed=keyed)
+        return CheckedRequest(
+            raw=raw, principal=principal, body=body, plain=plain, query=query, keyed=keyed, arrived_at=arrived_at
+        )
 
     def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
         """The caller, once authenticated and authorized: 401, 403, 429 and the 400 of X-Operator."""

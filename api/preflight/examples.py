@@ -29,7 +29,8 @@ PREFLIGHT: Final[dict[str, Any]] = {
     "limitsHit": [],
     "degraded": False,
     "degradedReasons": [],
-    "latencyMs": 1,
+    "latencyMs": 2,
+    "scoringUs": 210,
     "idempotent": True,
     "programId": PROGRAM_ID,
 }

@@ -16,7 +16,7 @@ from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClas
 from api.http.request_schema import RequestSchema
 from api.preflight.details import PreflightDetails
 from api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
-from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, names_one_program
+from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, preflight_rules
 from api.preflight.service import PreflightService
 from api.programs.service import ProgramService
 from api.telemetry.metrics import Outcome, note
@@ -31,7 +31,7 @@ _SUBMIT: Final = Operation(
     scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
     answers={201: Preflight, 200: Preflight, 404: None, 409: None},
-    body=RequestSchema(PreflightRequest, rules=names_one_program, rules_schema=NAMES_ONE_PROGRAM),
+    body=RequestSchema(PreflightRequest, rules=preflight_rules, rules_schema=NAMES_ONE_PROGRAM),
     body_limit=PREFLIGHT_BODY_LIMIT,
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,
@@ -50,7 +50,10 @@ _READ: Final = Operation(
 async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
     """201 when it is new and recorded, 200 when it is replayed."""
     request = body_of(scope, PreflightRequest)
-    answer = await preflights.submit(principal_of(scope), request, checked(scope).plain, effect_id_of(scope))
+    passed = checked(scope)
+    answer = await preflights.submit(
+        principal_of(scope), request, passed.plain, effect_id_of(scope), arrived_at=passed.arrived_at
+    )
     if answer.degraded:
         note(scope, Outcome.DEGRADED)
     return 200 if answer.idempotent else 201, msgspec.json.encode(answer), []

@@ -1,24 +1,27 @@
 """The pre-flight request, closed and bounded, and the detail that a recorded pre-flight is read back as."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 
 from api.http.fields import (
+    MOMENT,
+    RULE_OF_PATTERN,
     AccountLast4,
     BankId,
     CentsText,
     CountryCode,
     CurrencyCode,
     IdempotencyKeyText,
+    Moment,
     RoutingNumber,
     Slug,
     Text,
 )
 from api.http.validation import Failure
+from features.core.instants import parse_instant
 from features.core.preflight import Preflight, ProposedTransfer
 from features.core.vocabulary import AchType, Direction, Rail
 
@@ -39,7 +42,7 @@ class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     entity_id: BankId | None = None
     counterparty_id: BankId | None = None
     counterparty: CounterpartyRequest | None = None
-    effective_on: date | None = None
+    effective_on: Moment | None = None
     description: Text | None = None
 
 
@@ -56,6 +59,15 @@ class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
     request: dict[str, Any]
     matched_transfer_id: str | None
     created_at: str
+
+
+def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """What the schema does not say: one program is named, and ``effectiveOn`` is a day or an instant that exists."""
+    yield from names_one_program(plain)
+    transfer = plain.get("transfer")
+    moment = transfer.get("effectiveOn") if isinstance(transfer, dict) else None
+    if isinstance(moment, str) and parse_instant(moment) is None:
+        yield Failure("transfer.effectiveOn", RULE_OF_PATTERN[MOMENT])
 
 
 def names_one_program(plain: Mapping[str, Any]) -> Iterable[Failure]:

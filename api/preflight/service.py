@@ -3,6 +3,9 @@
 The id of a pre-flight with an idempotency key is derived from tenant, program and key, so the key needs no table of its
 own: a known id is a replay. Without a key the id is minted.
 
+``latencyMs`` counts from the arrival of the request. In the answer it includes the durable write; the record is what is
+written, so in it the time ends where the write begins.
+
 Errors  NotFoundError for a program of another tenant; ConflictError for a key that was used for another transfer;
         UnavailableError when the answer was not recorded
 """
@@ -17,7 +20,7 @@ from api.preflight.schemas import PreflightRequest, proposed
 from api.programs.service import ProgramService
 from features.core.errors import ConflictError
 from features.core.ids import derived_id
-from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of
+from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
 from features.core.principal import Principal
 from features.core.program import Program
 from features.landing.preflight import assess_proposed
@@ -39,7 +42,13 @@ class PreflightService:
         self._under_way: dict[str, asyncio.Future[bool]] = {}
 
     async def submit(
-        self, principal: Principal, request: PreflightRequest, plain: dict[str, Any], effect_id: str | None
+        self,
+        principal: Principal,
+        request: PreflightRequest,
+        plain: dict[str, Any],
+        effect_id: str | None,
+        *,
+        arrived_at: int,
     ) -> Preflight:
         """A new answer, or the recorded one when the body's idempotency key was used on the program before.
 
@@ -52,7 +61,8 @@ class PreflightService:
             if recorded is not None:
                 return self._marked(recorded.answer)
         if key is None:
-            return await self._new_answer(principal, program, request, plain, effect_id or self._new_id())
+            preflight_id = effect_id or self._new_id()
+            return await self._new_answer(principal, program, request, plain, preflight_id, arrived_at=arrived_at)
         preflight_id = derived_id("preflight", principal.tenant_id, program.id, key)
         while (other := self._under_way.get(preflight_id)) is not None:
             await asyncio.shield(other)
@@ -61,7 +71,7 @@ class PreflightService:
             earlier = await self._log.find(principal, preflight_id)
             if earlier is not None:
                 return self._marked(replayed(earlier, proposed(request.transfer)))
-            return await self._new_answer(principal, program, request, plain, preflight_id)
+            return await self._new_answer(principal, program, request, plain, preflight_id, arrived_at=arrived_at)
         finally:
             del self._under_way[preflight_id]
             done.set_result(True)
@@ -81,18 +91,22 @@ class PreflightService:
         request: PreflightRequest,
         plain: dict[str, Any],
         preflight_id: str,
+        *,
+        arrived_at: int,
     ) -> Preflight:
         asked_at = self._clock.now()
         transfer = proposed(request.transfer)
         stale = self._log.behind(program.id, now=asked_at)
         with self._shards.reading(program.id) as state:  # The lock is held for this one read.
             assessed = assess_proposed(state, transfer, at=asked_at, stale=stale)
+        scored_at = self._clock.now()
         answer = answer_of(
             assessed.score,
             preflight_id=preflight_id,
             program_id=program.id,
             degraded_reasons=assessed.degraded_reasons,
-            latency_us=self._clock.now() - asked_at,
+            scoring_us=scored_at - asked_at,
+            latency_us=scored_at - arrived_at,
         )
         record = PreflightRecord(
             tenant_id=principal.tenant_id,
@@ -105,7 +119,8 @@ class PreflightService:
             idempotency_key=request.idempotency_key,
         )
         await self._log.append(record)  # Durable before the caller gets it.
-        return self._marked(record.answer)
+        latency_ms = latency_ms_of(self._clock.now() - arrived_at)
+        return self._marked(msgspec.structs.replace(answer, latency_ms=latency_ms))
 
 
 def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:

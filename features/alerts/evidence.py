@@ -10,6 +10,7 @@ import msgspec
 from features.catalogue.features import FEATURES, NAME_OF
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.instants import format_instant
+from features.core.money import USD
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import DetectionContext, Finding
@@ -47,6 +48,13 @@ class AppealedAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     status: str
     reason: str
     by: str
+
+
+class ForeignAmount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The amount of a transfer that is not in US dollars: the currency, and the amount in its smallest unit."""
+
+    currency: str
+    amount: str
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -156,7 +164,7 @@ def evidence_of(
         },
         reasons=finding.reasons,
         score_reasons=_score_reasons(context, alert),
-        amount_cents=str(transfer.record.cents),
+        amount_cents=str(transfer.record.amount),
         currency=context.program.strings.text(transfer.record.currency) or "USD",
         rests_on=tuple(str(context.program.transfers.raw_offset(row)) for row in resting.rows),
         rests_on_count=resting.total,
@@ -179,6 +187,14 @@ def evidence_of(
         path=_path(context, finding),
         **totals_of(alert),
     )
+
+
+def foreign_amount(context: DetectionContext) -> ForeignAmount | None:
+    """The transfer's own amount when it is not in US dollars."""
+    row = context.landed.row
+    if row is None or row.currency == USD:
+        return None
+    return ForeignAmount(currency=row.currency, amount=str(row.amount_cents))
 
 
 class FindingTotals(TypedDict):

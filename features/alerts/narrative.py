@@ -14,10 +14,11 @@ import msgspec
 
 from features.alerts.evidence import Evidence, Figure
 from features.core.instants import format_instant
+from features.core.money import USD
 from features.core.vocabulary import Band, Severity
 from features.detectors.detector import ReviewQuestion
 from features.detectors.table import DETECTOR_OF
-from features.scorers.sentences import money
+from features.scorers.sentences import money, money_in
 from features.state.alert_book import AlertState
 
 SHOWN_TRANSFERS: Final = 20
@@ -136,8 +137,12 @@ def _what_and_when(e: Evidence, most: int) -> str:
 
 
 def _amount(e: Evidence) -> str:
-    """The newest transfer's amount in its own currency."""
-    return f"{money(int(e.amount_cents))} {e.currency}"
+    """The newest transfer's amount in its own currency, and in US dollars where that is another one."""
+    if e.currency == USD:
+        return f"{money(int(e.amount_cents))} {e.currency}"
+    cents = e.features["amountCents"]
+    in_dollars = "no amount in US dollars" if cents is None else f"USD {_figure_text('amountCents', cents)}"
+    return f"{money_in(e.currency, int(e.amount_cents))} ({in_dollars})"
 
 
 def _rests_on(e: Evidence) -> str:

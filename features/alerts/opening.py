@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.evidence import evidence_of, refreshed, subject_key, text_of
+from features.alerts.evidence import evidence_of, foreign_amount, refreshed, subject_key, text_of
 from features.alerts.labelling import label_by_return, return_label_row, stands_unauthorized
 from features.alerts.narrative import Draft, draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
@@ -33,6 +33,7 @@ from features.landing.landing import LandingResult
 from features.measurement.assess import Assessment
 from features.policy.in_force import policy_in_force
 from features.policy.routing import Routing, RoutingInput, route
+from features.scorers.sentences import money_in
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import AlertState
 from features.state.program import ProgramState
@@ -194,7 +195,7 @@ class AlertOpener:
         is_automated = routing.route is Route.AUTOMATED
         draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
         alert.recommendation = draft.recommendation.value
-        alert.set_texts(_summary(finding), text_of(evidence), text_of(draft))
+        alert.set_texts(_summary(finding, self._context), text_of(evidence), text_of(draft))
         body = alert_body_row(program, alert, evidence, draft, position)
         rows = [alert_row(program, alert, position), body]
         if is_automated:
@@ -240,7 +241,7 @@ class AlertOpener:
             recommendation=None,
             ends_at=finding.until,
             hits=1,
-            cents=context.vector.amount_cents,
+            cents=context.vector.amount_cents or 0,
             first_at=context.at,
             last_at=context.at,
             newest_transfers=(context.transfer_id,),
@@ -270,7 +271,7 @@ class AlertOpener:
         context, is_worse = self._context, self._is_worse(alert, finding)
         is_news = (finding.is_news or self._is_missing(alert)) and self._count_transfer(finding, alert)
         if is_news:
-            alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents)
+            alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
             alert.from_history &= self._is_history(finding)
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
             self._note_alerted(finding, alert)
@@ -282,7 +283,7 @@ class AlertOpener:
         evidence = refreshed(alert.texts[1], newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
-        alert.set_texts(_summary(finding), text_of(evidence), text_of(draft))
+        alert.set_texts(_summary(finding, context), text_of(evidence), text_of(draft))
         self._emit(alert_row(self._program, alert, self._position))
 
     def _is_missing(self, alert: AlertState) -> bool:
@@ -316,5 +317,10 @@ class AlertOpener:
             alert.status = AlertStatus.HELD
 
 
-def _summary(finding: Finding) -> str:
-    return f"{finding.detector.id} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
+def _summary(finding: Finding, context: DetectionContext) -> str:
+    """The finding in one line; it names the transfer's own currency when that is not the US dollar."""
+    text = f"{finding.detector.id} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
+    foreign = foreign_amount(context)
+    if foreign is None or finding.subject.type is SubjectType.PROGRAM:
+        return text
+    return f"{text} The transfer is of {money_in(foreign.currency, int(foreign.amount))}."

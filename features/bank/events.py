@@ -36,6 +36,10 @@ class BankObject(msgspec.Struct, frozen=True, gc=False):
     type: Text | None = None
     amount: WholeCents | None = None
     currency_code: Text | None = None
+    settled_amount: WholeCents | None = None
+    settled_currency_code: Text | None = None
+    instructed_amount: WholeCents | None = None
+    instructed_currency_code: Text | None = None
     status: Text | None = None
     is_incoming: bool | None = None
     bank_account_id: Text | None = None
@@ -69,6 +73,7 @@ class BankObject(msgspec.Struct, frozen=True, gc=False):
     payee_name: str | None = None
     merchant: Any = None
     category: Any = None
+    card_id: Text | None = None
     decision_reason: Text | None = None
     processor_reason: Text | None = None
 
@@ -76,6 +81,8 @@ class BankObject(msgspec.Struct, frozen=True, gc=False):
 class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     """What one event says of one transfer. None means the event does not say; instants are microseconds.
 
+    ``amount_cents`` is in ``currency``, which is USD where no snapshot states one; ``stated_usd_cents`` are the US
+    cents that the bank states beside another currency.
     ``updated_at`` and the event's time order snapshots of one transfer; ``created_at`` is the bank's creation time.
     """
 
@@ -101,6 +108,8 @@ class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     created_at: int | None
     updated_at: int | None
     card_decision_reason: str | None
+    card_id: str | None
+    stated_usd_cents: int | None
 
 
 class EntitySnapshot(msgspec.Struct, frozen=True, gc=False):

@@ -18,6 +18,7 @@ from features.bank.statuses import (
     SUFFIXES_WITHOUT_STATUS,
 )
 from features.core.instants import parse_instant
+from features.core.money import USD
 from features.core.vocabulary import AchType, Direction, Rail
 
 _CURRENCY_LETTERS: Final = 3
@@ -82,6 +83,10 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         created_at=_first_instant(data.created_at, data.initiated_at),
         updated_at=_first_instant(data.updated_at),
         card_decision_reason=_card_reason(data) if rail is _CARD else None,
+        card_id=data.card_id or None if rail is _CARD else None,
+        stated_usd_cents=_stated_usd_cents(data)
+        if data.settled_currency_code or data.instructed_currency_code
+        else None,
     )
 
 
@@ -118,6 +123,13 @@ def _amount(rail: Rail, data: BankObject) -> int | None:
         amounts = (data.deposited_amount, data.positive_pay_amount, data.amount)
         return next((amount for amount in amounts if amount is not None), None)
     return data.amount
+
+
+def _stated_usd_cents(data: BankObject) -> int | None:
+    """The settled amount when it is in USD, else the instructed one when that is."""
+    if _currency(data.settled_currency_code) == USD and data.settled_amount is not None:
+        return data.settled_amount
+    return data.instructed_amount if _currency(data.instructed_currency_code) == USD else None
 
 
 def _returns(details: object, status: str | None) -> tuple[str | None, bool, int | None]:

@@ -240,7 +240,8 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "1 hour",
-        "Declined attempts on the card's account, with this one; 0 on other rails.",
+        "Declined attempts on the card (else its account, else its entity), with this one; null when none of them is "
+        "known, and before landing when the entity has several cards; 0 on other rails.",
     ),
     Feature(
         "card.smallAuthorizations1h",
@@ -248,7 +249,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "1 hour",
-        "Attempts under $5 on the card's account, with this one; 0 on other rails.",
+        "Attempts under $5 on the same card, with this one; null as above; 0 on other rails.",
     ),
     Feature(
         "program.cardAttempts1h",

@@ -9,7 +9,14 @@ from typing import Final
 from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
 
 RULE_FIELDS: Final = (
-    Feature("amountCents", "amount_cents", "integer", "cents", THE_TRANSFER, "The amount."),
+    Feature(
+        "amountCents",
+        "amount_cents",
+        "integer",
+        "cents",
+        THE_TRANSFER,
+        "In US cents; null where the bank states no amount in US dollars, and the transfer then is in no sum.",
+    ),
     Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
     Feature(
         "direction",
@@ -203,6 +210,6 @@ RULE_FIELDS: Final = (
         "boolean",
         "",
         THE_TRANSFER,
-        "The amount lies in 90-100 % of a reporting threshold.",
+        "The amount lies in 90-100 % of a reporting threshold; null without an amount in US dollars.",
     ),
 )

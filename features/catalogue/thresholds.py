@@ -75,9 +75,9 @@ INCREASED_MONITORING: Final = CountryList(
 )
 
 
-def structuring_zones(amount_cents: int) -> tuple[int, ...]:
-    """The thresholds that an amount stays just under, in [0.80, 1.00) of each."""
-    return _ZONES[bisect_right(STRUCTURING_EDGES_CENTS, amount_cents)]
+def structuring_zones(amount_cents: int | None) -> tuple[int, ...]:
+    """The thresholds that an amount stays just under, in [0.80, 1.00) of each; none where it is not known."""
+    return () if amount_cents is None else _ZONES[bisect_right(STRUCTURING_EDGES_CENTS, amount_cents)]
 
 
 def is_just_below(amount_cents: int) -> bool:

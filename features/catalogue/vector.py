@@ -16,7 +16,7 @@ RARE_AT_MOST: Final = 3
 class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     """None means not measured; it is never 0 or False."""
 
-    amount_cents: int
+    amount_cents: int | None
     rail: str
     direction: str
     type: str | None
@@ -50,7 +50,7 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     typology_round_trip: bool | None
     typology_layering_hops: int | None
     typology_dormant_days: int | None
-    typology_just_below_threshold: bool
+    typology_just_below_threshold: bool | None
     declared_rails: str
     entity_sum_cents_30d: int
     entity_n_90d: int
@@ -92,8 +92,8 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     entity_micro_entries_24h: int
     program_micro_entries_24h: int
     entity_forward_debits_24h: int
-    card_declines_1h: int
-    card_small_count_1h: int
+    card_declines_1h: int | None
+    card_small_count_1h: int | None
     program_card_attempts_1h: int
     program_card_declines_1h: int
     program_card_small_count_1h: int

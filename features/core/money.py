@@ -10,9 +10,19 @@ from typing import Final, NewType
 Cents = NewType("Cents", int)
 
 MAX_CENTS: Final = 10**18 - 1
+USD: Final = "USD"
 _DIGITS: Final = re.compile(r"(0|[1-9][0-9]{0,17})", re.ASCII)
 
 
 def parse_cents(text: str) -> Cents | None:
     """Read a canonical string of digits; ``int()`` alone takes other scripts' digits, "1_000", " 12 " and "+5"."""
     return Cents(int(text)) if _DIGITS.fullmatch(text) else None
+
+
+def usd_cents_of(amount_cents: int, currency: str | None, stated_usd_cents: int | None) -> int | None:
+    """The amount in US cents: its own where the currency is USD or not stated, else as the bank states it (ruling 38).
+
+    >>> usd_cents_of(950_000, None, None), usd_cents_of(950_000, "JPY", 6_500), usd_cents_of(950_000, "JPY", None)
+    (950000, 6500, None)
+    """
+    return amount_cents if currency is None or currency == USD else stated_usd_cents

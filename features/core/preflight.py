@@ -70,10 +70,11 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     limits_hit: tuple[LimitHit, ...]
     degraded: bool
     degraded_reasons: tuple[str, ...]
-    latency_ms: int
+    latency_ms: int  # from the request's arrival; the recorded answer without its own durable write
     idempotent: bool
     program_id: str
     simulated: Simulated = msgspec.UNSET
+    scoring_us: int | None = None  # None in answers of before it was measured
 
 
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -102,7 +103,13 @@ def decide(band: Band, *, hard: bool, limits_hit: tuple[LimitHit, ...] = ()) -> 
 
 
 def answer_of(
-    score: Score, *, preflight_id: str, program_id: str, degraded_reasons: tuple[str, ...], latency_us: int
+    score: Score,
+    *,
+    preflight_id: str,
+    program_id: str,
+    degraded_reasons: tuple[str, ...],
+    scoring_us: int,
+    latency_us: int,
 ) -> Preflight:
     """The answer to a new pre-flight. No caps are evaluated, so ``limitsHit`` is empty."""
     return Preflight(
@@ -117,7 +124,13 @@ def answer_of(
         limits_hit=(),
         degraded=bool(degraded_reasons),
         degraded_reasons=degraded_reasons,
-        latency_ms=max(0, latency_us) // _MS,
+        latency_ms=latency_ms_of(latency_us),
         idempotent=False,
         program_id=program_id,
+        scoring_us=max(0, scoring_us),
     )
+
+
+def latency_ms_of(latency_us: int) -> int:
+    """Whole milliseconds, rounded up: an answer that took any time took at least one."""
+    return -(-max(0, latency_us) // _MS)

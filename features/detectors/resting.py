@@ -152,7 +152,7 @@ def _in_zone(context: DetectionContext) -> Keep:
 
 
 def _alike(context: DetectionContext) -> Keep:
-    cents = context.vector.amount_cents
+    cents = context.vector.amount_cents or 0  # a transfer without US cents repeats no amount
     slack = cents // _PERCENT_10
     return lambda record: cents - slack <= record.cents <= cents + slack
 

@@ -5,13 +5,17 @@ return (ruling 6). Its own time stays the one it was first seen with. A change c
 event's time on.
 """
 
+from typing import Final
+
 import msgspec
 
 from features.bank.events import TransferSnapshot
 from features.catalogue.vector import is_rare_pair
 from features.core.log_entry import EntryPosition
+from features.core.money import usd_cents_of
 from features.core.rail_classes import class_of
 from features.core.rows.transfers import TransferRow
+from features.core.vocabulary import Rail
 from features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
 from features.landing.rescoring import known_from, record_change, score_again
 from features.landing.returns import change_return, first_return, merged_return
@@ -20,10 +24,13 @@ from features.landing.subject_builder import build_subject
 from features.landing.transfer_records import first_record, has_moved, merged_record
 from features.measurement.assess import Assessment, assess
 from features.measurement.subject import Subject
+from features.state.card_table import card_key
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState, TransferRecord
 from features.windows.edges import NOBODY
+
+_CARD: Final = Rail.CARD.value
 
 
 class LandingResult(msgspec.Struct, frozen=True, gc=False):
@@ -50,7 +57,8 @@ def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosit
     if stored is None:
         if snapshot.amount_cents is None:
             return LandingResult("unusable")
-        return _land_first(program, snapshot, position, snapshot.amount_cents)
+        cents = usd_cents_of(snapshot.amount_cents, snapshot.currency, snapshot.stated_usd_cents)
+        return _land_first(program, snapshot, position, cents)
     updated_at = _updated_at(snapshot, position)
     if (updated_at, position.event_at) < (stored.record.updated_at, stored.record.event_at):
         return _land_older(stored, snapshot, position)
@@ -58,7 +66,7 @@ def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosit
 
 
 def _land_first(
-    program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition, cents: int
+    program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition, cents: int | None
 ) -> LandingResult:
     at = min(snapshot.created_at if snapshot.created_at is not None else position.event_at, position.appended_at)
     actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
@@ -102,7 +110,7 @@ def _subject_of_snapshot(
     program: ProgramState,
     snapshot: TransferSnapshot,
     *,
-    cents: int,
+    cents: int | None,
     at: int,
     actor: Actor | None,
     counterparty: Counterparty | None,
@@ -122,7 +130,9 @@ def _subject_of_snapshot(
         actor=actor,
         counterparty=counterparty,
         counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
-        account=account,
+        card=NOBODY
+        if snapshot.rail != _CARD
+        else card_key(program.card_table.number(snapshot.card_id), account, -1 if actor is None else actor.index),
         at=at,
         moved=has_moved(snapshot.status),
     )
@@ -257,7 +267,7 @@ def _moved_as(record: TransferRecord) -> tuple[int, ...]:
 
 def _scored_on(record: TransferRecord) -> tuple[int, ...]:
     """The fields whose change gives a transfer a new score; so does a change of its return (ruling 6)."""
-    return (record.cents, record.actor, record.counterparty, record.country)
+    return (record.cents, record.amount, record.currency, record.actor, record.counterparty, record.country)
 
 
 def _parties_of(stored: StoredTransfer, snapshot: TransferSnapshot) -> tuple[Actor | None, Counterparty | None, bool]:

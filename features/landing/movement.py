@@ -27,7 +27,7 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
     counterparty: Counterparty | None
     source: int
     target: int
-    cents: int
+    cents: int | None  # US cents; without them it counts, and adds to no sum
     at: int
     class_id: int
     originated: bool  # an ACH debit that the program sent
@@ -36,9 +36,10 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
 
 
 class Attempt(msgspec.Struct, frozen=True, gc=False):
-    """A card transfer, whether it moved money or not; ``card`` is the card that it is counted for."""
+    """A card transfer, whether it moved money or not; ``card`` is the key that it is counted under (``card_key``)."""
 
     card: int
+    actor: int  # whose card it was seen to be, -1 for nobody's
     at: int
     kinds: tuple[SeriesKind, ...]
     row_index: int
@@ -95,6 +96,7 @@ def _change_attempts(program: ProgramState, attempt: Attempt, sign: int, known_a
     elif known_at is not None:
         attempts.remove_edge(attempt.at, attempt.row_index, known_at=known_at)
     of_card = program.cards.setdefault(attempt.card, {})
+    (program.card_table.enter if sign == ENTER else program.card_table.leave)(attempt.actor, attempt.card)
     for kind in attempt.kinds:
         change_kind(of_card, kind, attempt.at, 0, sign, known_at)
 
@@ -103,8 +105,8 @@ def _change_windows(
     program: ProgramState, this: Movement, other: Movement | None, sign: int, known_at: int | None
 ) -> None:
     """Enter or take out what ``this`` contributes beyond ``other``, its successor or predecessor."""
-    at, cents = this.at, this.cents
-    if other is None or other.cents != cents:
+    at, cents = this.at, this.cents or 0
+    if other is None or other.cents != this.cents:
         _change_baseline(program, this, sign, known_at)
     if this.originated and (other is None or not other.originated):
         change_times(program.originated, at, sign, known_at)
@@ -144,21 +146,21 @@ def _change_graph(program: ProgramState, movement: Movement, sign: int, known_at
 
 def _change_amounts(actor: Actor, movement: Movement, sign: int, known_at: int | None) -> None:
     if sign == ENTER:
-        actor.amounts.add_amount(movement.at, movement.cents, known_at=known_at)
+        actor.amounts.add_amount(movement.at, movement.cents or 0, known_at=known_at)
         return
     assert known_at is not None
-    actor.amounts.remove_amount(movement.at, movement.cents, known_at=known_at)
+    actor.amounts.remove_amount(movement.at, movement.cents or 0, known_at=known_at)
 
 
 def _change_zones(party: Actor | Counterparty, movement: Movement, sign: int, known_at: int | None) -> None:
     """Count the amount under the reporting thresholds that it stays just below; card transfers are not structured."""
-    if movement.card:
+    if movement.card or movement.cents is None:
         return
     for threshold in structuring_zones(movement.cents):
         change_times(zone_of(party, threshold), movement.at, sign, known_at)
 
 
-def _edge(movement: Movement) -> tuple[int, int, int]:
+def _edge(movement: Movement) -> tuple[int, int, int | None]:
     """An amount that changes is an edge that changes: an earlier instant must still see the old one."""
     return (movement.source, movement.target, movement.cents)
 

@@ -3,22 +3,20 @@
 Window  all windows end at the instant of the request
 """
 
-from typing import Final
-
 import msgspec
 
+from features.core.money import usd_cents_of
 from features.core.preflight import PreflightRecord, ProposedTransfer, Resolved
 from features.core.rail_classes import class_of
 from features.core.reason import Score
+from features.core.vocabulary import Rail
 from features.landing.subject_builder import build_subject
 from features.measurement.assess import Assessment, assess
+from features.measurement.degraded import thin_in_question
 from features.state.open_preflights import CounterpartyDetails
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY
-
-COUNTRY_MISSING: Final = "counterparty_country_missing"
-STATE_BEHIND: Final = "state_behind"
 
 
 class PreflightAssessment(msgspec.Struct, frozen=True):
@@ -43,12 +41,13 @@ def assess_proposed(
     country = proposed.country_code if proposed is not None else None
     if country is None and counterparty is not None:
         country = counterparty.country
+    actor = _actor_of(program, transfer.entity_id)
     subject = build_subject(
         program,
         rail=transfer.rail.value,
         direction=transfer.direction.value,
         ach_type=transfer.type.value if transfer.type is not None else None,
-        cents=int(transfer.amount_cents),
+        cents=usd_cents_of(int(transfer.amount_cents), transfer.currency, None),
         status=None,
         country=country,
         card_reason=None,
@@ -56,7 +55,7 @@ def assess_proposed(
         actor=actor,
         counterparty=counterparty,
         counterparty_node=NOBODY if counterparty is None else program.node_if_landed(counterparty),
-        account=program.known_account_number(transfer.entity_id),
+        card=_card_of(program, transfer, actor),
         at=at,
         moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
@@ -64,7 +63,8 @@ def assess_proposed(
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at, stale=stale)
-    missing = ((COUNTRY_MISSING, subject.degraded), (STATE_BEHIND, stale))
+    is_known = actor is not None and actor.index < len(program.actors)
+    thin = thin_in_question(subject, assessment.vector, is_known=is_known)
     listed = counterparty is not None and not counterparty.unlisted
     return PreflightAssessment(
         assessment=assessment,
@@ -73,7 +73,7 @@ def assess_proposed(
             counterparty_id=counterparty.id if counterparty is not None and listed else transfer.counterparty_id,
             counterparty_country=country,
         ),
-        degraded_reasons=tuple(reason for reason, is_missing in missing if is_missing),
+        degraded_reasons=(*assessment.degraded_reasons, *thin),
     )
 
 
@@ -97,6 +97,13 @@ def _actor_of(program: ProgramState, named: str | None) -> Actor | None:
     if not named:
         return None
     return program.known_actor(named) or Actor(named, len(program.actors), is_account=program.is_account(named))
+
+
+def _card_of(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None) -> int:
+    """What a card attempt of the actor would be counted under: its only card, ``NOBODY`` when it has several."""
+    if transfer.rail is not Rail.CARD or actor is None:
+        return NOBODY
+    return program.card_table.only_key(actor.index, account=program.known_account_number(transfer.entity_id))
 
 
 def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> Counterparty | None:

@@ -5,17 +5,22 @@ before. So what must not be counted is what the transfer had contributed to the 
 contributes now.
 """
 
+from typing import Final
+
 from features.bank.return_codes import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from features.core.rail_classes import ACH_TYPES, ORIGINATED_CLASS
+from features.core.vocabulary import Rail
 from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject
 from features.landing.transfer_records import baseline_of
 from features.measurement.assess import Assessment, assess
 from features.measurement.subject import OwnContribution
 from features.state.program import ProgramState
-from features.state.transfer_table import Counted, ReturnState
+from features.state.transfer_table import UNPRICED, Counted, ReturnState
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
+
+_CARD: Final = Rail.CARD.value
 
 
 def known_from(program: ProgramState, row_index: int, event_at: int) -> int:
@@ -46,7 +51,7 @@ def score_again(transfer: StoredTransfer) -> Assessment:
         rail=rail,
         direction=direction,
         ach_type=ACH_TYPES[record.ach_type],
-        cents=record.cents,
+        cents=transfer.cents(),
         status=text(record.status),
         country=text(record.country),
         card_reason=text(record.card_reason),
@@ -54,7 +59,7 @@ def score_again(transfer: StoredTransfer) -> Assessment:
         actor=transfer.actor,
         counterparty=counterparty,
         counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
-        account=record.account,
+        card=transfer.card() if rail == _CARD else NOBODY,
         at=record.at,
         moved=record.moved,
         own=_own_contribution(transfer),
@@ -67,7 +72,7 @@ def _counted(transfer: StoredTransfer, returned: ReturnState | None, known_at: i
     record, attempt = transfer.record, transfer.attempt()
     return Counted(
         known_at=known_at,
-        cents=record.cents,
+        cents=transfer.cents(),
         actor=record.actor,
         counterparty=record.counterparty,
         ach_type=record.ach_type,
@@ -87,7 +92,10 @@ def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
         program,
         row_index,
         record._replace(
-            actor=counted.actor, counterparty=counted.counterparty, ach_type=counted.ach_type, cents=counted.cents
+            actor=counted.actor,
+            counterparty=counted.counterparty,
+            ach_type=counted.ach_type,
+            cents=UNPRICED if counted.cents is None else counted.cents,
         ),
     )
     returned, is_originated = counted.returned, then.is_originated()

@@ -6,6 +6,7 @@ transfer's parties, what the transfer contributes to the windows, and the row th
 
 from features.core.bands import band_word
 from features.core.log_entry import EntryPosition
+from features.core.money import USD
 from features.core.money_flow import money_leaves
 from features.core.rail_classes import ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.rows.transfers import TransferRow
@@ -13,9 +14,10 @@ from features.landing.movement import Attempt, Movement
 from features.landing.returns import ReturnedTransfer
 from features.measurement.assess import Assessment
 from features.scorers.trs_v1 import scorer as trs_v1
+from features.state.card_table import card_key
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord
+from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
 from features.windows.edges import NOBODY, node_of_actor
 from features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
 
@@ -83,14 +85,18 @@ class StoredTransfer:
         leaves = money_leaves(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type])
         return payer_and_payee(self.actor, other, leaves=leaves)
 
+    def cents(self) -> int | None:
+        """The amount in US cents, None when it is not known."""
+        return priced(self.record.cents)
+
     def card(self) -> int:
-        """The card, or what stands for it, that the transfer's attempts are counted for."""
-        return card_of(self.record.account, self.record.actor)
+        """The key that the transfer's attempt is counted under."""
+        return card_key(self.record.card, self.record.account, self.record.actor)
 
     def kinds(self) -> tuple[SeriesKind, ...]:
         """The kinds of series that the transfer is counted in."""
         record = self.record
-        return kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], record.cents)
+        return kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], self.cents())
 
     def returned(self) -> ReturnState | None:
         """The return that is known of the transfer."""
@@ -108,7 +114,7 @@ class StoredTransfer:
             self.counterparty,
             source,
             target,
-            record.cents,
+            self.cents(),
             record.at,
             record.class_id,
             self.is_originated(),
@@ -124,8 +130,9 @@ class StoredTransfer:
         text = self.program.strings.text
         return Attempt(
             self.card(),
+            record.actor,
             record.at,
-            attempt_kinds(record.cents, text(record.status), text(record.card_reason)),
+            attempt_kinds(self.cents(), text(record.status), text(record.card_reason)),
             self.row_index,
         )
 
@@ -156,8 +163,8 @@ class StoredTransfer:
             rail,
             direction,
             ACH_TYPES[record.ach_type],
-            record.cents,
-            text(record.currency) or "USD",
+            record.amount,
+            text(record.currency) or USD,
             text(record.status) or "UNKNOWN",
             None if actor is None or actor.is_account else actor.id,
             self.account_id(),
@@ -185,10 +192,3 @@ def payer_and_payee(actor: Actor | None, counterparty_node: int, *, leaves: bool
     """The nodes of both sides in the order in which the money goes; ``leaves`` says that the actor pays."""
     own = NOBODY if actor is None else node_of_actor(actor.index)
     return (own, counterparty_node) if leaves else (counterparty_node, own)
-
-
-def card_of(account: int, actor: int) -> int:
-    """The number that card attempts are counted under: the account's, else the actor's; -1 when neither is known."""
-    if account >= 0:
-        return account
-    return -2 - actor if actor >= 0 else -1

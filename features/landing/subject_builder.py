@@ -2,7 +2,7 @@
 
 from features.core.money_flow import money_leaves
 from features.core.preflight import ProposedCounterparty
-from features.landing.stored_transfer import card_of, payer_and_payee
+from features.landing.stored_transfer import payer_and_payee
 from features.measurement.subject import NO_CONTRIBUTION, OwnContribution, Subject
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
@@ -14,7 +14,7 @@ def build_subject(
     rail: str,
     direction: str,
     ach_type: str | None,
-    cents: int,
+    cents: int | None,
     status: str | None,
     country: str | None,
     card_reason: str | None,
@@ -22,7 +22,7 @@ def build_subject(
     actor: Actor | None,
     counterparty: Counterparty | None,
     counterparty_node: int,
-    account: int,
+    card: int,
     at: int,
     moved: bool,
     counterparty_named: bool | None = None,
@@ -31,9 +31,9 @@ def build_subject(
 ) -> Subject:
     """The transfer to be measured at ``at``, in the order of the Struct's fields: one is built an event.
 
-    ``account`` is the number of the program's own account, -1 for none. ``proposed`` describes a counterparty that a
-    pre-flight names without an id; ``counterparty_named`` is given where one may be named and not be on file.
-    ``moved`` is False for an attempt.
+    ``cents`` are US cents, and ``card`` is the key that a card attempt is counted under. ``proposed`` describes a
+    counterparty that a pre-flight names without an id; ``counterparty_named`` is given where one may be named and not
+    be on file. ``moved`` is False for an attempt.
     """
     leaves = money_leaves(rail, direction, ach_type)
     source, target = payer_and_payee(actor, counterparty_node, leaves=leaves)
@@ -52,7 +52,7 @@ def build_subject(
         _account_changed(program, counterparty, proposed, at, own),
         source,
         target,
-        card_of(account, actor.index if actor is not None else -1),
+        card,
         _account_details(counterparty, proposed),
         moved,
         own,

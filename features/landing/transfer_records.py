@@ -1,17 +1,18 @@
 """Where ``TransferRecord`` is built: from a first snapshot, and from a newer one over the stored record.
 
-Both builders write the fields by position, in the order of the NamedTuple: naming all 25 costs three times as much,
+Both builders write the fields by position, in the order of the NamedTuple: naming all 27 costs three times as much,
 and one record is built for each event.
 """
 
 from features.bank.events import TransferSnapshot
 from features.bank.statuses import UNMOVED_STATUSES
 from features.core.log_entry import EntryPosition
+from features.core.money import USD, usd_cents_of
 from features.core.rail_classes import ACH_TYPES, class_of
 from features.measurement.assess import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.state.transfer_table import NO_INSTANT, UNMEASURED, UNSCORED, TransferRecord
+from features.state.transfer_table import NO_INSTANT, UNMEASURED, UNPRICED, UNSCORED, TransferRecord, priced
 from features.windows.baseline import BaselineValues
 from features.windows.histogram import bucket_of, middle_of
 
@@ -22,7 +23,7 @@ def first_record(
     position: EntryPosition,
     assessment: Assessment,
     *,
-    cents: int,
+    cents: int | None,
     at: int,
     actor: Actor | None,
     counterparty: Counterparty | None,
@@ -33,7 +34,7 @@ def first_record(
     number = program.strings.number
     score = assessment.score
     return TransferRecord(
-        cents,
+        UNPRICED if cents is None else cents,
         at,
         snapshot.updated_at if snapshot.updated_at is not None else position.event_at,
         position.event_at,
@@ -49,13 +50,15 @@ def first_record(
         number(snapshot.status or "UNKNOWN"),
         number(country),
         number(snapshot.sec_code),
-        number(snapshot.currency),
+        number(snapshot.currency or USD),
         number(snapshot.card_decision_reason),
         class_of(snapshot.rail, snapshot.direction),
         ACH_TYPES.index(snapshot.type),
         UNSCORED if score.value is None else score.value,
         0 if score.confidence is None else round(score.confidence * 1_000),
         has_moved(snapshot.status),
+        snapshot.amount_cents or 0,
+        program.card_table.number(snapshot.card_id),
     )
 
 
@@ -71,8 +74,9 @@ def merged_record(
 ) -> TransferRecord:
     """The stored record with every field that a newer snapshot states; the score stays."""
     number = program.strings.number
+    amount, cents = _merged_amount(program, stored, snapshot)
     return TransferRecord(
-        stored.cents if snapshot.amount_cents is None else snapshot.amount_cents,
+        UNPRICED if cents is None else cents,
         stored.at,
         updated_at,
         position.event_at,
@@ -97,6 +101,8 @@ def merged_record(
         stored.score,
         stored.confidence_permille,
         stored.moved if snapshot.status is None else has_moved(snapshot.status),
+        amount,
+        stored.card if snapshot.card_id is None else program.card_table.number(snapshot.card_id),
     )
 
 
@@ -117,6 +123,15 @@ def _packed_baseline(baseline: BaselineValues) -> tuple[int, int, int]:
     if baseline.n is None or baseline.median_cents is None or baseline.p95_cents is None:
         return UNMEASURED, 0, 0
     return baseline.n, bucket_of(baseline.median_cents), bucket_of(baseline.p95_cents)
+
+
+def _merged_amount(program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot) -> tuple[int, int | None]:
+    """The amount in its own currency, and in US cents; a snapshot that states no amount leaves both as they are."""
+    currency = snapshot.currency or program.strings.text(stored.currency)
+    if snapshot.amount_cents is not None:
+        return snapshot.amount_cents, usd_cents_of(snapshot.amount_cents, currency, snapshot.stated_usd_cents)
+    stated = priced(stored.cents) if snapshot.stated_usd_cents is None else snapshot.stated_usd_cents
+    return stored.amount, usd_cents_of(stored.amount, currency, stated)
 
 
 def _merged_country(

@@ -13,6 +13,7 @@ from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kind
 
 NEWEST: Final = 64
 MEDIAN_FLOOR: Final = 5
+UNPRICED_LOOKS: Final = 1_024  # transfers without an amount that are passed over to find the newest with one
 _WITHIN_PARTS: Final = 10
 _BANKING_DAYS_BACK: Final = (4, 4, 2, 2, 2, 2, 3)  # calendar days to the second weekday before, from Monday on
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
@@ -30,25 +31,24 @@ def amounts_of(
     actor, own, cents = subject.actor, subject.own, subject.cents
     kinds = _kinds_of(subject)
     own_round = 1 if SeriesKind.ROUND in kinds else 0
-    received = cents if SeriesKind.RECEIVED in kinds else 0
-    sent = 0 if received or subject.rail == _CARD or not subject.moved else cents
+    received = cents or 0 if SeriesKind.RECEIVED in kinds else 0
+    sent = 0 if SeriesKind.RECEIVED in kinds or subject.rail == _CARD or not subject.moved else cents or 0
     if actor is None:
         return _NO_AMOUNTS
     its_own = own.moved and own.actor is actor
-    but = (at, own.cents) if its_own else None
-    of_quarter = actor.amounts.newest(at - DAYS_90, at, most=NEWEST, but=but) if has_history else []
-    n, of_day = len(of_quarter), actor.amounts.count(at - DAY_US, at) - its_own
-    equal = int(subject.moved)
-    if of_day:
+    of_quarter, of_day = _newest_amounts(subject, at, its_own=its_own) if has_history else ([], 0)
+    n = len(of_quarter)
+    equal = 0 if cents is None else int(subject.moved)
+    if of_day and cents is not None:
         slack = cents // _WITHIN_PARTS
         equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
     all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
     received_48h = cents_in(actor.series_by_kind, SeriesKind.RECEIVED, at - 2 * DAY_US, at)
     sent_48h = all_48h - received_48h - cents_in(actor.series_by_kind, SeriesKind.CARD, at - 2 * DAY_US, at)
     if its_own and SeriesKind.RECEIVED in own.kinds:
-        received_48h -= own.cents
+        received_48h -= own.cents or 0
     elif its_own and SeriesKind.CARD not in own.kinds:
-        sent_48h -= own.cents
+        sent_48h -= own.cents or 0
     return Amounts(
         entity_age_days=_age_days(subject, at, has_history),
         entity_median_cents_90d=sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
@@ -85,7 +85,7 @@ def ach_entries(subject: Subject, program: ProgramSeries, at: int, own_count: in
     actor, own = subject.actor, subject.own
     kinds = _kinds_of(subject)
     micro = 1 if SeriesKind.MICRO in kinds else 0
-    fast = subject.cents if SeriesKind.FAST in kinds else 0
+    fast = subject.cents or 0 if SeriesKind.FAST in kinds else 0
     of_program = micro + count_in(program.series_by_kind, SeriesKind.MICRO, at - DAY_US, at)
     if own.moved and SeriesKind.MICRO in own.kinds:
         of_program -= 1
@@ -120,8 +120,8 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> Cards:
 
     whole, is_known = program.series_by_kind, subject.card != NOBODY
     return Cards(
-        card_declines_1h=count(card, SeriesKind.DECLINE, HOUR_US, its_own) if is_known else 0,
-        card_small_count_1h=count(card, SeriesKind.SMALL, HOUR_US, its_own) if is_known else 0,
+        card_declines_1h=count(card, SeriesKind.DECLINE, HOUR_US, its_own) if is_known else None,
+        card_small_count_1h=count(card, SeriesKind.SMALL, HOUR_US, its_own) if is_known else None,
         program_card_attempts_1h=count(whole, SeriesKind.ATTEMPT, HOUR_US, own.attempts),
         program_card_declines_1h=count(whole, SeriesKind.DECLINE, HOUR_US, own.attempts),
         program_card_small_count_1h=count(whole, SeriesKind.SMALL_OR_5, HOUR_US, own.attempts),
@@ -135,6 +135,33 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> Cards:
 def _kinds_of(subject: Subject) -> tuple[SeriesKind, ...]:
     """The series that the subject itself is counted in; an attempt is in none."""
     return kinds_of(subject.rail, subject.direction, subject.type, subject.cents) if subject.moved else ()
+
+
+def _newest_amounts(subject: Subject, at: int, *, its_own: bool) -> tuple[list[int], int]:
+    """The actor's newest amounts of 90 days without the subject's, and how many of them are of 24 h.
+
+    A transfer whose amount is not known in US dollars stands in the series with 0 cents, and is passed over.
+    """
+    actor, own = subject.actor, subject.own
+    assert actor is not None
+    amounts, since = actor.amounts, at - DAYS_90
+    unpriced = actor.series_by_kind.get(SeriesKind.UNPRICED) if actor.series_by_kind else None
+    if unpriced is None:
+        but = (at, own.cents or 0) if its_own else None
+        of_day = amounts.count(at - DAY_US, at) - its_own
+        return amounts.newest(since, at, most=NEWEST, but=but), of_day
+    facts = amounts.newest_facts(since, at, most=NEWEST + min(unpriced.count(since, at), UNPRICED_LOOKS) + 1)
+    left_out = {time: unpriced.count_between(time - 1, time, as_of=at) for time, cents in facts if not cents}
+    if its_own and own.cents is not None:
+        facts.remove((at, own.cents))
+    priced: list[tuple[int, int]] = []
+    for time, cents in facts:
+        if not cents and left_out[time]:
+            left_out[time] -= 1
+        else:
+            priced.append((time, cents))
+    newest = priced[-NEWEST:]
+    return [cents for _, cents in newest], sum(1 for time, _ in newest if time > at - DAY_US)
 
 
 def _age_days(subject: Subject, at: int, has_history: bool) -> int | None:  # noqa: FBT001
@@ -162,7 +189,7 @@ def _cents(subject: Subject, kind: SeriesKind, after: int, upto: int) -> int:
     assert subject.actor is not None
     own = subject.own
     return cents_in(subject.actor.series_by_kind, kind, after, upto) - (
-        own.cents if own.moved and own.actor is subject.actor and kind in own.kinds else 0
+        own.cents or 0 if own.moved and own.actor is subject.actor and kind in own.kinds else 0
     )
 
 

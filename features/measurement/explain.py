@@ -68,7 +68,7 @@ def smallest_change(vector: FeatureVector, *, degraded: bool) -> AmountChange | 
     own = trs_v1.score(vector, degraded=degraded)
     if own.value is None:
         return None
-    amount = vector.amount_cents
+    amount = _amount_of(vector)
     for other in sorted(_candidates(vector), key=lambda cents: (abs(cents - amount), cents)):
         score = trs_v1.score(with_amount(vector, other), degraded=degraded)
         if score.band is not own.band and score.value is not None:
@@ -78,7 +78,7 @@ def smallest_change(vector: FeatureVector, *, degraded: bool) -> AmountChange | 
 
 def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
     """The vector that the transfer would have had with another amount, as far as it can be known."""
-    v, more = vector, cents - vector.amount_cents
+    v, more = vector, cents - _amount_of(vector)
     if not more:
         return v
     changes: dict[str, Any] = {
@@ -95,6 +95,12 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
     ):  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
         changes |= _of_actor(v, cents)
     return msgspec.structs.replace(v, **changes)
+
+
+def _amount_of(v: FeatureVector) -> int:
+    """The amount, which every vector with a score has."""
+    assert v.amount_cents is not None
+    return v.amount_cents
 
 
 def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
@@ -114,8 +120,12 @@ def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
     if v.rail != _CARD:
         return {}
     before, after = (attempt_kinds(each, None, None) for each in (v.amount_cents, cents))
-    return {
-        "card_small_count_1h": v.card_small_count_1h + (SeriesKind.SMALL in after) - (SeriesKind.SMALL in before),
+    small = {}
+    if v.card_small_count_1h is not None:
+        small["card_small_count_1h"] = (
+            v.card_small_count_1h + (SeriesKind.SMALL in after) - (SeriesKind.SMALL in before)
+        )
+    return small | {
         "program_card_small_count_1h": v.program_card_small_count_1h
         + (SeriesKind.SMALL_OR_5 in after)
         - (SeriesKind.SMALL_OR_5 in before),
@@ -124,7 +134,7 @@ def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
 
 def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
     """The counts and sums of its actor that a transfer is in or not, by its kind and amount."""
-    more = cents - v.amount_cents
+    more = cents - _amount_of(v)
     changes = {
         "round_amount_count_30d": v.round_amount_count_30d + _step(v, cents, SeriesKind.ROUND),
         "entity_micro_entries_24h": v.entity_micro_entries_24h + _step(v, cents, SeriesKind.MICRO),
@@ -157,7 +167,7 @@ def _candidates(v: FeatureVector) -> set[int]:
     amounts = {
         cents
         for first, beyond in pairwise(sorted(edges))
-        for cents in _nearest(v.amount_cents, first, beyond - 1)
+        for cents in _nearest(_amount_of(v), first, beyond - 1)
         if first <= cents < beyond
     }
     return amounts - {v.amount_cents}
@@ -172,7 +182,7 @@ def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:
 
 def _edges(v: FeatureVector) -> Iterator[int]:
     """Every amount from which on a rule may answer otherwise than just below it."""
-    amount = v.amount_cents
+    amount = _amount_of(v)
     yield from STRUCTURING_EDGES_CENTS
     yield from JUST_BELOW_EDGES_CENTS
     yield from (MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)

@@ -25,8 +25,11 @@ NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, 0, 0, None, 0, None, 0
 
 
 def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, tuple[int, ...]]:
-    """The longest chain that ends in the subject (None without an actor), and rows on which money came back with it."""
-    if subject.actor is None:
+    """The longest chain that ends in the subject, and rows on which money came back with it.
+
+    None without an actor, and without an amount that could be held against that of another hop.
+    """
+    if subject.actor is None or subject.cents is None:
         return None, ()
     if subject.source == subject.target or subject.source not in program.graph.into:
         return Chain((), subject.cents), ()
@@ -52,7 +55,7 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
     )
     may_gather = payers_7d + (not subject.moved) >= SCATTER_GATHER_MIDDLES
     gathered_24h, gathered_7d = _distinct(into_source, _FAN_IN, at, but, None)
-    ends = Ends(subject.source, subject.target, at, subject.cents, but)
+    ends = Ends(subject.source, subject.target, at, subject.cents or 0, but)
     return Flow(
         fan_in_count_24h=payers_24h,
         fan_in_count_7d=payers_7d,

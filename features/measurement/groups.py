@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 class Facts(NamedTuple):
     """The transfer itself."""
 
-    amount_cents: int
+    amount_cents: int | None
     rail: str
     direction: str
     type: str | None
@@ -69,7 +69,7 @@ class Typologies(NamedTuple):
     typology_round_trip: bool | None
     typology_layering_hops: int | None
     typology_dormant_days: int | None
-    typology_just_below_threshold: bool
+    typology_just_below_threshold: bool | None
     declared_rails: str
 
 
@@ -144,10 +144,13 @@ class AchEntries(NamedTuple):
 
 
 class Cards(NamedTuple):
-    """Attempts, declines and small attempts of the card and of the program; all 0 on other rails."""
+    """Attempts, declines and small attempts of the card and of the program; all 0 on other rails.
 
-    card_declines_1h: int
-    card_small_count_1h: int
+    The card's two are None where it is not known which card it is.
+    """
+
+    card_declines_1h: int | None
+    card_small_count_1h: int | None
     program_card_attempts_1h: int
     program_card_declines_1h: int
     program_card_small_count_1h: int

@@ -120,7 +120,9 @@ def _activity(subject: Subject, before: _Before, at: int, structuring_7d: int) -
     return Activity(
         entity_count_30d=amounts.count(at - DAYS_30, at) - before.own,
         velocity_24h_count=count_24h - before.own + subject.moved,
-        velocity_24h_sum_cents=cents_24h - (own.cents if before.own else 0) + (subject.cents if subject.moved else 0),
+        velocity_24h_sum_cents=cents_24h
+        - (own.cents or 0 if before.own else 0)
+        + (subject.cents or 0 if subject.moved else 0),
         entity_prior_transfers=amounts.count(ALWAYS, at) - before.own,
         entity_prior_returns=_count(actor, "returns", ALWAYS, at) - own_return,
         entity_ach_debits_60d=_count(actor, "ach_debits", at - DAYS_60, at) - (before.own if own.originated else 0),
@@ -159,7 +161,7 @@ def _program_figures(
         program_n_90d=baseline.n,
         program_median_cents=baseline.median_cents,
         program_p95_cents=baseline.p95_cents,
-        program_daily_avg_cents_30d=_daily_average(program.amounts, at, own_cents=own.cents if own.moved else 0),
+        program_daily_avg_cents_30d=_daily_average(program.amounts, at, own_cents=own.cents or 0 if own.moved else 0),
         program_declared_monthly_volume_cents=declared.monthly_volume_cents,
         program_unauthorized_return_rate_60d=_unauthorized_rate(program, at, own, before.own_return),
         declared_countries=declared.countries,
@@ -178,14 +180,14 @@ def _typologies(
         typology_round_trip=None if chain is None else bool(way_back),
         typology_layering_hops=None if chain is None else chain.hops,
         typology_dormant_days=None if before.previous_at is None else (at - before.previous_at) // DAY_US,
-        typology_just_below_threshold=is_just_below(subject.cents),
+        typology_just_below_threshold=None if subject.cents is None else is_just_below(subject.cents),
         declared_rails=declared.rails,
     )
 
 
 def _history(subject: Subject, before: _Before, at: int, structuring_24h: int) -> History:
     own, actor = subject.own, subject.actor
-    own_cents = own.cents if before.own else 0
+    own_cents = own.cents or 0 if before.own else 0
     count_90d, cents_90d = before.amounts.measure(at - DAYS_90, at)
     return History(
         entity_sum_cents_30d=before.amounts.measure(at - DAYS_30, at)[1] - own_cents,

@@ -4,7 +4,6 @@ from typing import Final
 
 import msgspec
 
-from features.core.vocabulary import Rail
 from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
 from features.windows.series_kinds import SeriesKind
@@ -15,7 +14,7 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
 
     actor: Actor | None = None
     counterparty: Counterparty | None = None
-    cents: int = 0
+    cents: int | None = 0
     moved: bool = False
     originated: bool = False  # an ACH debit that the program sent
     returned_at: int | None = None
@@ -37,7 +36,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     rail: str
     direction: str
     type: str | None
-    cents: int
+    cents: int | None  # US cents
     status: str | None
     country: str | None
     card_reason: str | None
@@ -48,12 +47,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     account_changed: bool
     source: int  # nodes of the graph; NOBODY when the side is unknown or has no transfer yet
     target: int
-    card: int  # whose attempts a card transfer is one of
+    card: int  # the key that a card attempt is counted under; NOBODY when it is not known
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
     moved: bool  # False for an attempt, which counts itself in no window but those of card attempts
     own: OwnContribution = NO_CONTRIBUTION
-
-    @property
-    def degraded(self) -> bool:
-        """A missing country matters only where money crosses borders: international wires and IAT entries."""
-        return self.country is None and (self.rail == Rail.INTL_WIRE or self.sec_code == "IAT")

@@ -1,5 +1,15 @@
 """How sentences write figures."""
 
+from typing import Final
+
+_TWO_DIGITS: Final = 2
+_DIGITS_OF: Final = {
+    **dict.fromkeys(("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV"), 0),
+    **dict.fromkeys(("XAF", "XOF", "XPF"), 0),
+    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+}
+"""Digits behind the point of the currencies that have not two (ISO 4217)."""
+
 
 def money(cents: int) -> str:
     return f"{cents // 100:,}.{cents % 100:02d}"
@@ -9,3 +19,14 @@ def tenths(numerator: int, denominator: int) -> str:
     """A ratio with one digit behind the point, cut and never rounded up."""
     whole = numerator * 10 // denominator
     return f"{whole // 10}.{whole % 10}"
+
+
+def money_in(currency: str, amount: int) -> str:
+    """An amount in the smallest unit of its currency.
+
+    >>> money_in("JPY", 950_000), money_in("EUR", 950_000), money_in("KWD", 1_250)
+    ('JPY 950,000', 'EUR 9,500.00', 'KWD 1.250')
+    """
+    digits = _DIGITS_OF.get(currency, _TWO_DIGITS)
+    whole, part = divmod(amount, 10**digits)
+    return f"{currency} {whole:,}.{part:0{digits}d}" if digits else f"{currency} {whole:,}"

@@ -13,6 +13,7 @@ import msgspec
 from features.core.money import parse_cents
 from features.core.program import Program
 from features.state.alert_book import AlertBook
+from features.state.card_table import CardTable
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_series import Declared, ProgramSeries
@@ -50,7 +51,8 @@ class ProgramState:
         self.graph = Graph()
         self.acquaintances = Acquaintances()
         self.series_by_kind: SeriesByKind = {}
-        self.cards: dict[int, SeriesByKind] = {}
+        self.cards: dict[int, SeriesByKind] = {}  # by ``card_key``
+        self.card_table = CardTable()
         self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence
         self.returned: dict[int, ReturnState] = {}
         self.counted: dict[int, list[Counted]] = {}
@@ -229,6 +231,7 @@ class ProgramState:
         yield "series", dump_series(self.series_by_kind)
         yield "cards", [(card, dump_series(by_kind)) for card, by_kind in self.cards.items()]
         yield from in_slices("attempts", ((card, edges.dump()) for card, edges in self.attempts.items()))
+        yield "card_table", self.card_table.dump()
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
         yield "strings", self.strings.dump()
@@ -263,6 +266,7 @@ class ProgramState:
             "series": self._load_series,
             "cards": self._load_cards,
             "attempts": self._load_attempts,
+            "card_table": self.card_table.load,
             "events": self.events.load,
             "transfers": self.transfers.load,
             "strings": self.strings.load,

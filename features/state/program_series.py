@@ -37,8 +37,8 @@ class ProgramSeries(msgspec.Struct, gc=False):
     actor_scores: LastScores
     program_id: str
 
-    def cents_of(self, row: int, as_of: int) -> int:
-        """A transfer's amount as known at an instant."""
+    def cents_of(self, row: int, as_of: int) -> int | None:
+        """A transfer's US cents as known at an instant, None when not known then."""
         history = self.counted.get(row)
         if history is None:
             return self.transfers.cents(row)

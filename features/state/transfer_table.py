@@ -12,12 +12,13 @@ from features.windows.series_kinds import SeriesKind
 NO_INSTANT: Final = -(2**63)
 UNMEASURED: Final = -1
 UNSCORED: Final = -1
+UNPRICED: Final = -1
 
 
 class TransferRecord(NamedTuple):
     """The newest state of one transfer."""
 
-    cents: int
+    cents: int  # in US dollars; UNPRICED when not known (``priced``)
     at: int  # its own time: the bank's creation time, clamped to append time (ruling 1)
     updated_at: int  # orders snapshots, with event_at
     event_at: int
@@ -42,6 +43,13 @@ class TransferRecord(NamedTuple):
     score: int  # UNSCORED below the floor
     confidence_permille: int
     moved: bool  # counts toward sums, baselines and first times
+    amount: int  # in the transfer's own currency
+    card: int  # in the program's table of cards, -1 when the bank names none
+
+
+def priced(cents: int) -> int | None:
+    """US cents as a record keeps them: None when they are not known."""
+    return None if cents == UNPRICED else cents
 
 
 class ReturnState(NamedTuple):
@@ -62,7 +70,7 @@ class Counted(NamedTuple):
     """What a transfer contributes to the windows from ``known_at`` on; kept for transfers that changed later."""
 
     known_at: int
-    cents: int
+    cents: int | None
     actor: int
     counterparty: int
     ach_type: int
@@ -79,7 +87,7 @@ def counted_of(dumped: Any) -> Counted:
     return Counted._make((*fields, kinds, None if state is None else ReturnState(*state)))
 
 
-_RECORD: Final = struct.Struct("<8q5i2H5H2BbH?")
+_RECORD: Final = struct.Struct("<8q5i2H5H2BbH?qi")
 _CENTS: Final = struct.Struct("<q")
 _RAW_OFFSET: Final = struct.Struct("<q")
 _RAW_OFFSET_AT: Final = struct.calcsize("<6q")
@@ -114,9 +122,9 @@ class TransferTable:
     def read(self, row: int) -> TransferRecord:
         return TransferRecord._make(_RECORD.unpack_from(self._records, row * _RECORD.size))
 
-    def cents(self, row: int) -> int:
-        cents: int = _CENTS.unpack_from(self._records, row * _RECORD.size)[0]
-        return cents
+    def cents(self, row: int) -> int | None:
+        """The US cents of a transfer, None when they are not known."""
+        return priced(_CENTS.unpack_from(self._records, row * _RECORD.size)[0])
 
     def raw_offset(self, row: int) -> int:
         """The log offset that delivered the newest snapshot."""

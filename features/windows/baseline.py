@@ -24,6 +24,7 @@ FLOOR: Final = 5
 _MEDIAN_PERCENT: Final = 50
 _P95_PERCENT: Final = 95
 _FEW: Final = 256
+_UNPRICED: Final = 65_535  # stands for the bucket of a transfer whose amount in US dollars is not known
 
 Counts = dict[int, int]
 
@@ -76,9 +77,10 @@ class Baseline:
             first += 1
         self._first = first
 
-    def add(self, at: int, cents: int, class_id: int, *, known_at: int | None = None) -> None:
-        bucket = bucket_of(cents)
-        index = self.amounts.add_amount(at, cents, known_at=known_at)
+    def add(self, at: int, cents: int | None, class_id: int, *, known_at: int | None = None) -> None:
+        """Enter an amount; without one (None) the transfer counts in ``amounts`` with 0 cents and in no quantile."""
+        bucket = _bucket_of(cents)
+        index = self.amounts.add_amount(at, cents or 0, known_at=known_at)
         self._buckets.insert(index, bucket)
         self._classes.insert(index, class_id)
         if index < self._first or at <= self._at - WINDOW_US:
@@ -89,8 +91,8 @@ class Baseline:
             insort(self._revised, (known_at, at, 1, bucket, class_id))
         self._memo = None
 
-    def remove(self, at: int, cents: int, class_id: int, *, known_at: int) -> None:
-        bucket = bucket_of(cents)
+    def remove(self, at: int, cents: int | None, class_id: int, *, known_at: int) -> None:
+        bucket, cents = _bucket_of(cents), cents or 0
         index = self._index_of(at, bucket, class_id, cents)
         if index is None:
             return
@@ -121,7 +123,7 @@ class Baseline:
         for known_at, fact_at, change, bucket, fact_class in reversed(self._revised):
             if known_at <= at:
                 break
-            if at - WINDOW_US < fact_at <= at:
+            if at - WINDOW_US < fact_at <= at and bucket != _UNPRICED:
                 of_all[bucket] = of_all.get(bucket, 0) - change
                 if fact_class == class_id:
                     of_class[bucket] = of_class.get(bucket, 0) - change
@@ -135,6 +137,8 @@ class Baseline:
             if stop - start <= _FEW:
                 for index in range(start, stop):
                     bucket = self._buckets[index]
+                    if bucket == _UNPRICED:
+                        continue
                     of_all[bucket] = of_all.get(bucket, 0) + sign
                     if self._classes[index] == class_id:
                         of_class[bucket] = of_class.get(bucket, 0) + sign
@@ -154,6 +158,8 @@ class Baseline:
         return _values(self._all, n, of_all) if n >= FLOOR else UNMEASURED
 
     def _count(self, bucket: int, class_id: int, count: int) -> None:
+        if bucket == _UNPRICED:
+            return
         self._all.add(bucket, count)
         histogram = self._by_class.get(class_id)
         if histogram is None:
@@ -199,8 +205,12 @@ class Baseline:
                     self._count(bucket, int(class_id), int(count))
 
 
+def _bucket_of(cents: int | None) -> int:
+    return _UNPRICED if cents is None else bucket_of(cents)
+
+
 def _tally(counts: Counts, buckets: npt.NDArray[np.uint16], sign: int) -> None:
-    of_bucket = np.bincount(buckets)
+    of_bucket = np.bincount(buckets[buckets != _UNPRICED])
     for bucket in np.flatnonzero(of_bucket):
         counts[int(bucket)] = counts.get(int(bucket), 0) + sign * int(of_bucket[bucket])
 

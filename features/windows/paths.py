@@ -20,8 +20,8 @@ WITHIN_US: Final = 7 * DAY_US
 _FROM_PERCENT: Final = 80
 _TO_PERCENT: Final = 105
 
-CentsOf = Callable[[int], int]
-"""The amount of the transfer in a row, as known at the instant in question."""
+CentsOf = Callable[[int], int | None]
+"""The US cents of the transfer in a row, as known at the instant in question; without them it is no hop."""
 
 
 class Ends(NamedTuple):
@@ -96,7 +96,7 @@ class _Search:
             self.looks -= 1
             row = near.rows[index]
             hop_cents = self.cents_of(row)
-            if hop_cents * _FROM_PERCENT <= cents * 100 <= hop_cents * _TO_PERCENT:
+            if hop_cents is not None and hop_cents * _FROM_PERCENT <= cents * 100 <= hop_cents * _TO_PERCENT:
                 hops.append((row, near.others[index], near.times[index], hop_cents))
         return hops
 

@@ -263,13 +263,10 @@ class AmountSeries(EventTimes):
         last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
         first = bisect_right(times, after, 0, last)
         if self.revised_at > upto:
-            facts = Counter((times[index], self.amount(index)) for index in range(first, last))
-            for _, at, count, cents in self._revised_after(upto):
-                if after < at <= upto:
-                    facts[at, cents * count] -= count
-            if but is not None:
-                facts[but] -= 1
-            return [cents for _, cents in sorted((+facts).elements())[-most:]]
+            facts = self.newest_facts(after, upto, most=most + (but is not None))
+            if but in facts:
+                facts.remove(but)
+            return [cents for _, cents in facts[-most:]]
         first = max(first, last - most - (but is not None))
         if first >= last:
             return []
@@ -318,6 +315,18 @@ class AmountSeries(EventTimes):
             cents = (sums[last - 1] - (sums[first - 1] if first else 0)) & _WRAP
             most_count, most_cents, last = max(most_count, last - first), max(most_cents, cents), first
         return most_count, most_cents
+
+    def newest_facts(self, after: int, upto: int, *, most: int) -> list[tuple[int, int]]:
+        """The newest facts (instant, cents) in (after, upto], as known at ``upto``, oldest first."""
+        times = self.times
+        first, last = bisect_right(times, after), bisect_right(times, upto)
+        if self.revised_at <= upto:
+            return [(times[index], self.amount(index)) for index in range(max(first, last - most), last)]
+        facts = Counter((times[index], self.amount(index)) for index in range(first, last))
+        for _, at, count, cents in self._revised_after(upto):
+            if after < at <= upto:
+                facts[at, cents * count] -= count
+        return sorted((+facts).elements())[-most:]
 
     def _place_of(self, at: int, cents: int) -> int:
         """Where a fact belongs: behind all that are older, or as old and not larger."""

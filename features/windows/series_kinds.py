@@ -30,6 +30,7 @@ class SeriesKind(StrEnum):
     SMALL_OR_5 = "small_or_5"  # a card attempt of at most $5
     FRAUD_DECLINE = "fraud_decline"
     DEBIT_RETURN = "debit_return"  # returns of ACH debits that the program sent
+    UNPRICED = "unpriced"  # no amount in US dollars is known: counted in "amounts" with 0 cents
     STOP = "stop"  # returns after which a debit must not be repeated
     FROZEN = "frozen"  # returns of ACH entries that the program sent, from an account that is frozen
 
@@ -62,10 +63,17 @@ _BY_TYPE: Final = {
 }
 
 
-def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tuple[SeriesKind, ...]:
-    """The series of its actor that a transfer enters when it moves."""
+def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int | None) -> tuple[SeriesKind, ...]:
+    """The series of its actor that a transfer enters when it moves; ``cents`` are US cents, None when not known.
+
+    Without an amount it is no micro-entry; and a debit of which nobody knows that it is one of $1 counts like those
+    that are not.
+    """
     kinds = _BY_TYPE[rail, direction, ach_type]
-    if cents < MICRO_BELOW_CENTS and rail == Rail.ACH:
+    if cents is None:
+        is_debit = rail == Rail.ACH and ach_type == AchType.DEBIT
+        kinds = (*kinds, SeriesKind.UNPRICED, SeriesKind.MICRO_DEBIT) if is_debit else (*kinds, SeriesKind.UNPRICED)
+    elif cents < MICRO_BELOW_CENTS and rail == Rail.ACH:
         kinds = (
             (*kinds, SeriesKind.MICRO, SeriesKind.MICRO_DEBIT)
             if originates_debit(rail, direction, ach_type)
@@ -76,14 +84,14 @@ def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int) -> tup
     return kinds
 
 
-def attempt_kinds(cents: int, status: str | None, reason: str | None) -> tuple[SeriesKind, ...]:
+def attempt_kinds(cents: int | None, status: str | None, reason: str | None) -> tuple[SeriesKind, ...]:
     """The series of its card and its program that a card transfer enters, whether it moved money or not."""
     kinds = [SeriesKind.ATTEMPT]
     if status == DECLINED:
         kinds.append(SeriesKind.DECLINE)
         if reason in FRAUD_REASONS:
             kinds.append(SeriesKind.FRAUD_DECLINE)
-    if cents <= SMALL_CARD_BELOW_CENTS:
+    if cents is not None and cents <= SMALL_CARD_BELOW_CENTS:
         kinds.append(SeriesKind.SMALL_OR_5)
         if cents < SMALL_CARD_BELOW_CENTS:
             kinds.append(SeriesKind.SMALL)

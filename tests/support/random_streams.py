@@ -279,6 +279,10 @@ class Stream:
 
 
 def _set_amount(data: Data, rail: str, direction: str, cents: int) -> None:
+    """In US dollars and on no named card: the oracle of these streams knows neither other currencies nor cards."""
+    data["currency_code"] = "USD"
+    if rail == "card":
+        data["card_id"] = None
     if rail == "check":
         data.pop("positive_pay_amount", None)
         data["deposited_amount" if direction == "incoming" else "positive_pay_amount"] = cents

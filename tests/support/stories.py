@@ -116,11 +116,11 @@ class ShardStory:
         return self.transfer(f"ach.{'incoming' if data['is_incoming'] else 'outgoing'}_transfer.settled", data, at)
 
     def card(
-        self, account: str, cents: int, at: int, status: str = "PENDING", reason: str = "APPROVED"
+        self, account: str | None, cents: int, at: int, status: str = "PENDING", reason: str = "APPROVED", **over: Any
     ) -> FeatureVector:
-        data = bank.a_card_authorization(
-            bank_account_id=account, entity_id=None, amount=cents, status=status, decision_reason=reason
-        )
+        """An attempt on a card that the bank does not name, unless ``card_id`` is given."""
+        usual = {"bank_account_id": account, "entity_id": None, "card_id": None, "amount": cents, "status": status}
+        data = bank.a_card_authorization(**usual | {"decision_reason": reason} | over)
         return self.transfer("card.authorization.approved", data, at)
 
     def debit(self, actor: str, party: str, cents: int, at: int) -> bank.Data:

@@ -90,7 +90,7 @@ def structuring_pattern(v: FeatureVector) -> Reason | None:
 
 def just_below_threshold(v: FeatureVector) -> Reason | None:
     """One amount just under a line; 90 % [P]."""
-    if not v.typology_just_below_threshold:
+    if v.amount_cents is None or not v.typology_just_below_threshold:
         return None
     return JUST_BELOW.reason(f"{money(v.amount_cents)} lies between 90 % and 100 % of a reporting threshold.")
 
@@ -98,7 +98,7 @@ def just_below_threshold(v: FeatureVector) -> Reason | None:
 def amount_spike(v: FeatureVector) -> Reason | None:
     """Over three times [P] the usual amount and over the program's 95th percentile [P]."""
     p95 = v.program_p95_cents
-    if p95 is None or v.amount_cents <= p95:
+    if p95 is None or v.amount_cents is None or v.amount_cents <= p95:
         return None
     line = spike_line_cents(v)
     if line is None or v.amount_cents <= line:
@@ -129,21 +129,21 @@ def _usual(v: FeatureVector) -> tuple[int, int]:
 
 def repeated_amount(v: FeatureVector) -> Reason | None:
     """The same amount again and again; 5 in 24 h within 10 %: a vendor preset."""
-    if v.repeated_amount_count_24h < REPEATED_COUNT:
+    if v.amount_cents is None or v.repeated_amount_count_24h < REPEATED_COUNT:
         return None
     return REPEATED.reason(f"{v.repeated_amount_count_24h} transfers in 24 h within 10 % of {money(v.amount_cents)}.")
 
 
 def round_amount(v: FeatureVector) -> Reason | None:
     """Large round amounts; 3 in 30 days, $5,000 and $1,000: [P]."""
-    if v.round_amount_count_30d < ROUND_COUNT or not is_round(v.amount_cents):
+    if v.amount_cents is None or v.round_amount_count_30d < ROUND_COUNT or not is_round(v.amount_cents):
         return None
     return ROUND.reason(f"{v.round_amount_count_30d} transfers in 30 days of a multiple of 1,000.00 from 5,000.00 on.")
 
 
 def micro_entry_abuse(v: FeatureVector) -> Reason | None:
     """Many micro-entries that no debit follows; $1: Nacha's definition, 10 in 24 h: [P]."""
-    if v.amount_cents >= MICRO_BELOW_CENTS or v.entity_forward_debits_24h:
+    if v.amount_cents is None or v.amount_cents >= MICRO_BELOW_CENTS or v.entity_forward_debits_24h:
         return None
     if v.entity_micro_entries_24h < MICRO_COUNT and v.program_micro_entries_24h < MICRO_COUNT:
         return None

@@ -24,7 +24,7 @@ TESTING: Final = ReasonKind(
     "card_testing",
     (30,),
     Family.CARD,
-    "At least 3 declines, or 5 attempts under $5, on one account in 1 h.",
+    "At least 3 declines, or 5 attempts under $5, on one card (without its id: on one account) in 1 h.",
     "[P]; card networks charge for attempts after repeated declines",
     rails=CARD_ONLY,
 )
@@ -51,9 +51,10 @@ DECLINE_MIX: Final = ReasonKind(
 
 def card_testing(v: FeatureVector) -> Reason | None:
     """One card tried again and again: 3 declines or 5 attempts under $5 in 1 h [P]."""
-    if v.card_declines_1h < CARD_DECLINES and v.card_small_count_1h < CARD_SMALL_COUNT:
+    declines, small = v.card_declines_1h or 0, v.card_small_count_1h or 0
+    if declines < CARD_DECLINES and small < CARD_SMALL_COUNT:
         return None
-    return TESTING.reason(f"{v.card_declines_1h} declines and {v.card_small_count_1h} attempts under 5.00 in 1 h.")
+    return TESTING.reason(f"{declines} declines and {small} attempts under 5.00 in 1 h.")
 
 
 def card_testing_program(v: FeatureVector) -> Reason | None:

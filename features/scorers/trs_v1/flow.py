@@ -199,7 +199,7 @@ def funnel_mule(v: FeatureVector) -> Reason | None:
 
 def round_trip(v: FeatureVector) -> Reason | None:
     """Money that comes back: 80 %, 7 days [P]."""
-    if not v.typology_round_trip:
+    if not v.typology_round_trip or v.amount_cents is None:
         return None
     return ROUND_TRIP.reason(f"{money(v.amount_cents)} comes back to where it left within 7 days.")
 

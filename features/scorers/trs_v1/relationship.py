@@ -84,7 +84,7 @@ def first_time_counterparty(v: FeatureVector) -> Reason | None:
     if v.counterparty_first_time is not True:
         return None
     line = first_time_line_cents(v)
-    if line is not None and v.amount_cents >= line:
+    if line is not None and v.amount_cents is not None and v.amount_cents >= line:
         return FIRST_TIME_LARGE.reason(
             f"First transfer with this counterparty, and {money(v.amount_cents)} is large for the program."
         )

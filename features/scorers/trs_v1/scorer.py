@@ -1,6 +1,6 @@
 """Transaction Risk Score, trs-v1: an additive scorecard over the feature vector.
 
-Unit    points 0-100, integers; None below the floor, because unscored is not clear
+Unit    points 0-100, integers; None below the floor and without an amount in US dollars: unscored is not clear
 n       the entity's earlier transfers when there are at least 5, else the program's transfers of 90 days
 Errors  none: every FeatureVector has an answer, and the same vector always the same one
 Source  weights and triggers are named beside each rule, in the modules that ``rules.py`` lists
@@ -46,10 +46,13 @@ def fired(vector: FeatureVector) -> list[Reason]:
 
 
 def score(vector: FeatureVector, *, degraded: bool) -> Score:
-    """Add up the rules that fire, family by family, and show every cap as a reason of its own."""
+    """Add up the rules that fire, family by family, and show every cap as a reason of its own.
+
+    Without an amount in US dollars nothing says how much is moved, and there is no score (ruling 38).
+    """
     reasons = fired(vector)
     n = _observations(vector)
-    if vector.entity_prior_transfers < ENTITY_FLOOR and (vector.program_n_90d or 0) < PROGRAM_FLOOR:
+    if vector.amount_cents is None or not _has_history(vector):
         hard = [reason for reason in reasons if reason.hard]
         return Score(version=VERSION, value=None, n=n, confidence=None, reasons=in_order(hard))
     confidence = confidence_of(n, degraded=degraded)
@@ -62,6 +65,10 @@ def score(vector: FeatureVector, *, degraded: bool) -> Score:
         reasons.append(limited)
     value = min(CEILING, max(0, total))
     return Score(version=VERSION, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
+
+
+def _has_history(vector: FeatureVector) -> bool:
+    return vector.entity_prior_transfers >= ENTITY_FLOOR or (vector.program_n_90d or 0) >= PROGRAM_FLOOR
 
 
 def _observations(vector: FeatureVector) -> int:

@@ -114,7 +114,8 @@ def dormant_reactivation(v: FeatureVector) -> Reason | None:
     days = v.typology_dormant_days
     if days is None or days < DORMANT_DAYS:
         return None
-    large = v.program_p95_cents is not None and v.amount_cents >= v.program_p95_cents
+    p95 = v.program_p95_cents
+    large = p95 is not None and v.amount_cents is not None and v.amount_cents >= p95
     if not large and v.velocity_24h_sum_cents < DORMANT_SUM_CENTS:
         return None
     return DORMANT.reason(f"First transfer after {days} days, with {money(v.velocity_24h_sum_cents)} in 24 h.")

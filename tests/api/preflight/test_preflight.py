@@ -37,6 +37,7 @@ ANSWER_FIELDS: Final = {
     "degraded",
     "degradedReasons",
     "latencyMs",
+    "scoringUs",
     "idempotent",
     "programId",
 }
@@ -160,7 +161,7 @@ def test_given_twenty_questions_under_one_key_at_once_when_asked_then_one_is_rec
 
     async def all_of_them() -> list[Any]:
         submit = api.services["preflights"].submit
-        return list(await asyncio.gather(*(submit(ann, request, plain, None) for _ in range(20))))
+        return list(await asyncio.gather(*(submit(ann, request, plain, None, arrived_at=0) for _ in range(20))))
 
     answers = api.on_loop(all_of_them)
 
@@ -180,7 +181,7 @@ def test_given_a_restart_when_a_key_is_used_again_then_it_is_known(
     again = ask(api, tenant, idempotencyKey="k")
 
     assert again.status_code == 200
-    assert again.json() == first | {"idempotent": True}
+    assert again.json() == first | {"idempotent": True, "degradedReasons": []}
     assert len(recorded(api)) == 2
     assert program["slug"] == "payroll"
 
@@ -224,10 +225,56 @@ def test_given_entries_that_stay_unapplied_when_asked_then_the_answer_is_degrade
     api.catch_up()
     caught_up = ask(api, tenant).json()
 
-    assert (fresh["degraded"], fresh["degradedReasons"]) == (False, [])
-    assert (behind["degraded"], behind["degradedReasons"]) == (True, ["state_behind"])
+    assert "state_behind" not in fresh["degradedReasons"]
+    assert "state_behind" in behind["degradedReasons"]
     assert (replayed["degraded"], replayed["degradedReasons"]) == (True, [])
-    assert (caught_up["degraded"], caught_up["degradedReasons"]) == (False, [])
+    assert "state_behind" not in caught_up["degradedReasons"]
+
+
+def test_given_nobody_known_when_asked_then_the_answer_says_so_and_is_degraded(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    answer = ask(api, tenant, transfer=TRANSFER | {"currency": "EUR"}).json()
+
+    assert (answer["programId"], answer["degraded"], answer["decision"]) == (program["id"], True, "review")
+    assert answer["degradedReasons"] == ["amount_not_in_usd", "entity_unknown", "baseline_thin"]
+
+
+@pytest.mark.parametrize("moment", ["2026-11-30", "2026-11-30T00:00:00Z", "2026-11-30T00:00:00.5-05:00"])
+def test_given_a_day_or_an_instant_when_asked_then_it_is_kept_as_sent(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], moment: str
+) -> None:
+    answer = ask(api, tenant, transfer=TRANSFER | {"effectiveOn": moment})
+
+    assert (answer.status_code, answer.json()["programId"]) == (201, program["id"])
+    (record,) = recorded(api)
+    assert record.transfer.effective_on == moment
+
+
+def test_given_a_slow_log_when_asked_then_the_latency_has_the_write_and_the_scoring_has_not(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, now = api.appender.append, api.clock.now
+
+    async def slow(*entry: Any) -> int:
+        offset = await append(*entry)
+        api.clock.advance(40_000)
+        return offset
+
+    def ticking() -> int:
+        api.clock.advance(1_000)
+        return now()
+
+    monkeypatch.setattr(api.appender, "append", slow)
+    monkeypatch.setattr(api.clock, "now", ticking)
+    answer = ask(api, tenant).json()
+
+    assert answer["programId"] == program["id"]
+    assert answer["scoringUs"] == 1_000
+    (record,) = recorded(api)
+    assert answer["latencyMs"] - record.answer.latency_ms >= 40
+    assert record.answer.latency_ms >= 2
+    assert record.answer.scoring_us == answer["scoringUs"]
 
 
 @pytest.mark.parametrize("committed", [False, True])

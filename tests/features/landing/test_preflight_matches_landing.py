@@ -73,7 +73,11 @@ def landing_of(program: ProgramState, transfer: ProposedTransfer, at: int) -> tu
     rail, direction, proposed = transfer.rail, transfer.direction, transfer.counterparty
     data = BUILDERS[rail](id="trf_landed", created_at=bank.rfc3339(at), updated_at=bank.rfc3339(at))
     data |= dict.fromkeys(SILENT) | {f"{who}_{what}": None for who in ("originator", "beneficiary") for what in SIDES}
-    data |= {"amount": int(transfer.amount_cents), "is_incoming": direction is Direction.INCOMING}
+    data |= {
+        "amount": int(transfer.amount_cents),
+        "currency_code": transfer.currency,
+        "is_incoming": direction is Direction.INCOMING,
+    }
     data |= {"bank_account_id": None, "entity_id": transfer.entity_id, "counterparty_id": transfer.counterparty_id}
     if transfer.type is not None:
         data["type"] = transfer.type.value

@@ -150,9 +150,15 @@ def band_at(vector: FeatureVector, cents: int) -> Band:
     return trs_v1.score(with_amount(vector, cents), degraded=False).band
 
 
+def amount_of(vector: FeatureVector) -> int:
+    assert vector.amount_cents is not None
+    return vector.amount_cents
+
+
 def first_found(vector: FeatureVector, distance: int) -> int | None:
     """The nearest amount with another band, by looking at all up to a distance."""
-    amount, band = vector.amount_cents, band_at(vector, vector.amount_cents)
+    amount = amount_of(vector)
+    band = band_at(vector, amount)
     for away in range(1, distance + 1):
         for cents in (amount - away, amount + away):
             if 1 <= cents <= MOST_CENTS and band_at(vector, cents) is not band:
@@ -197,7 +203,8 @@ def test_given_a_change_when_nearer_amounts_are_tried_then_none_changes_the_band
 ) -> None:
     change = smallest_change(vector, degraded=True)
 
-    amount, band = vector.amount_cents, band_at(vector, vector.amount_cents)
+    amount = amount_of(vector)
+    band = band_at(vector, amount)
     reach = MOST_CENTS if change is None else abs(change.change_cents) - 1
     least, most = max(1, amount - reach), min(MOST_CENTS, amount + reach)
     for cents in data.draw(st.lists(st.integers(least, most), max_size=10)) if least <= most else ():
@@ -268,6 +275,6 @@ def test_given_a_proposed_transfer_when_its_amount_is_another_then_the_vector_is
         for cents in amounts
     )
 
-    foretold = with_amount(one, other.amount_cents)
+    foretold = with_amount(one, amount_of(other))
     names = set(FeatureVector.__struct_fields__) - KNOWN_IN_PART
     assert [name for name in names if getattr(foretold, name) != getattr(other, name)] == []

@@ -30,7 +30,8 @@ def fired(vector: FeatureVector, family: Family) -> list[Reason]:
 
 
 def below_the_floor(vector: FeatureVector) -> bool:
-    return vector.entity_prior_transfers < 5 and (vector.program_n_90d or 0) < 30
+    has_history = vector.entity_prior_transfers >= 5 or (vector.program_n_90d or 0) >= 30
+    return vector.amount_cents is None or not has_history
 
 
 @settings(max_examples=200, deadline=None)

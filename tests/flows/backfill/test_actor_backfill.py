@@ -98,7 +98,7 @@ def louder(vector: FeatureVector, *, degraded: bool) -> Score:
     score = QUIET(vector, degraded=degraded)
     if score.value is None:
         return score
-    return msgspec.structs.replace(score, value=min(100, score.value + vector.amount_cents % 61), reasons=())
+    return msgspec.structs.replace(score, value=min(100, score.value + (vector.amount_cents or 0) % 61), reasons=())
 
 
 QUIET = trs_v1.score

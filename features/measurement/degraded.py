@@ -1,0 +1,52 @@
+"""Which facts an answer leans on and does not have: the words of ``degradedReasons`` (ruling 52).
+
+``missing_at_landing`` halves the confidence, is stored with the score, and keeps a policy from closing an alert by
+itself. A question also names what makes its answer thin without being missing: nobody known, nothing reported of them,
+no baseline. There ``n`` and the confidence that follows from it are low already, so these halve nothing.
+"""
+
+from typing import Final
+
+from features.catalogue.vector import FeatureVector
+from features.core.vocabulary import Rail
+from features.measurement.subject import Subject
+
+COUNTRY_MISSING: Final = "counterparty_country_missing"
+AMOUNT_NOT_IN_USD: Final = "amount_not_in_usd"
+CARD_UNKNOWN: Final = "card_unknown"
+SCREENING_MISSING: Final = "screening_missing"
+STATE_BEHIND: Final = "state_behind"
+ENTITY_UNKNOWN: Final = "entity_unknown"
+ENTITY_UNVERIFIED: Final = "entity_unverified"
+BASELINE_THIN: Final = "baseline_thin"
+_IAT: Final = "IAT"
+_INTL_WIRE: Final = Rail.INTL_WIRE.value
+
+
+def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ...]:
+    """What the answer to a transfer, landed or proposed, leans on and does not have.
+
+    A missing country matters only where money crosses borders: international wires and IAT entries (ruling 29).
+    """
+    missing: list[str] = []
+    if vector.amount_cents is None:
+        missing.append(AMOUNT_NOT_IN_USD)
+    if subject.country is None and (vector.rail == _INTL_WIRE or subject.sec_code == _IAT):
+        missing.append(COUNTRY_MISSING)
+    if vector.card_declines_1h is None:
+        missing.append(CARD_UNKNOWN)
+    if vector.entity_requires_screening and vector.entity_screening_age_days is None:
+        missing.append(SCREENING_MISSING)
+    return tuple(missing)
+
+
+def thin_in_question(subject: Subject, vector: FeatureVector, *, is_known: bool) -> tuple[str, ...]:
+    """What makes the answer to a question thin; ``is_known`` when its entity or account is."""
+    thin: list[str] = []
+    if not is_known:
+        thin.append(ENTITY_UNKNOWN)
+    elif subject.actor is not None and not subject.actor.profiles:
+        thin.append(ENTITY_UNVERIFIED)
+    if vector.program_n_90d is None:
+        thin.append(BASELINE_THIN)
+    return tuple(thin)

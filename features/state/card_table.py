@@ -1,0 +1,103 @@
+"""The cards of a program: the number of each card id, what attempts are counted under, and whose cards were seen.
+
+Attempts are counted per card; where the bank names none per account, else per actor (ruling 36). A key is one number
+for all three, so that the series of a card need one table: 3 x card, 3 x account + 1, 3 x actor + 2.
+"""
+
+from typing import Any, Final
+
+from features.windows.edges import NOBODY
+
+_KINDS: Final = 3
+_CARD, _ACCOUNT, _ACTOR = range(_KINDS)
+
+Counts = dict[int, int]
+
+
+def card_key(card: int, account: int, actor: int) -> int:
+    """The key that attempts are counted under; ``NOBODY`` when neither card nor account nor actor is known.
+
+    >>> card_key(4, 7, 9), card_key(-1, 7, 9), card_key(-1, -1, 9), card_key(-1, -1, -1)
+    (12, 22, 29, -1)
+    """
+    for kind, number in ((_CARD, card), (_ACCOUNT, account), (_ACTOR, actor)):
+        if number >= 0:
+            return _KINDS * number + kind
+    return NOBODY
+
+
+class CardTable:
+    """Card ids by number, and the cards and accounts under which each actor's attempts are counted.
+
+    >>> cards = CardTable()
+    >>> first, second = (card_key(cards.number(card_id), 7, 0) for card_id in ("card_1", "card_2"))
+    >>> cards.enter(0, first)
+    >>> cards.only_key(0, account=-1) == first
+    True
+    >>> cards.enter(0, second)
+    >>> cards.only_key(0, account=-1)
+    -1
+    >>> cards.leave(0, first)
+    >>> cards.only_key(0, account=-1) == second
+    True
+    """
+
+    __slots__ = ("_numbers", "_seen")
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._seen: dict[int, tuple[Counts, Counts]] = {}  # by actor: attempts by card, and by account
+
+    def number(self, card_id: str | None) -> int:
+        """The card's number, -1 for none."""
+        return -1 if card_id is None else self._numbers.setdefault(card_id, len(self._numbers))
+
+    def enter(self, actor: int, key: int) -> None:
+        """Count an attempt under the key as one of the actor's."""
+        kind = key % _KINDS
+        if kind == _ACTOR or actor < 0:
+            return
+        seen = self._seen.get(actor)
+        if seen is None:
+            seen = self._seen[actor] = ({}, {})
+        seen[kind][key] = seen[kind].get(key, 0) + 1
+
+    def leave(self, actor: int, key: int) -> None:
+        """Undo one ``enter``."""
+        kind = key % _KINDS
+        if kind == _ACTOR or actor < 0:
+            return
+        counts = self._seen[actor][kind]
+        counts[key] -= 1
+        if not counts[key]:
+            del counts[key]
+
+    def only_key(self, actor: int, *, account: int) -> int:
+        """The key of an attempt that names no card: the actor's only card; ``NOBODY`` when it has several.
+
+        Where no card of the actor was seen it is ``account`` (-1 for none), else its only account, else the actor.
+        """
+        cards, accounts = self._seen.get(actor, ({}, {}))
+        if cards:
+            return next(iter(cards)) if len(cards) == 1 else NOBODY
+        if account < 0 and len(accounts) == 1:
+            return next(iter(accounts))
+        return card_key(-1, account, actor)
+
+    def join(self, former: int, actor: int) -> None:
+        """Give one actor the cards and accounts of another, which turned out to be the same."""
+        seen = self._seen.pop(former, None)
+        if seen is None:
+            return
+        own = self._seen.setdefault(actor, ({}, {}))
+        for counts, more in zip(own, seen, strict=True):
+            for key, count in more.items():
+                counts[key] = counts.get(key, 0) + count
+
+    def dump(self) -> tuple[Any, ...]:
+        return (list(self._numbers), [(actor, *seen) for actor, seen in self._seen.items()])
+
+    def load(self, dumped: Any) -> None:
+        card_ids, seen = dumped
+        self._numbers = {card_id: number for number, card_id in enumerate(card_ids)}
+        self._seen = {actor: (cards, accounts) for actor, cards, accounts in seen}
