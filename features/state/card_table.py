@@ -42,10 +42,11 @@ class CardTable:
     True
     """
 
-    __slots__ = ("_numbers", "_seen")
+    __slots__ = ("_joined", "_numbers", "_seen")
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._joined: dict[int, int] = {}
         self._seen: dict[int, tuple[Counts, Counts]] = {}  # by actor: attempts by card, and by account
 
     def number(self, card_id: str | None) -> int:
@@ -57,6 +58,7 @@ class CardTable:
         kind = key % _KINDS
         if kind == _ACTOR or actor < 0:
             return
+        actor = self._joined.get(actor, actor)
         seen = self._seen.get(actor)
         if seen is None:
             seen = self._seen[actor] = ({}, {})
@@ -67,7 +69,7 @@ class CardTable:
         kind = key % _KINDS
         if kind == _ACTOR or actor < 0:
             return
-        counts = self._seen[actor][kind]
+        counts = self._seen[self._joined.get(actor, actor)][kind]
         counts[key] -= 1
         if not counts[key]:
             del counts[key]
@@ -77,6 +79,7 @@ class CardTable:
 
         Where no card of the actor was seen it is ``account`` (-1 for none), else its only account, else the actor.
         """
+        actor = self._joined.get(actor, actor)
         cards, accounts = self._seen.get(actor, ({}, {}))
         if cards:
             return next(iter(cards)) if len(cards) == 1 else NOBODY
@@ -85,7 +88,15 @@ class CardTable:
         return card_key(-1, account, actor)
 
     def join(self, former: int, actor: int) -> None:
-        """Give one actor the cards and accounts of another, which turned out to be the same."""
+        """Give one actor the cards and accounts of another, which turned out to be the same, from now on.
+
+        >>> cards = CardTable()
+        >>> cards.enter(1, card_key(0, -1, -1))
+        >>> cards.join(1, 2)
+        >>> cards.only_key(2, account=-1), cards.only_key(1, account=-1)
+        (0, 0)
+        """
+        self._joined[former] = actor
         seen = self._seen.pop(former, None)
         if seen is None:
             return
@@ -95,9 +106,9 @@ class CardTable:
                 counts[key] = counts.get(key, 0) + count
 
     def dump(self) -> tuple[Any, ...]:
-        return (list(self._numbers), [(actor, *seen) for actor, seen in self._seen.items()])
+        return (list(self._numbers), self._joined, [(actor, *seen) for actor, seen in self._seen.items()])
 
     def load(self, dumped: Any) -> None:
-        card_ids, seen = dumped
+        card_ids, self._joined, seen = dumped
         self._numbers = {card_id: number for number, card_id in enumerate(card_ids)}
         self._seen = {actor: (cards, accounts) for actor, cards, accounts in seen}
