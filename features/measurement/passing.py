@@ -67,11 +67,11 @@ def _peak(subject: Subject, actor: Actor, at: int) -> int:
     sent.subtract(received)
     sent.subtract(_facts(actor.series_by_kind, SeriesKind.CARD, after, at))
     if own.moved and own.actor is actor and SeriesKind.RECEIVED in own.kinds:
-        received[at, own.cents] -= 1
+        received[at, own.cents or 0] -= 1
     elif own.moved and own.actor is actor and SeriesKind.CARD not in own.kinds:
-        sent[at, own.cents] -= 1
+        sent[at, own.cents or 0] -= 1
     if subject.rail != _CARD:
-        sent[at, subject.cents] += 1
+        sent[at, subject.cents or 0] += 1
     flows = [(instant, cents * count) for (instant, cents), count in received.items()]
     flows += [(instant, -cents * count) for (instant, cents), count in sent.items()]
     balance = peak = 0

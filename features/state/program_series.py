@@ -62,4 +62,4 @@ class ProgramSeries(msgspec.Struct, gc=False):
         history = self.counted.get(row, ())
         ach_type = next((each.ach_type for each in reversed(history) if each.known_at <= as_of), record.ach_type)
         kinds = kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[ach_type], cents)
-        return cents if SeriesKind.RECEIVED in kinds else 0
+        return cents or 0 if SeriesKind.RECEIVED in kinds else 0
