@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from litestar import get, patch, post
+from litestar import get, patch, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.admin.schemas import (
+    AccountOwner,
+    NewOwner,
     NewProgram,
     NewSecret,
     NewTenant,
@@ -109,6 +111,24 @@ async def change_program(
     )
 
 
+@put(
+    "/api/admin/programs/{program_id:str}/accounts/{account_id:str}",
+    opt=_administration(
+        "setAccountOwner", "The owner of an account.", {200: AccountOwner, 404: None}, RequestSchema(NewOwner)
+    ),
+)
+async def set_account_owner(
+    program_id: FromPath[str], account_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]
+) -> AccountOwner:
+    return await admin.set_account_owner(
+        principal_of(request.scope),
+        program_id,
+        account_id,
+        body_of(request.scope, NewOwner),
+        effect_id_of(request.scope),
+    )
+
+
 @post(
     "/api/admin/programs/{program_id:str}/ingest-secret",
     opt=_administration(
@@ -124,6 +144,14 @@ async def rotate_ingest_secret(
 
 
 AREA: Final = Area(
-    routes=(create_tenant, list_tenants, rotate_operator_token, create_program, change_program, rotate_ingest_secret),
-    provide={"admin": lambda resources: AdminService(resources.stores.registry)},
+    routes=(
+        create_tenant,
+        list_tenants,
+        rotate_operator_token,
+        create_program,
+        change_program,
+        set_account_owner,
+        rotate_ingest_secret,
+    ),
+    provide={"admin": lambda resources: AdminService(resources.stores.registry, resources.command_log)},
 )

@@ -53,6 +53,20 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     overlap_hours: OverlapHours = 0
 
 
+class NewOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    entity_id: BankId
+
+
+class AccountOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The owner of a program's account as the platform told it."""
+
+    program_id: str
+    account_id: str
+    entity_id: str
+    told_by: str
+    told_at: str
+
+
 class TenantCreated(Tenant, frozen=True, kw_only=True, rename="camel"):
     operator_token: str | None  # None in the answer to a repeat
 

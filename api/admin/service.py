@@ -1,9 +1,13 @@
-"""The platform's administration: tenants, programs, and their tokens and secrets."""
+"""The platform's administration: tenants, programs with their accounts' owners, and their tokens and secrets."""
+
+import re
 
 import structlog
 from msgspec import UNSET, structs
 
 from api.admin.schemas import (
+    AccountOwner,
+    NewOwner,
     NewProgram,
     NewSecret,
     NewTenant,
@@ -13,6 +17,12 @@ from api.admin.schemas import (
     Rotation,
     TenantCreated,
 )
+from api.http.fields import BANK_ID, ID_LIMIT
+from api.log.commands import CommandLog
+from features.core.commands import OwnerEntry
+from features.core.errors import InvalidRequestError, NotFoundError
+from features.core.instants import format_instant
+from features.core.log_entry import EntryKind
 from features.core.principal import Principal
 from features.core.program import Program
 from store.control.entries import Tenant
@@ -21,9 +31,14 @@ from store.control.registry import Registry
 log = structlog.get_logger()
 
 
+class UnknownProgramError(NotFoundError):
+    def __init__(self) -> None:
+        super().__init__("Unknown program.")
+
+
 class AdminService:
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, command_log: CommandLog) -> None:
+        self._registry, self._commands = registry, command_log
 
     def tenants(self) -> tuple[Tenant, ...]:
         return self._registry.tenancy.tenants.list_all()
@@ -48,6 +63,31 @@ class AdminService:
         program = await self._registry.change_program(program_id, effect_id=effect_id, **fields)
         log.info("program_changed", program_id=program.id, operator=principal.operator)
         return program
+
+    async def set_account_owner(
+        self, principal: Principal, program_id: str, account_id: str, request: NewOwner, effect_id: str | None
+    ) -> AccountOwner:
+        """The owner is told through the log, so that a rebuild tells it again."""
+        if len(account_id) > ID_LIMIT or not re.fullmatch(BANK_ID, account_id):
+            raise InvalidRequestError("accountId must be a bank id.")
+        program = self._registry.tenancy.programs.of_any_tenant(program_id.lower())
+        if program is None:
+            raise UnknownProgramError
+        told_by = f"operator:{principal.operator}"
+
+        def owner(entry_id: str, at: int) -> OwnerEntry:
+            return OwnerEntry(id=entry_id, account_id=account_id, entity_id=request.entity_id, operator=told_by, at=at)
+
+        of_tenant = structs.replace(principal, tenant_id=program.tenant_id)
+        result = await self._commands.submit(of_tenant, EntryKind.OWNER, program.id, owner, effect_id=effect_id)
+        log.info("account_owner_told", program_id=program.id, account_id=account_id, operator=principal.operator)
+        return AccountOwner(
+            program_id=program.id,
+            account_id=account_id,
+            entity_id=request.entity_id,
+            told_by=told_by,
+            told_at=format_instant(result.created_at),
+        )
 
     async def rotate_operator_token(
         self, principal: Principal, tenant_id: str, request: Rotation, effect_id: str | None

@@ -21,6 +21,11 @@ class UnknownTransferError(NotFoundError):
         super().__init__("Unknown transfer on this tenant.")
 
 
+class UnknownAccountError(NotFoundError):
+    def __init__(self) -> None:
+        super().__init__("Unknown account on this program.")
+
+
 class AlertClosedError(ConflictError):
     def __init__(self) -> None:
         super().__init__("This alert is closed, which is final. An appeal opens a new alert.")
@@ -55,6 +60,7 @@ _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.DECISION: UnknownAlertError,
     ResultKind.APPEAL: UnknownAlertError,
     ResultKind.LABEL: UnknownTransferError,
+    ResultKind.OWNER: UnknownAccountError,
 }
 _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.FINAL: AlertClosedError,

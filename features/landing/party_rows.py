@@ -97,13 +97,12 @@ def apply_account_event(
 
 
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
-    """Store an account's owner as the platform told it; it counts like a word of the bank of the same time."""
-    order = (position.event_at, position.event_at)
+    """Store an account's owner as the platform told it: the newest word until the bank has a newer one."""
+    order = program.newest_word_on(entry.account_id, (position.event_at, position.event_at))
     program.meet_account(entry.account_id, order)
     learnt = learn_owner(program, entry.account_id, entry.entity_id, order)
     emit_owner_learnt(program, learnt, position, emit)
-    if learnt.is_stored:
-        emit(account_row(program, entry.account_id, position, told_by=entry.operator))
+    emit(account_row(program, entry.account_id, position, told_by=entry.operator))
     emit(
         EntryResultRow(
             tenant_id=program.tenant_id,

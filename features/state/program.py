@@ -140,6 +140,10 @@ class ProgramState:
         self.entity_or_new(entity_id)
         return True
 
+    def newest_word_on(self, account_id: str, order: tuple[int, int]) -> tuple[int, int]:
+        """The order of the newest word on an account's owner, or the given one when that is newer."""
+        return max(order, self._owner_orders.get(account_id, order))
+
     def account_actor(self, account_id: str) -> Actor | None:
         """The account as an actor of its own, if it ever was one."""
         return self._account_actors.get(account_id)

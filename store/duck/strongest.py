@@ -11,16 +11,18 @@ import duckdb
 import msgspec
 
 from features.core.reason import Reason
+from store.duck.account_owners import FIRST_OWNERS
 from store.tables.predicate import TEXTS, listed
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
-_VERSIONS: Final = """
+_VERSIONS: Final = f"""
     CREATE TEMP TABLE newest AS
-    SELECT id, entity_id, account_id, counterparty_id, score, scored_offset, bank_created_at,
-        min("offset") OVER (PARTITION BY id) AS landed_at
-    FROM transfers WHERE tenant_id = ? AND program_id = ? AND "offset" <= ?
-    QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1"""
+    SELECT id, coalesce(entity_id, owner_id) AS entity_id, account_id, counterparty_id, score, scored_offset,
+        bank_created_at, min("offset") OVER (PARTITION BY id) AS landed_at
+    FROM transfers LEFT JOIN ({FIRST_OWNERS.format(matching="true")}) USING (tenant_id, program_id, account_id)
+    WHERE tenant_id = ? AND program_id = ? AND "offset" <= ?
+    QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1"""  # noqa: S608 - put together from constants
 _NEWEST: Final = """
     CREATE TEMP TABLE last_of_party AS
     SELECT kind, party_id, max_by(id, (bank_created_at, landed_at)) AS transfer_id FROM (

@@ -15,6 +15,7 @@ import msgspec
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.principal import Principal
 from features.core.rows.transfers import TransferRow
+from store.duck.account_owners import acting_for, with_owners
 from store.tables.columns import row_builder, select_list
 from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
@@ -168,7 +169,9 @@ def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None
     predicate = Predicate(principal)
     predicate.among("program_id", wanted.program_ids)
     predicate.among("score_band", wanted.bands)
-    predicate.among("entity_id", wanted.entity_ids)
+    if wanted.entity_ids is not None:
+        sql, values = acting_for(wanted.entity_ids)
+        predicate.add(sql, *values)
     predicate.among("counterparty_id", wanted.counterparty_ids)
     predicate.between("bank_created_at", wanted.created_from, wanted.created_to)
     if after is not None:
@@ -218,6 +221,7 @@ def _rows_of(
 def _with_features(
     cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
 ) -> list[StoredTransfer]:
+    rows = with_owners(cursor, tenant_id, rows)
     offsets = sorted({row.scored_offset for row in rows if row.scored_offset is not None})
     if not offsets:
         return [StoredTransfer(row=row, features=None) for row in rows]

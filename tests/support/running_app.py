@@ -42,7 +42,7 @@ SHARDS: Final = 4
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
 MASTER_KEY: Final = bytes(range(32))
 BASE_URL: Final = "https://risk.example.test"
-WAITED_FOR: Final = {EntryKind.DECISION, EntryKind.APPEAL, EntryKind.LABEL}
+WAITED_FOR: Final = {EntryKind.DECISION, EntryKind.APPEAL, EntryKind.LABEL, EntryKind.OWNER}
 
 
 def signature(secret: str, body: bytes) -> str:
