@@ -129,9 +129,9 @@ class StrongestTransfers:
 
     def merge(self, index: int, into: int) -> None:
         """Give the transfers of one actor to another, whose strongest are those of both."""
-        found = sorted((*self._slots(index), *self._slots(into)), reverse=True)[:STRONGEST]
+        strongest = sorted((*self._slots(index), *self._slots(into)), reverse=True)[:STRONGEST]
         self.add(max(index, into), 0, 0, 0)  # makes room
-        for slot, (entry, share) in enumerate((*found, *[(0, 0)] * (STRONGEST - len(found)))):
+        for slot, (entry, share) in enumerate((*strongest, *[(0, 0)] * (STRONGEST - len(strongest)))):
             self._entries[into * STRONGEST + slot] = entry
             self._shares[into * STRONGEST + slot] = share
             self._entries[index * STRONGEST + slot] = self._shares[index * STRONGEST + slot] = 0

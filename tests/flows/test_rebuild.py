@@ -19,7 +19,7 @@ from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.callers import TRANSFER
-from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
 ALERTS: Final = 4  # a program
@@ -53,12 +53,18 @@ class Bank:
                 self.decide(ids[0], ("close", "hold", "escalate")[number % 3])
         self.get("/api/record/checkpoint?chain=dispositions", raw=True)
         for program in self.programs:
+            self.tell_owner(program, "bacc_1")
             self.post("/api/preflight", {"programId": program["id"], "transfer": TRANSFER})
             self.post("/api/labels", {"transferId": f"acht_{program['slug']}_0_0", "label": "bad", "reason": "It was."})
             self.post(f"/api/skoor/backfill/{program['id']}", {}, expect=200)
             self.post(f"/api/skoor/actors/backfill/{program['id']}", {}, expect=200)
         closed = self.get("/api/alerts?status=closed")["data"][0]
         self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
+
+    def tell_owner(self, program: dict[str, Any], account: str) -> None:
+        headers = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "ann", "Content-Type": "application/json"}
+        path = f"/api/admin/programs/{program['id']}/accounts/{account}"
+        self.service.ask("PUT", path, headers, msgspec.json.encode({"entityId": "enti_1"}))
 
     def decide(self, transfer_id: str, decision: str) -> None:
         (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]

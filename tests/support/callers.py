@@ -81,6 +81,7 @@ class World:
             "policy": self.policy_of(self.tenant),
             "tenant": self.spare["id"],
             "spare": self.spare_program["id"],
+            "account": "bacc_1",
         }
         self.callers = self._all_callers()
 

@@ -298,6 +298,13 @@ OPERATIONS: Final = (
     ),
     Operation(method="PATCH", path="/api/admin/programs/{}", access=Access.ADMIN, fills=("spare",), body=_change),
     Operation(
+        method="PUT",
+        path="/api/admin/programs/{}/accounts/{}",
+        access=Access.ADMIN,
+        fills=("spare", "account"),
+        body=lambda _world, _ids: {"entityId": "enti_1"},
+    ),
+    Operation(
         method="POST",
         path="/api/admin/programs/{}/ingest-secret",
         access=Access.ADMIN,
