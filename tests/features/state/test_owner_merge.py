@@ -34,8 +34,10 @@ OF_BUSY_ACTORS: Final = {"entity.newCounterparties24h", "gathered24hCount", "gat
 OTHERWISE: Final = WEEKS | FANS | RETURNS | PROBES | OF_BUSY_ACTORS
 """Features whose meaning, not their actor, differs between this state and the oracle."""
 
-AT_FIRST_SIGHT: Final = {"pair.firstTime", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"}
-"""Who met whom is remembered by the first transfer in the log, and of a merged pair by the earlier meeting."""
+MET: Final = {"pair.firstTime", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"}
+AT_FIRST_SIGHT: Final = MET | {"entity.rescreenDays"}
+"""Who met whom is remembered by the first transfer in the log, and of a merged pair by the earlier meeting;
+the screening cadence goes by the score that the entity was given before."""
 
 OWNER_OF: Final = dict(zip(ACCOUNTS, OWNERS, strict=True))
 
