@@ -178,7 +178,7 @@ def _looked_at(e: Evidence) -> str:
     inputs = "inputs were degraded" if e.degraded else "no input was missing"
     return (
         f"Looked at: {e.features['entity.priorTransfers']} earlier transfers of the entity, {base}, the declaration, "
-        f"and {e.earlier_alerts} earlier alerts of this detector on the same subject; {inputs}."
+        f"and {e.earlier_alerts} earlier alerts of this detector here; {inputs}."
     )
 
 
@@ -194,7 +194,7 @@ def _why_close(alert: AlertState, e: Evidence) -> str:
     return (
         f"Why close: the finding is {alert.severity} and not hard, and the score {score}{clear}. "
         f"Not explained is {review.unexplained}; that alone is no reason to hold. "
-        "A hard signal, a higher band, a return or a dispute would change the view."
+        "A hard signal, a higher band or a return would change the view."
     )
 
 

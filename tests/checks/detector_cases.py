@@ -11,7 +11,10 @@ from features.core.instants import HOUR_US as HOUR
 from features.core.vocabulary import SubjectType
 from tests.checks.detector_cases_of_programs import (
     busy_day,
+    card_testing_of_many,
+    decline_mix,
     hold_after_a_decision,
+    micro_entries_of_many,
     over_the_month,
     over_the_month_at_this_rate,
     review_after_a_decision,
@@ -69,11 +72,6 @@ def round_amount(w: ShardStory, *, hit: bool) -> None:
 def micro_entries(w: ShardStory, *, hit: bool) -> None:
     for place in range(10 if hit else 9):
         w.ach("enti_1", 50, place * HOUR, type="CREDIT")
-
-
-def micro_entries_of_many(w: ShardStory, *, hit: bool) -> None:
-    for place in range(10 if hit else 9):
-        w.ach(f"enti_{place}", 50, place * HOUR, type="CREDIT")
 
 
 def a_usual(w: ShardStory) -> None:
@@ -300,21 +298,6 @@ def undeclared_rail(w: ShardStory, *, hit: bool) -> None:
 def card_testing(w: ShardStory, *, hit: bool) -> None:
     for place in range(3 if hit else 2):
         w.card("bacc_1", 20_00, place * 60_000_000, "DECLINED", "INVALID_CARD")
-
-
-def card_testing_of_many(w: ShardStory, *, hit: bool) -> None:
-    for place in range(50 if hit else 49):
-        status = "DECLINED" if place % 5 < 2 else "PENDING"
-        w.card(f"bacc_{place}", 4_00, place * 60_000_000, status)
-
-
-def decline_mix(w: ShardStory, *, hit: bool) -> None:
-    for place in range(200):
-        w.card(f"bacc_{place}", 20_00, place * 60_000_000)
-    for place in range(100):
-        fraud = place < (10 if hit else 9)
-        reason = "SUSPECTED_FRAUD" if fraud else "APPROVED"
-        w.card(f"bacc_{place}", 20_00, 3 * DAY + place * 60_000_000, "DECLINED" if fraud else "PENDING", reason)
 
 
 _HIGH, _HARD, _LOW = ("high", False), ("high", True), ("low", False)

@@ -62,3 +62,23 @@ def over_the_month(w: ShardStory, *, hit: bool) -> None:
 def over_the_month_at_this_rate(w: ShardStory, *, hit: bool) -> None:
     for place in range(7 if hit else 6):
         w.wire("enti_1", "cpty_1", 70_00, place * DAY)
+
+
+def micro_entries_of_many(w: ShardStory, *, hit: bool) -> None:
+    for place in range(10 if hit else 9):
+        w.ach(f"enti_{place}", 50, place * HOUR, type="CREDIT")
+
+
+def card_testing_of_many(w: ShardStory, *, hit: bool) -> None:
+    for place in range(50 if hit else 49):
+        status = "DECLINED" if place % 5 < 2 else "PENDING"
+        w.card(f"bacc_{place}", 4_00, place * 60_000_000, status)
+
+
+def decline_mix(w: ShardStory, *, hit: bool) -> None:
+    for place in range(200):
+        w.card(f"bacc_{place}", 20_00, place * 60_000_000)
+    for place in range(100):
+        fraud = place < (10 if hit else 9)
+        reason = "SUSPECTED_FRAUD" if fraud else "APPROVED"
+        w.card(f"bacc_{place}", 20_00, 3 * DAY + place * 60_000_000, "DECLINED" if fraud else "PENDING", reason)
