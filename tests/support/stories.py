@@ -14,11 +14,11 @@ from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import TransferRow
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
+from tests.oracle.oracle import Oracle
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0
-from tests.support.oracle import Oracle
-from tests.support.oracle_agreement import differences
+from tests.support.oracle_agreement import differences, vector_of
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -81,7 +81,7 @@ class ShardStory:
             expected = self._oracle.apply(entry)
             disagreements = differences(entry, self.last_rows, expected)
             assert not disagreements, disagreements
-            self._oracle_vector = None if expected is None else expected.vector
+            self._oracle_vector = None if expected is None else vector_of(expected)
         return self
 
     def introduce(self, *entities: str, **over: Any) -> "ShardStory":
