@@ -21,7 +21,8 @@ from features.state.score_memory import ScoreMemory
 from features.state.transfer_table import Counted, ReturnState, StringTable, TransferTable, counted_of
 from features.windows.acquaintances import Acquaintances
 from features.windows.baseline import Baseline
-from features.windows.edges import NOBODY, Edges, Graph, node_of_actor, node_of_counterparty
+from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
+from features.windows.graph import Graph
 from features.windows.id_index import IdIndex
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.series_kinds import SeriesByKind, dump_series, load_series

@@ -7,7 +7,7 @@ from features.state.parties import CounterpartyBook
 from features.state.score_memory import LastScores
 from features.state.transfer_table import Counted, TransferTable
 from features.windows.acquaintances import Acquaintances
-from features.windows.edges import Graph
+from features.windows.graph import Graph
 from features.windows.series import AmountSeries, EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 

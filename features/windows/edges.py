@@ -19,7 +19,6 @@ import numpy as np
 from features.core.instants import DAY_US
 from features.windows.recency import Recency
 from features.windows.series import ALWAYS, EventTimes
-from features.windows.slices import Slice, in_slices
 from features.windows.usual_weeks import median_of, start_of, week_of, weeks_before
 
 EDGES_A_NODE: Final = 64
@@ -320,11 +319,11 @@ class Edges(EventTimes):
         edges = [edge for edge in columns if edge[1] != but]
         if self.revised_at <= then:
             return edges
-        found = set(edges)
+        revised = set(edges)
         for known_at, at, row, other, change in reversed(self._notes or ()):
             if known_at > then and after < at <= upto and row != but:
-                (found.discard if change > 0 else found.add)((at, row, other))
-        return sorted(found)
+                (revised.discard if change > 0 else revised.add)((at, row, other))
+        return sorted(revised)
 
     def _note(self, known_at: int, at: int, row: int, other: int, change: int) -> None:
         if self._notes is None:
@@ -340,105 +339,6 @@ class Edges(EventTimes):
         self.rows.frombytes(dumped[3])
         self.others.frombytes(dumped[4])
         self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[5]] if dumped[5] else None
-
-
-class Graph:
-    """All edges of one program, by node and direction. Even nodes are actors, odd ones counterparties.
-
-    ``alone`` has the transfers whose other side is not known: no window counts them, evidence names them.
-
-    >>> graph = Graph()
-    >>> graph.add(node_of_actor(0), node_of_counterparty(3), at=10, row=0, known_at=None)
-    >>> list(graph.out[0].others), list(graph.into[7].others)
-    ([7], [0])
-    """
-
-    __slots__ = ("alone", "into", "out")
-
-    def __init__(self) -> None:
-        self.into: dict[int, Edges] = {}
-        self.out: dict[int, Edges] = {}
-        self.alone: dict[int, Edges] = {}
-
-    def add(self, source: int, target: int, at: int, row: int, *, known_at: int | None) -> None:
-        if NOBODY in (source, target):
-            self._add_alone(max(source, target), at, row, known_at)
-            return
-        edges = self.out.get(source)
-        if edges is None:
-            edges = self.out[source] = Edges()
-        edges.add_edge(at, row, target, known_at=known_at)
-        edges = self.into.get(target)
-        if edges is None:
-            edges = self.into[target] = Edges()
-        edges.add_edge(at, row, source, known_at=known_at)
-
-    def _add_alone(self, node: int, at: int, row: int, known_at: int | None) -> None:
-        if node == NOBODY:
-            return
-        edges = self.alone.get(node)
-        if edges is None:
-            edges = self.alone[node] = Edges()
-        edges.add_edge(at, row, NOBODY, known_at=known_at)
-
-    def remove(self, source: int, target: int, at: int, row: int, *, known_at: int) -> None:
-        if NOBODY in (source, target):
-            known = max(source, target)
-            if known != NOBODY:
-                self.alone[known].remove_edge(at, row, known_at=known_at)
-            return
-        self.out[source].remove_edge(at, row, known_at=known_at)
-        self.into[target].remove_edge(at, row, known_at=known_at)
-
-    def neighbours(self, node: int) -> tuple[set[int], set[int]]:
-        """The nodes that it ever paid, and those that ever paid it."""
-        paid, payers = self.out.get(node), self.into.get(node)
-        return (set() if paid is None else paid.others_ever(), set() if payers is None else payers.others_ever())
-
-    def merge_node(self, old: int, new: int) -> None:
-        """Give all edges of one node to another, at both of their ends; it costs the edges of the old node, once."""
-        former = [(side.pop(old, None), side, opposite) for side, opposite in self._sides()]
-        for edges, _, opposite in former:
-            if edges is None:
-                continue
-            at_rows: dict[int, list[tuple[int, int]]] = {other: [] for other in edges.others_ever() if other != old}
-            for at, row, other in zip(edges.times, edges.rows, edges.others, strict=True):
-                if other != old:
-                    at_rows[other].append((at, row))
-            for other, places in at_rows.items():
-                opposite[other].rename(old, new, at_rows=places)
-        for edges, side, _ in former:
-            if edges is None:
-                continue
-            edges.rename(old, new)
-            if new in side:
-                side[new].absorb(edges)
-            else:
-                side[new] = edges
-        self._merge_alone(old, new)
-
-    def _merge_alone(self, old: int, new: int) -> None:
-        edges = self.alone.pop(old, None)
-        if edges is not None and new in self.alone:
-            self.alone[new].absorb(edges)
-        elif edges is not None:
-            self.alone[new] = edges
-
-    def _sides(self) -> tuple[tuple[dict[int, Edges], dict[int, Edges]], ...]:
-        return (self.out, self.into), (self.into, self.out)
-
-    def dump(self) -> Iterator[Slice]:
-        yield from in_slices("into", ((node, edges.dump()) for node, edges in self.into.items()))
-        yield from in_slices("out", ((node, edges.dump()) for node, edges in self.out.items()))
-        yield from in_slices("alone", ((node, edges.dump()) for node, edges in self.alone.items()))
-
-    def load(self, dumped: Slice) -> None:
-        """Restore one slice of a dump."""
-        which, items = dumped
-        side = {"into": self.into, "out": self.out, "alone": self.alone}[which]
-        for node, part in items:
-            side[node] = edges = Edges()
-            edges.load(part)
 
 
 def node_of_actor(index: int) -> int:

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from features.core.instants import DAY_US
-from features.windows.edges import NOBODY, Graph
+from features.windows.edges import NOBODY
+from features.windows.graph import Graph
 
 LOOKS: Final = 256
 MOST_HOPS: Final = 6

@@ -18,7 +18,8 @@ from features.state.owner_merge import merged
 from features.state.parties import Actor
 from features.state.program import ProgramState
 from features.windows.acquaintances import Acquaintances, Novelty
-from features.windows.edges import NOBODY, Edges, Graph
+from features.windows.edges import NOBODY, Edges
+from features.windows.graph import Graph
 from features.windows.series import AmountSeries, EventTimes
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
@@ -26,12 +27,10 @@ from tests.oracle.random_streams import ACCOUNTS, OWNERS, stream_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
-WEEKS: Final = {"fanInUsualWeek", "fanOutUsualWeek", "gatheredUsualWeek", "typology.scatterGatherMiddles"}
-FANS: Final = {f"{fan}Count" for fan in ("fanIn24h", "fanIn7d", "fanOut8h", "fanOut24h", "fanOut7d")}
 RETURNS: Final = {"entity.returns30d", "counterparty.priorUnauthorizedReturns", "counterparty.stopReturnDays"}
 PROBES: Final = {"entity.probingReturns30d"}
-OF_BUSY_ACTORS: Final = {"entity.newCounterparties24h", "gathered24hCount", "gathered7dCount"}
-OTHERWISE: Final = WEEKS | FANS | RETURNS | PROBES | OF_BUSY_ACTORS
+OF_BUSY_ACTORS: Final = {"entity.newCounterparties24h"}
+OTHERWISE: Final = RETURNS | PROBES | OF_BUSY_ACTORS
 """Features whose meaning, not their actor, differs between this state and the oracle."""
 
 MET: Final = {"pair.firstTime", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"}
