@@ -165,7 +165,19 @@ def _schemas_of(operations: list[Operation]) -> _Schemas:
     for operation in operations:
         if operation.body is not None:
             components[_name_of(operation.body, named_schemas)] |= operation.body.rules_schema
+    components.update({name: _with_moments(schema) for name, schema in components.items()})
     return named_schemas
+
+
+def _with_moments(schema: Any) -> Any:
+    """The schema with every moment described by its formats."""
+    if isinstance(schema, list):
+        return [_with_moments(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("pattern") == MOMENT:
+        return _MOMENT
+    return {name: _with_moments(each) for name, each in schema.items()}
 
 
 def _described(path: str, method: str, operation: Operation, schemas: _Schemas) -> dict[str, Any]:

@@ -167,7 +167,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "Its counterparties of that time new to the program, with this one.",
+        "Counterparties new to the program among its newest 64 transfers of that time, with this one.",
     ),
     Feature(
         "counterparty.sharedEntities30d",

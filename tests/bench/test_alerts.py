@@ -29,7 +29,7 @@ def test_given_alerts_and_their_later_versions_then_each_alert_is_told_once_by_i
     assert len(list(heard.answers())) == 3
     assert set(figures) == {*(detector.id for detector in DETECTORS), "all detectors", "for a person"}
     assert figures["kyc_denied_moving"].value == 1.0
-    assert figures["kyc_denied_moving"].note == "1 open; 2 later versions"
+    assert figures["kyc_denied_moving"].note == "1 open; 3 later versions"
     assert (figures["fan_in"].value, figures["fan_in"].note) == (0.0, "none")
     assert all(figure.kept is not False for figure in figures.values())
 

@@ -6,7 +6,7 @@ from features.core.instants import DAY_US
 from tests.oracle.facts import Party, Program
 from tests.oracle.learning import details_differ
 from tests.oracle.reading import normal_name
-from tests.oracle.view import Other, Subject, within
+from tests.oracle.view import NEWEST, Other, Subject, within
 
 Fields = dict[str, Any]
 
@@ -50,10 +50,13 @@ def _sharing_actors(program: Program, subject: Subject, others: list[Other]) -> 
 
 
 def _new_parties(subject: Subject, own: list[Other], others: list[Other]) -> int:
-    """An actor's counterparties of a day whom the program had never dealt with before it."""
+    """An actor's counterparties of a day, of its newest 64 transfers, that were new to the program in that day."""
     if subject.actor is None:
         return 0
-    parties = {other.party for other in within(own, subject, DAY_US)}
+    newest = sorted((other for other in within(own, subject, DAY_US) if other.party), key=lambda each: each.own)[
+        -NEWEST:
+    ]
+    parties = {other.party for other in newest}
     if subject.moved:
         parties.add(subject.party)
     before = {other.party for other in others if other.own <= subject.at - DAY_US}

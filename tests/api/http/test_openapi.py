@@ -172,8 +172,8 @@ def test_given_the_alerts_of_the_examples_when_compared_with_an_answer_then_they
 def test_given_the_reasons_of_an_alert_when_described_then_it_is_said_what_they_are_of() -> None:
     summary = DOCUMENT["paths"]["/api/alerts/{alertId}"]["get"]["summary"]
 
-    assert "opened the alert or last refreshed it" in summary
-    assert "of an appeal" in summary
+    assert "`reasons` are those of the score at which the alert" in summary
+    assert "finding is in `evidence`" in summary
 
 
 def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_commas_do() -> None:

@@ -189,7 +189,8 @@ def test_given_an_alert_on_yen_then_summary_evidence_and_narrative_name_them() -
 
     alert = next(row for row in story.rows if isinstance(row, AlertRow) and row.detector == "structuring_pattern")
     assert alert.summary.endswith("The transfer is of JPY 950,000.")
-    assert json.loads(alert.evidence)["foreignAmount"] == {"currency": "JPY", "amount": "950000"}
+    evidence = json.loads(alert.evidence)
+    assert (evidence["currency"], evidence["amountCents"]) == ("JPY", "950000")
     assert "of JPY 950,000 (USD 9,500.00) outgoing by intl_wire" in json.loads(alert.draft or "{}")["narrative"]
 
 

@@ -113,7 +113,9 @@ def test_given_a_card_that_is_tried_when_it_is_tried_again_then_declines_and_sma
 
 def test_given_a_card_that_is_declined_later_when_others_land_then_it_counts_from_then_on() -> None:
     story = oracle_story()
-    data = bank.a_card_authorization(id="trf_x", entity_id=None, created_at=bank.rfc3339(T0 + 1), updated_at=None)
+    data = bank.a_card_authorization(
+        id="trf_x", card_id=None, entity_id=None, created_at=bank.rfc3339(T0 + 1), updated_at=None
+    )
     story.deliver("card.authorization.approved", data, at=T0 + 1)
     story.deliver(
         "card.authorization.declined", data | {"status": "DECLINED", "decision_reason": "INCORRECT_PIN"}, at=T0 + 60
