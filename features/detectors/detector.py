@@ -130,7 +130,6 @@ LOW: Final = Grade(Severity.LOW, hard=False)
 MEDIUM: Final = Grade(Severity.MEDIUM, hard=False)
 HIGH: Final = Grade(Severity.HIGH, hard=False)
 HARD: Final = Grade(Severity.HIGH, hard=True)
-MEDIUM_HARD: Final = Grade(Severity.MEDIUM, hard=True)
 
 
 def worse_of(one: Grade, other: Grade) -> Grade:
