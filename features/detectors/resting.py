@@ -24,7 +24,7 @@ from features.core.vocabulary import SubjectType
 from features.detectors.detector import AlertSubject, DetectionContext, Finding
 from features.landing.stored_transfer import StoredTransfer
 from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState, TransferRecord
+from features.state.transfer_table import ReturnState, TransferRecord, priced
 from features.windows.edges import NOBODY, Edges, node_of_actor
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
@@ -161,8 +161,14 @@ def _round(_context: DetectionContext) -> Keep:
     return lambda record: record.class_id not in CARD_CLASSES and is_round(record.cents)
 
 
+def _is_below(record: TransferRecord, line_cents: int) -> bool:
+    """True for an amount under the line; one without US cents is under none."""
+    cents = priced(record.cents)
+    return cents is not None and cents < line_cents
+
+
 def _micro(_context: DetectionContext) -> Keep:
-    return lambda record: record.class_id in ACH_CLASSES and record.cents < MICRO_BELOW_CENTS
+    return lambda record: record.class_id in ACH_CLASSES and _is_below(record, MICRO_BELOW_CENTS)
 
 
 def _but_cards(_context: DetectionContext) -> Keep:
@@ -257,7 +263,7 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
     places = [] if edges is None else _within([edges], at - HOUR_US, at)
     text = program.strings.text
     return _kept(
-        program, places, lambda record: text(record.status) == DECLINED or record.cents < SMALL_CARD_BELOW_CENTS
+        program, places, lambda record: text(record.status) == DECLINED or _is_below(record, SMALL_CARD_BELOW_CENTS)
     )
 
 

@@ -124,6 +124,20 @@ def test_given_declined_attempts_on_a_card_then_the_alert_names_them() -> None:
     assert len(rests_on(story, story.alert("card_testing"))) == 3
 
 
+def test_given_an_approved_attempt_without_us_cents_among_declined_ones_then_it_is_not_named_as_a_small_one() -> None:
+    story = detector_story()
+    foreign = bank.a_card_authorization(
+        id="ctxn_foreign", card_id=None, bank_account_id="bacc_1", entity_id=None, amount=900_000, currency_code="JPY"
+    )
+    at = T0 + HOUR
+    story.deliver("card.authorization.approved", foreign | {"created_at": bank.rfc3339(at), "updated_at": None}, at=at)
+    for place in range(1, 4):
+        story.card("bacc_1", 50_00, HOUR + place * MINUTE, status="DECLINED", reason="INSUFFICIENT_FUNDS")
+
+    assert len(rests_on(story, story.alert("card_testing"))) == 3
+    assert "ctxn_foreign" not in rests_on(story, story.alert("card_testing"))
+
+
 def test_given_more_transfers_than_are_named_then_the_newest_hundred_are_and_all_are_counted() -> None:
     story = detector_story()
     for place in range(130):
