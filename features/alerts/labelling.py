@@ -1,7 +1,8 @@
 """Labels by returns and by disputes: an unauthorized return, or a dispute that the holder won, labels its transfer bad.
 
 A return stands until it is dishonoured. One that no longer stands, and a dispute that the holder lost, labels the
-transfer ok, but only while no person has labelled it. A dispute that is open labels nothing.
+transfer ok, but only while no person has labelled it. A dispute that is open labels nothing; one that is decided before
+its transfer is known waits for it.
 """
 
 from typing import Any
@@ -55,11 +56,27 @@ def apply_dispute_event(
 ) -> str:
     """Apply a ``card.dispute.*`` event; returns the word for ``EventRow.result``."""
     dispute = read_dispute(suffix, data)
-    row_index = None if dispute is None else program.transfers.row_of(dispute.transfer_id)
-    if dispute is None or row_index is None:
+    if dispute is None:
         return "stored"
+    row_index = program.transfers.row_of(dispute.transfer_id)
+    if row_index is None:
+        program.alerts.disputes_waiting[dispute.transfer_id] = dispute.outcome is DisputeOutcome.WON
+        return "waiting"
     _label_by_dispute(program, row_index, dispute.transfer_id, dispute.outcome, position, emit)
     return "applied"
+
+
+def label_by_earlier_dispute(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Label a new transfer whose dispute was decided before it was known."""
+    waiting = program.alerts.disputes_waiting
+    if not waiting or not landed.is_new:
+        return
+    is_won = waiting.pop(snapshot.id, None)
+    if is_won is not None:
+        outcome = DisputeOutcome.WON if is_won else DisputeOutcome.LOST
+        _label_by_dispute(program, landed.row_index, snapshot.id, outcome, position, emit)
 
 
 def label_disputed_check(

@@ -18,6 +18,7 @@ from features.alerts.evidence import evidence_of, foreign_amount, refreshed, sub
 from features.alerts.labelling import label_by_return, return_label_row, stands_unauthorized
 from features.alerts.narrative import Draft, draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
+from features.bank.return_codes import FROZEN_RETURN_CODE
 from features.core.instants import HOURS_48, format_instant
 from features.core.log_entry import EntryPosition
 from features.core.reason import Reason
@@ -37,6 +38,7 @@ from features.scorers.sentences import money_in
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import AlertState
 from features.state.program import ProgramState
+from features.state.transfer_table import ReturnState
 
 _HISTORY_AFTER_US: Final = HOURS_48
 _ACTORS = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})
@@ -50,18 +52,19 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     fired = _fired(assessment)
     measurements = program_measurements(program, assessment.vector, landed.taken_at) if landed.is_new else ()
     label = label_by_return(program, landed)
+    returned = _finding_return(program, landed, is_news=label is LabelValue.BAD)
     if (
         not measurements
         and label is None
+        and returned is None
         and not any(reason.id in TRIGGERS for reason in fired)
         and assessment.score.band not in DETECTOR_OF_BAND
     ):
         return
     context = DetectionContext(program, transfer.id, landed, assessment, fired)
-    returned_at = program.returned[landed.row_index].at if label is LabelValue.BAD else None
     rows: list[msgspec.Struct] = []
     opener = AlertOpener(context, position, rows.append)
-    for finding in _findings(context, measurements, returned_at):
+    for finding in _findings(context, measurements, returned):
         opener.open_or_join(finding)
     opener.open_for_band()
     _emit_newest(rows, emit)
@@ -75,10 +78,9 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, position: 
     if assessment is None or transfer is None:
         return
     context = DetectionContext(program, transfer.id, landed, assessment, _fired(assessment))
-    returned = program.returned.get(landed.row_index)
-    returned_at = None if returned is None or not stands_unauthorized(returned) else returned.at
+    returned = _finding_return(program, landed, is_news=True)
     opener = AlertOpener(context, position, emit)
-    for finding in _findings(context, (), returned_at):
+    for finding in _findings(context, (), returned):
         if finding.subject.type in _ACTORS and opener.alert_covering(finding) is None:
             opener.open_or_join(finding)
 
@@ -107,13 +109,21 @@ def _fired(assessment: Assessment) -> tuple[Reason, ...]:
 
 
 def _findings(
-    context: DetectionContext, measurements: Sequence[ProgramMeasurement], returned_at: int | None
+    context: DetectionContext, measurements: Sequence[ProgramMeasurement], returned: ReturnState | None
 ) -> Iterator[Finding]:
     yield from reason_findings(context)
     for measurement in measurements:
         yield program_finding(context, measurement, context.at)
-    if returned_at is not None:
-        yield from return_findings(context, returned_at)
+    if returned is not None:
+        yield from return_findings(context, returned)
+
+
+def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bool) -> ReturnState | None:
+    """The transfer's return, if it is worth an alert: R16 always, an unauthorized one when it ``is_news``."""
+    returned = program.returned.get(landed.row_index)
+    if returned is None or not (returned.code == FROZEN_RETURN_CODE or (is_news and stands_unauthorized(returned))):
+        return None
+    return returned
 
 
 class AlertOpener:

@@ -6,11 +6,13 @@ A subject that one detector finds for several reasons is one finding, as severe 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from features.core.instants import DAYS_60
+from features.bank.return_codes import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
+from features.core.instants import DAYS_30, DAYS_60
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.band import DETECTOR_OF_BAND, GRADE_OF_BAND
 from features.detectors.detector import (
+    HARD,
     HIGH,
     ONCE,
     AlertSubject,
@@ -22,14 +24,16 @@ from features.detectors.detector import (
     worse_of,
 )
 from features.detectors.program import UNAUTHORIZED_RATE_ALERT, ProgramMeasurement, unauthorized_rate_at
-from features.detectors.returns import UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
-from features.detectors.subjects import named_actor, named_counterparty
+from features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
+from features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
 from features.detectors.table import DETECTOR_OF, TRIGGERS
 from features.landing.stored_transfer import StoredTransfer
 from features.scorers.scorecard import in_order
-from features.windows.series import EventTimes
+from features.state.transfer_table import ReturnState
+from features.windows.series import ALWAYS, EventTimes
+from features.windows.series_kinds import SeriesKind, count_in
 
-FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, UNAUTHORIZED_RATE_ALERT})
+FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, UNAUTHORIZED_RATE_ALERT, SANCTIONS_RETURN})
 """The detectors that can find one transfer twice: when it lands, and when it is returned."""
 
 
@@ -115,11 +119,37 @@ def band_finding(context: DetectionContext) -> Finding | None:
     )
 
 
-def return_findings(context: DetectionContext, delivered_at: int) -> Iterator[Finding]:
-    """The findings of an unauthorized return as it is delivered: they need no further transfer.
+def return_findings(context: DetectionContext, returned: ReturnState) -> Iterator[Finding]:
+    """The findings of a return as it is delivered: they need no further transfer."""
+    if returned.code in UNAUTHORIZED_RETURN_CODES:
+        yield from _unauthorized_findings(context, returned.at)
+    elif returned.code == FROZEN_RETURN_CODE and returned.counts:
+        yield from _frozen_findings(context, returned.at)
 
-    A debit of somebody else that our side returns accuses nobody here.
-    """
+
+def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
+    """An entry that we sent and that came back as R16."""
+    entry = StoredTransfer.read(context.program, context.landed.row_index).returned_transfer()
+    if not (entry.moved and entry.outgoing_ach):
+        return
+    party = entry.counterparty
+    count = 1 if party is None else count_in(party.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
+    yield Finding(
+        detector=DETECTOR_OF[SANCTIONS_RETURN],
+        subject=counterparty_or_actor(context),
+        grade=HARD,
+        reasons=(),
+        sentence=f"An ACH entry came back as R16; with this counterparty {count} so far.",
+        at=at,
+        after=at - DAYS_30,
+        until=at + DAYS_30,
+        figures={"counterparty.frozenReturns": count},
+        is_news=True,
+    )
+
+
+def _unauthorized_findings(context: DetectionContext, delivered_at: int) -> Iterator[Finding]:
+    """A debit of somebody else that our side returns accuses nobody here."""
     if not StoredTransfer.read(context.program, context.landed.row_index).is_originated():
         return
     actor, party = context.landed.parties

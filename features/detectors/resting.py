@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from features.bank.return_codes import (
+    FROZEN_RETURN_CODE,
+    PROBING_RETURN_CODES,
+    STOP_RETURN_CODES,
+    UNAUTHORIZED_RETURN_CODES,
+)
 from features.catalogue.thresholds import (
     MICRO_BELOW_CENTS,
     SCATTER_GATHER_MIDDLES,
@@ -26,6 +31,7 @@ from features.landing.stored_transfer import StoredTransfer
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState, TransferRecord, priced
 from features.windows.edges import NOBODY, Edges, node_of_actor
+from features.windows.series import ALWAYS
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
 NAMED: Final = 100
@@ -218,6 +224,18 @@ def _returned(span: int, codes: frozenset[str] | None) -> Rest:
     return rest
 
 
+def _frozen(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+    """The newest entries with the subject that came back as R16, however long ago."""
+    returned = context.program.returned
+    places = _within(_edges_at(context, subject), ALWAYS, at)
+    states = ((place, returned.get(place[1])) for place in places)
+    return {
+        place
+        for place, state in states
+        if state is not None and state.counts and state.code == FROZEN_RETURN_CODE and state.at <= at
+    }
+
+
 def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The entity's returns of 30 days, and the return with this counterparty that forbids the debit."""
     party = context.counterparty
@@ -348,6 +366,7 @@ _RESTS: Final[Mapping[str, Rest]] = {
     "counterparty_shared": _of_account,
     "return_code_abuse": _abused,
     "unauthorized_return": _returned(DAYS_60, UNAUTHORIZED_RETURN_CODES),
+    "sanctions_return": _frozen,
     "ach_float": _window(_BANKING_DAYS_2, _but_cards),
     "kyc_unverified_moving": _window(DAYS_7),
     "card_testing": _attempts,

@@ -19,13 +19,22 @@ def program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
     return AlertSubject(SubjectType.PROGRAM, context.program.id)
 
 
-def actor_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
-    return named_actor(context.actor) if context.actor is not None else transfer_subject(context, reason)
+def actor_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return _actor_or_transfer(context)
 
 
-def counterparty_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+def _actor_or_transfer(context: DetectionContext) -> AlertSubject:
+    actor = context.actor
+    return AlertSubject(SubjectType.TRANSFER, context.transfer_id) if actor is None else named_actor(actor)
+
+
+def counterparty_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return counterparty_or_actor(context)
+
+
+def counterparty_or_actor(context: DetectionContext) -> AlertSubject:
     party = context.counterparty
-    return named_counterparty(party) if party is not None and not party.unlisted else actor_subject(context, reason)
+    return named_counterparty(party) if party is not None and not party.unlisted else _actor_or_transfer(context)
 
 
 def account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:

@@ -17,7 +17,7 @@ from zlib import crc32
 
 import msgspec
 
-from features.alerts.labelling import apply_dispute_event, label_disputed_check
+from features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
 from features.alerts.opening import run_detectors
 from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
 from features.bank.event_types import EventType, event_type
@@ -184,6 +184,7 @@ AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     score_actors,
     detect_and_route,
     label_disputed_check,
+    label_by_earlier_dispute,
     match_preflight,
 )
 """What follows a landing, in this order. A stage looks at the result and does nothing when it does not concern it."""

@@ -109,6 +109,7 @@ class AlertBook:
         "_unpacked",
         "_windows",
         "disputes_lost",
+        "disputes_waiting",
         "disputes_won",
         "labelled_by_person",
         "labelled_by_return",
@@ -128,6 +129,7 @@ class AlertBook:
         self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that still stands
         self.disputes_won: set[int] = set()  # rows of transfers whose newest decided dispute the holder won
         self.disputes_lost: set[int] = set()
+        self.disputes_waiting: dict[str, bool] = {}  # by id of a transfer that is not known yet: whether it was won
         self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
@@ -249,6 +251,7 @@ class AlertBook:
         yield from in_slices("labelled_by_return", sorted(self.labelled_by_return))
         yield from in_slices("disputes_won", sorted(self.disputes_won))
         yield from in_slices("disputes_lost", sorted(self.disputes_lost))
+        yield from in_slices("disputes_waiting", self.disputes_waiting.items())
         yield from in_slices("labelled_by_person", sorted(self.labelled_by_person))
         yield "labels", self._labels.dump()
 
@@ -259,16 +262,12 @@ class AlertBook:
             for alert in map(_DECODER.decode, content):
                 self._unpacked[alert.id] = alert
                 self._wait_for_clock(alert)
-        elif part == "packed":
-            self._packed.update(content)
         elif part == "windows":
             self._windows.update(
                 (subject, [AlertWindow(*window) for window in windows]) for subject, windows in content
             )
         elif part == "over":
             self._over += [(at, alert_id) for at, alert_id in content]  # sorted, and so a heap
-        elif part == "alerted":
-            self._alerted.update((row, in_hold) for row, in_hold in content)
         elif part == "tallies":
             self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in content)
         elif part == "rows":
@@ -276,14 +275,17 @@ class AlertBook:
         elif part == "labels":
             self._labels.load(content)
         else:
-            sets: dict[str, set[Any]] = {
+            parts: dict[str, set[Any] | dict[Any, Any]] = {
+                "packed": self._packed,
+                "alerted": self._alerted,
+                "disputes_waiting": self.disputes_waiting,
                 "decided": self._decided,
                 "labelled_by_return": self.labelled_by_return,
                 "disputes_won": self.disputes_won,
                 "disputes_lost": self.disputes_lost,
                 "labelled_by_person": self.labelled_by_person,
             }
-            sets[part].update(content)
+            parts[part].update(content)
 
     def _wait_for_clock(self, alert: AlertState) -> None:
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:

@@ -239,7 +239,11 @@ def unauthorized_counterparty(w: ShardStory, *, hit: bool) -> None:
 
 def frozen(w: ShardStory, *, hit: bool) -> None:
     w.return_debit(w.debit("enti_1", "cpty_1", 100_00, 0), "R16" if hit else "R01", DAY)
-    w.wire("enti_2", "cpty_1", 100_00, 100 * DAY)
+
+
+def frozen_and_paid_again(w: ShardStory, *, hit: bool) -> None:
+    frozen(w, hit=hit)
+    w.wire("enti_2", "cpty_1", 100_00, 20 * DAY)
 
 
 def unauthorized_rate(w: ShardStory, *, hit: bool) -> None:
@@ -347,7 +351,10 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "entity": DetectorCase(unauthorized_entity, gravity=_HIGH),
         "counterparty": DetectorCase(unauthorized_counterparty, (COUNTERPARTY,), _HIGH),
     },
-    "sanctions_return": {"counterparty": DetectorCase(frozen, (COUNTERPARTY,), _HARD)},
+    "sanctions_return": {
+        "returned": DetectorCase(frozen, (COUNTERPARTY,), _HARD),
+        "paid again": DetectorCase(frozen_and_paid_again, (COUNTERPARTY,), _HARD),
+    },
     "unauthorized_return_rate": {"program": DetectorCase(unauthorized_rate, (PROGRAM,), _HARD)},
     "ach_float": {"entity": DetectorCase(ach_float, gravity=_HIGH)},
     "kyc_denied_moving": {"entity": DetectorCase(denied, gravity=_HARD)},

@@ -10,8 +10,8 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
     """One bank event received.
 
     ``result`` is applied; stale (an older snapshot); duplicate or conflicting (an earlier event has the id, with the
-    same or another body); stored (a known family without a transfer); unusable (odd data); or unknown (an unknown
-    family).
+    same or another body); stored (a known family without a transfer); waiting (a decided dispute of a transfer that is
+    not known yet); unusable (odd data); or unknown (an unknown family).
     """
 
     tenant_id: str

@@ -53,18 +53,41 @@ def test_given_a_card_dispute_that_the_holder_lost_then_its_transfer_is_ok() -> 
     assert labels(decided(paid_by_card(), 3, outcome="lost")) == [("ok", "dispute", "bank")]
 
 
-@pytest.mark.parametrize("over", [{}, {"outcome": "withdrawn"}, {"outcome": 5}, {"transaction_id": "ctxn_none"}])
-def test_given_a_dispute_without_an_outcome_or_a_known_transfer_then_nothing_is_labelled(over: dict[str, Any]) -> None:
+@pytest.mark.parametrize("outcomes", [("won",), ("lost", "won")])
+def test_given_a_dispute_that_is_decided_before_its_transfer_is_known_then_it_labels_it_as_it_lands(
+    outcomes: tuple[str, ...],
+) -> None:
+    story = detector_story()
+    for day, outcome in enumerate(outcomes):
+        decided(story, day, outcome=outcome)
+    assert [row.result for row in story.all(EventRow)] == ["waiting"] * len(outcomes)
+    assert labels(story) == []
+    story.state = ShardState.loaded(iter(list(story.state.dump())))
+
+    story.deliver("card.authorization.approved", CARD, at=T0 + 3 * DAY)
+    story.deliver("card.transaction.settled", CARD | {"updated_at": bank.rfc3339(T0 + 4 * DAY)}, at=T0 + 4 * DAY)
+
+    (label,) = story.all(LabelRow)
+    assert (label.transfer_id, label.label, label.source) == (CARD["id"], "bad", "dispute")
+    assert label.created_at == T0 + 3 * DAY
+    assert not story.program.alerts.disputes_waiting
+
+
+@pytest.mark.parametrize("over", [{}, {"outcome": "withdrawn"}, {"outcome": 5}])
+def test_given_a_dispute_without_an_outcome_then_nothing_is_labelled(over: dict[str, Any]) -> None:
     story = decided(paid_by_card(), 3, **{"status": "closed"} | over)
 
     assert labels(story) == []
     assert story.all(EventRow)[-1].result == "stored"
 
 
-def test_given_an_open_dispute_then_nothing_is_labelled() -> None:
+def test_given_an_open_dispute_then_its_event_is_on_record_and_nothing_is_labelled() -> None:
     data = {"id": "disp_1", "transaction_id": CARD["id"], "outcome": "won"}
+    story = paid_by_card().deliver("card.dispute.opened", data, at=T0 + DAY)
 
-    assert labels(paid_by_card().deliver("card.dispute.opened", data, at=T0 + DAY)) == []
+    event = story.all(EventRow)[-1]
+    assert (event.type, event.result) == ("card.dispute.opened", "stored")
+    assert labels(story) == []
 
 
 def test_given_a_dispute_that_turns_when_it_is_delivered_again_then_each_turn_is_labelled_once() -> None:

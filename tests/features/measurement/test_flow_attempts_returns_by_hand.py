@@ -127,13 +127,16 @@ def test_given_credits_that_came_back_when_another_is_sent_then_it_is_no_abuse_o
 def test_given_an_entry_that_came_back_by_ofac_when_money_goes_there_again_then_it_is_a_persons_matter() -> None:
     story = a_program_with_a_baseline()
     returned_ach(story, "bacc_1", "outgoing CREDIT", "R16", 0, counterparty_id="cpty_1")
+    at_its_delivery = story.alert("sanctions_return")
 
     v = wire(story, "bacc_2", "outgoing", 100_00, 200 * DAY, counterparty_id="cpty_1")
 
     assert v.counterparty_frozen_returns == 1
     assert "sanctions_return" in signals(story)
-    alert = story.alert("sanctions_return")
-    assert (alert.subject_id, alert.severity, alert.hard_signal) == ("cpty_1", "high", True)
+    assert at_its_delivery.opened_at == T0 + DAY
+    for alert in story.alerts("sanctions_return"):
+        assert (alert.subject_id, alert.severity, alert.hard_signal) == ("cpty_1", "high", True)
+    assert [alert.opened_at for alert in story.alerts("sanctions_return")] == [T0 + DAY, T0 + 200 * DAY]
 
 
 def test_given_a_denied_owner_when_its_card_is_declined_then_it_tries_and_does_not_move() -> None:
