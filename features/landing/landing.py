@@ -30,6 +30,7 @@ from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState, TransferRecord
 from features.windows.edges import NOBODY
 
+_BOOK: Final = Rail.BOOK.value
 _CARD: Final = Rail.CARD.value
 
 
@@ -286,6 +287,8 @@ def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple
     book = program.counterparties
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
     if snapshot.counterparty_id is not None:
+        if snapshot.rail == _BOOK:
+            program.account_number(snapshot.counterparty_id)  # an own account, like the sender's
         counterparty = book.get_or_add(snapshot.counterparty_id)
     elif name is not None:
         on_file = book.match(name, routing, last4)

@@ -54,9 +54,11 @@ def actor_of(program: Program, said: Said) -> Key | None:
 
 
 def _meet(program: Program, said: Said) -> None:
-    """The account and the entity that a transfer is of belong to the program."""
+    """The account and the entity that a transfer is of belong to the program; both ends of a book transfer do."""
     if said.account_id is not None:
         program.accounts.add(said.account_id)
+    if said.rail == "book" and said.counterparty_id is not None:
+        program.accounts.add(said.counterparty_id)
     if said.entity_id is not None:
         program.entities.add(said.entity_id)
 

@@ -103,6 +103,39 @@ def test_given_a_second_unauthorized_return_then_the_alert_names_the_returned_de
     assert rests_on(story, rate)[:2] == ["acht_0", "acht_1"]
 
 
+def test_given_returns_that_tell_of_abuse_then_the_alert_names_the_returned_debits() -> None:
+    story = detector_story()
+    sent = [debit_of(story, f"acht_{place}", place * HOUR, counterparty_id=f"cpty_{place}") for place in range(3)]
+    for data in sent[:2]:
+        story.return_debit(data, "R01", DAY)
+    debit_of(story, "acht_later", 2 * DAY, counterparty_id="cpty_9")
+
+    assert rests_on(story, story.alert("return_code_abuse"))[:2] == ["acht_0", "acht_1"]
+
+
+def test_given_an_entry_that_came_back_as_r16_then_the_alert_names_it_then_and_at_the_next_transfer() -> None:
+    story = detector_story()
+    story.return_debit(debit_of(story, "acht_0", 0), "R16", DAY)
+    returned = rests_on(story, story.alert("sanctions_return"))
+
+    wire_of(story, "wire_1", 10_00, 3 * DAY)
+    wire_of(story, "wire_2", 10_00, 4 * DAY, bank_account_id="bacc_2")
+
+    alert = story.alert("sanctions_return")
+    assert returned == ["acht_0"]
+    assert (alert.opened_at, evidence_of(alert)["hits"]) == (T0 + DAY, 3)
+    assert rests_on(story, alert) == ["acht_0", "wire_2"]
+
+
+def test_given_an_entry_that_came_back_as_r16_when_it_is_told_again_then_it_is_counted_once() -> None:
+    story = detector_story()
+    sent = debit_of(story, "acht_0", 0)
+    story.return_debit(sent, "R16", DAY)
+    story.return_debit(sent | {"amount": 126_00}, "R16", 2 * DAY)
+
+    assert evidence_of(story.alert("sanctions_return"))["hits"] == 1
+
+
 def test_given_transfers_without_another_side_then_they_are_named_too() -> None:
     story = detector_story()
     nobody: bank.Data = {"counterparty_id": None, "receiver_name": None, "company_name": None}
