@@ -1,12 +1,17 @@
 """What a plain feed of the bank shows and what it cannot: accounts and counterparties by their ids, nothing more."""
 
+from random import Random
+
 import msgspec
 import pytest
 
+from features.catalogue.vector import TransferFeaturesRow
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.reason import Reason
+from features.core.rows.alerts import AlertRow
 from features.core.rows.parties import EntityRow
+from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.alert_rows import evidence_of
 from tests.support.bank_stories import ach, wire
@@ -129,3 +134,23 @@ def test_given_an_entity_in_the_banks_own_fields_then_nothing_is_said_of_screeni
     assert (v.entity_requires_screening, v.entity_screening_age_days, v.entity_rescreen_days) == (None, None, None)
     assert not {"never_screened", "screening_stale", "pep", "fraud_risk_flagged"} & set(signals(story))
     assert not story.scoring.degraded
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_given_a_random_stream_when_a_transfer_is_in_review_or_hold_then_an_alert_holds_it(seed: int) -> None:
+    story, looked_at = busy_program(), 0
+    holding: dict[str, set[str]] = {}
+    for entry in stream_of(Random(seed), 60):
+        story.apply(msgspec.structs.replace(entry, offset=len(story.entries) + 1 << 20))
+        for alert in story.last(AlertRow):
+            evidence = evidence_of(alert)
+            if alert.status not in {"closed", "auto_closed"}:
+                holding.setdefault(alert.id, set()).update(evidence["transferIds"], evidence["restsOn"])
+        for row in story.last(TransferFeaturesRow):
+            if row.band not in {"review", "hold"}:
+                continue
+            looked_at += 1
+            own = {row.transfer_id, str(story.entries[-1].offset)}
+            assert any(own & names for names in holding.values()), row.transfer_id
+
+    assert looked_at
