@@ -124,6 +124,21 @@ def test_given_credits_that_came_back_when_another_is_sent_then_it_is_no_abuse_o
     assert "return_code_abuse" not in signals(story) | opened(story)
 
 
+def test_given_old_debits_that_come_back_late_when_none_was_sent_since_then_their_share_is_not_measured() -> None:
+    story = a_program_with_a_baseline()
+    for place in range(2):
+        data = bank.an_ach_transfer(
+            id=f"acht_{place}", type="DEBIT", created_at=bank.rfc3339(T0), updated_at=bank.rfc3339(T0)
+        )
+        story.deliver("ach.outgoing_transfer.settled", data)
+        story.return_debit(data, "R10", (40 + place) * DAY)
+
+    v = ach(story, "bacc_1", "outgoing CREDIT", 100_00, 42 * DAY, counterparty_id="cpty_7")
+
+    assert (v.entity_returns_30d, v.entity_ach_debits_30d) == (2, 0)
+    assert "return_code_abuse" not in signals(story) | opened(story)
+
+
 def test_given_an_entry_that_came_back_by_ofac_when_money_goes_there_again_then_it_is_a_persons_matter() -> None:
     story = a_program_with_a_baseline()
     returned_ach(story, "bacc_1", "outgoing CREDIT", "R16", 0, counterparty_id="cpty_1")
