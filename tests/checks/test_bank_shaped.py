@@ -29,7 +29,7 @@ def cases(without: frozenset[str] = frozenset()) -> list[Any]:
 def test_given_accounts_with_owners_when_a_story_is_told_then_its_alert_opens_at_the_line_and_not_before(
     detector: str, case: DetectorCase, *, hit: bool
 ) -> None:
-    story = BankShapedStory(owners_told=True, **case.declared)
+    story = BankShapedStory(owners_from=0, **case.declared)
 
     case.play(story, hit=hit)
 
@@ -44,7 +44,7 @@ def test_given_accounts_with_owners_when_a_story_is_told_then_its_alert_opens_at
 def test_given_accounts_without_owners_when_a_story_is_told_then_its_alert_is_on_the_account(
     detector: str, case: DetectorCase, *, hit: bool
 ) -> None:
-    story = BankShapedStory(owners_told=False, **case.declared)
+    story = BankShapedStory(owners_from=None, **case.declared)
 
     case.play(story, hit=hit)
 
@@ -53,3 +53,17 @@ def test_given_accounts_without_owners_when_a_story_is_told_then_its_alert_is_on
     assert tuple(alert.subject_type for alert in opened) == (subjects if hit else ())
     assert {grade_of(alert) for alert in opened} == ({case.gravity} if hit else set())
     assert not story.all(QuarantineRow)
+
+
+@pytest.mark.parametrize(("detector", "case"), [each for each in cases() if each.values[1].subjects == (ENTITY,)])
+def test_given_owners_told_before_the_last_payment_then_the_alert_is_on_the_owner_with_all_that_came_before(
+    detector: str, case: DetectorCase
+) -> None:
+    rehearsal = BankShapedStory(owners_from=None, **case.declared)
+    case.play(rehearsal, hit=True)
+    story = BankShapedStory(owners_from=rehearsal.payments - 1, **case.declared)
+
+    case.play(story, hit=True)
+
+    newest = story.alerts(detector)[-1]  # one that the account has from before stays the account's
+    assert (newest.subject_type, newest.subject_id[:5], grade_of(newest)) == (ENTITY, "enti_", case.gravity)

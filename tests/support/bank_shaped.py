@@ -19,11 +19,13 @@ def account_of(entity: str) -> str:
 
 
 class BankShapedStory(ShardStory):
-    """Takes the deliveries of any story; owners are told before an account's first transfer, or never."""
+    """Takes the deliveries of any story. Owners are told from the payment of that number on, before it; else never."""
 
-    def __init__(self, *, owners_told: bool, **declared: Any) -> None:
+    def __init__(self, *, owners_from: int | None, **declared: Any) -> None:
         super().__init__(a_program(**{"id": PROGRAM} | declared))
-        self._owners_told = owners_told
+        self.payments = 0
+        self._owners_from = owners_from
+        self._met: dict[str, str] = {}
         self._told: set[str] = set()
 
     def deliver(self, kind: str, data: Any, *, at: int = 0, appended_at: int | None = None) -> "BankShapedStory":
@@ -31,19 +33,23 @@ class BankShapedStory(ShardStory):
         if family in _PAYMENT_FAMILIES and data.get("entity_id") is not None:
             data = dict(data)
             entity, other = data.pop("entity_id"), data.get("counterparty_id") or ""
-            data["bank_account_id"] = self._told_account(entity, at)
-            if other.startswith(_OF_ENTITIES):
-                kind, data = "book.transfer.completed", self._between(data, self._told_account(other, at))
-        assert family == "card" or "entity_id" not in data or family not in _PAYMENT_FAMILIES
+            parties = [entity, other] if other.startswith(_OF_ENTITIES) else [entity]
+            accounts = self._accounts(parties, at)
+            data["bank_account_id"] = accounts[0]
+            if len(accounts) > 1:
+                kind, data = "book.transfer.completed", self._between(data, accounts[1])
+            self.payments += 1
         super().deliver(kind, data, at=at, appended_at=appended_at)
         return self
 
-    def _told_account(self, entity: str, at: int) -> str:
-        account = account_of(entity)
-        if self._owners_told and account not in self._told:
-            self._told.add(account)
-            super().deliver("account.unfrozen", bank.an_account(id=account, owners=[entity]), at=at)
-        return account
+    def _accounts(self, entities: list[str], at: int) -> list[str]:
+        accounts = [account_of(entity) for entity in entities]
+        self._met.update(zip(accounts, entities, strict=True))
+        if self._owners_from is not None and self.payments >= self._owners_from:
+            for account in sorted(self._met.keys() - self._told):
+                self._told.add(account)
+                super().deliver("account.unfrozen", bank.an_account(id=account, owners=[self._met[account]]), at=at)
+        return accounts
 
     @staticmethod
     def _between(data: bank.Data, receiver: str) -> bank.Data:
