@@ -135,6 +135,10 @@ def test_given_a_check_that_its_payer_disputes_then_the_outcome_labels_it() -> N
     assert labels(story) == [("bad", "dispute", "bank"), ("ok", "dispute", "bank")]
 
 
+def test_given_a_check_that_is_first_heard_of_as_disputed_then_it_is_labelled_as_it_lands() -> None:
+    assert labels(check_becomes(detector_story(), "user_initiated_returned", 2)) == [("bad", "dispute", "bank")]
+
+
 def test_given_an_older_state_of_a_check_when_it_comes_late_then_it_labels_nothing() -> None:
     story = detector_story().deliver("check.incoming_debit.settled", CHECK)
     check_becomes(story, "user_initiated_return_dishonored", 4)
