@@ -1,8 +1,10 @@
 """The settings of ``clearhold serve``: options of the command and variables of the environment."""
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Self
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -14,13 +16,15 @@ ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a varia
 REDIS_URL: Final = "CLEARHOLD_REDIS_URL"
 BASE_URL: Final = "CLEARHOLD_BASE_URL"
 METRICS_PORT: Final = "CLEARHOLD_METRICS_PORT"
+BANK_URL: Final = "CLEARHOLD_BANK_URL"
+ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 MAX_PORT: Final = 65_535
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """``admin_token`` None: the data directory's own. ``redis_url`` None: the embedded Redis.
-    ``metrics_port`` None: the usual one, if it can be had.
+    ``metrics_port`` None: the usual one, if it can be had. ``bank_url`` None: nothing is fetched from the bank.
     """
 
     data: Path
@@ -30,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: str | None = None
     base_url: str | None = None
     metrics_port: int | None = None
+    bank_url: str | None = None
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
@@ -50,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             redis_url=environment.get(REDIS_URL) or None,
             base_url=environment.get(BASE_URL) or None,
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
+            bank_url=_bank_url_in(environment),
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 
@@ -61,3 +67,31 @@ def _port_in(environment: Mapping[str, str]) -> int | None:
     if not text.isascii() or not text.isdigit() or len(text) > len(str(MAX_PORT)) or int(text) > MAX_PORT:
         raise StartupError(f"{METRICS_PORT} must be a port, 0-{MAX_PORT}; 0 takes a free one.")
     return int(text)
+
+
+def _bank_url_in(environment: Mapping[str, str]) -> str | None:
+    """The root of the bank's API, without a slash at its end. The sentences do not quote it: it may hold a password."""
+    text = environment.get(BANK_URL) or None
+    if text is None:
+        return None
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        raise StartupError(f"{BANK_URL} must be an URL.") from None
+    is_plain = text.isascii() and text.isprintable() and " " not in text and "\\" not in text
+    if not is_plain or url.scheme not in {"https", "http"} or not url.hostname or port == 0:
+        raise StartupError(f"{BANK_URL} must be an URL with https:// and a host.")
+    if "@" in url.netloc or "?" in text or "#" in text:
+        raise StartupError(f"{BANK_URL} must have no user name, password, query or fragment: keys are set for tenants.")
+    if url.scheme == "http" and not (environment.get(ALLOW_LOCAL) == "1" and _is_loopback(url)):
+        raise StartupError(f"{BANK_URL} must begin with https://; http:// is for this machine, with {ALLOW_LOCAL}=1.")
+    return text.rstrip("/")
+
+
+def _is_loopback(url: SplitResult) -> bool:
+    host = url.hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

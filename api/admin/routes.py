@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from litestar import get, patch, post, put
+from litestar import delete, get, patch, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.admin.schemas import (
     AccountOwner,
+    NewBankKey,
     NewOwner,
     NewProgram,
     NewSecret,
@@ -19,6 +20,7 @@ from api.admin.schemas import (
     Rotation,
     TenantCreated,
     countries_exist,
+    is_test_key,
 )
 from api.admin.service import AdminService
 from api.area import Area
@@ -77,6 +79,28 @@ async def rotate_operator_token(
     return await admin.rotate_operator_token(
         principal_of(request.scope), tenant_id, body_of(request.scope, Rotation), effect_id_of(request.scope)
     )
+
+
+@put(
+    "/api/admin/tenants/{tenant_id:str}/bank-key",
+    status_code=204,
+    opt=_administration(
+        "setBankKey", "The key to the bank's API.", {204: None, 404: None}, RequestSchema(NewBankKey, rules=is_test_key)
+    ),
+)
+async def set_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]) -> None:
+    await admin.set_bank_key(
+        principal_of(request.scope), tenant_id, body_of(request.scope, NewBankKey), effect_id_of(request.scope)
+    )
+
+
+@delete(
+    "/api/admin/tenants/{tenant_id:str}/bank-key",
+    status_code=204,
+    opt=_administration("removeBankKey", "Removes the key to the bank's API.", {204: None, 404: None}),
+)
+async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]) -> None:
+    await admin.remove_bank_key(principal_of(request.scope), tenant_id, effect_id_of(request.scope))
 
 
 @post(
@@ -148,6 +172,8 @@ AREA: Final = Area(
         create_tenant,
         list_tenants,
         rotate_operator_token,
+        set_bank_key,
+        remove_bank_key,
         create_program,
         change_program,
         set_account_owner,

@@ -1,14 +1,14 @@
 """Requests and answers of the platform's administration. Tokens and secrets are shown once, when made."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.http.countries import COUNTRIES
-from api.http.fields import LIST_LIMIT, BankId, CentsText, CountryCode, Name, Slug
+from api.http.fields import LIST_LIMIT, BankId, BankKeyText, CentsText, CountryCode, Name, Slug
 from api.http.validation import Failure
 from features.core.program import Program
 from features.core.vocabulary import ProgramSource, Rail
@@ -17,6 +17,9 @@ from store.control.entries import Tenant
 Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
 Countries = Annotated[tuple[CountryCode, ...], msgspec.Meta(max_length=LIST_LIMIT)]
 OverlapHours = Annotated[int, msgspec.Meta(ge=0, le=24)]
+
+TEST_KEYS: Final = ("test_", "test-")
+LIVE_KEYS: Final = ("live_", "live-", "prod_", "prod-")
 
 
 class NewTenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -53,6 +56,15 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     overlap_hours: OverlapHours = 0
 
 
+class NewBankKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A tenant's key to the bank's API."""
+
+    key: BankKeyText
+
+    def __repr__(self) -> str:
+        return "NewBankKey()"
+
+
 class NewOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     entity_id: BankId
 
@@ -81,6 +93,17 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True):
 
 class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
     secret: str | None
+
+
+def is_test_key(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """This build reaches test banks only, so a live key is refused before it is stored anywhere."""
+    key = plain.get("key")
+    if not isinstance(key, str) or key.startswith(TEST_KEYS):
+        return
+    if key.lower().startswith(LIVE_KEYS):
+        yield Failure("key", "must be a test key of the bank: live keys are refused")
+    else:
+        yield Failure("key", f"must be a test key of the bank, which begins with {' or '.join(TEST_KEYS)}")
 
 
 def countries_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:

@@ -7,6 +7,7 @@ from msgspec import UNSET, structs
 
 from api.admin.schemas import (
     AccountOwner,
+    NewBankKey,
     NewOwner,
     NewProgram,
     NewSecret,
@@ -97,6 +98,16 @@ class AdminService:
         )
         log.info("operator_token_rotated", tenant_id=tenant_id, operator=principal.operator)
         return NewToken(token=token)
+
+    async def set_bank_key(
+        self, principal: Principal, tenant_id: str, request: NewBankKey, effect_id: str | None
+    ) -> None:
+        await self._registry.set_bank_key(tenant_id, request.key, operator=principal.operator, effect_id=effect_id)
+        log.info("bank_key_set", tenant_id=tenant_id.lower(), operator=principal.operator)
+
+    async def remove_bank_key(self, principal: Principal, tenant_id: str, effect_id: str | None) -> None:
+        await self._registry.remove_bank_key(tenant_id, operator=principal.operator, effect_id=effect_id)
+        log.info("bank_key_removed", tenant_id=tenant_id.lower(), operator=principal.operator)
 
     async def rotate_ingest_secret(
         self, principal: Principal, program_id: str, request: Rotation, effect_id: str | None

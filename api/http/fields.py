@@ -19,6 +19,7 @@ SLUG: Final = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$(?!\n)"
 CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
 COUNTRY: Final = r"^[A-Z]{2}$(?!\n)"
 KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
+NO_SPACES: Final = r"^[\x21-\x7E]+$(?!\n)"
 ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
 ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
 BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
@@ -34,6 +35,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     CURRENCY: "must be an ISO 4217 code of three capital letters",
     COUNTRY: "must be an ISO 3166-1 alpha-2 country code",
     KEY: "must be printable ASCII characters",
+    NO_SPACES: "must be printable ASCII characters without spaces",
     ALPHANUMERIC: "must be letters and digits",
     ROUTING: "must be letters, digits, spaces and hyphens",
     NO_NUL: "must not have NUL characters",
@@ -52,6 +54,7 @@ CentsText = Annotated[str, Meta(pattern=CENTS)]
 CurrencyCode = Annotated[str, Meta(pattern=CURRENCY)]
 CountryCode = Annotated[str, Meta(pattern=COUNTRY)]
 IdempotencyKeyText = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=KEY)]
+BankKeyText = Annotated[str, Meta(min_length=8, max_length=200, pattern=NO_SPACES)]
 BankId = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=BANK_ID)]
 Listed = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=LISTED)]
 ProgramIds = Annotated[tuple[Listed, ...], Meta(min_length=1, max_length=FILTER_LIMIT)]

@@ -19,6 +19,8 @@ class ControlKind(StrEnum):
     INGEST_SECRET = "ingest_secret"  # noqa: S105 - as above
     API_KEY = "api_key"
     API_KEY_REVOKED = "api_key_revoked"
+    BANK_KEY = "bank_key"
+    BANK_KEY_REMOVED = "bank_key_removed"
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -94,3 +96,18 @@ class ApiKeyRevokedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
     key_id: str
     revoked_at: str
     revoked_by: str
+
+
+class BankKeyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The tenant's key to the bank's API, sealed. It replaces the one before."""
+
+    sealed_key: str
+    set_at: str
+    set_by: str
+    effect_id: str | None = None
+
+
+class BankKeyRemovedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    removed_at: str
+    removed_by: str
+    effect_id: str | None = None

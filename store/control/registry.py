@@ -1,4 +1,4 @@
-"""Creates and changes tenants, programs, operator tokens, ingest secrets and API keys.
+"""Creates and changes tenants, programs, operator tokens, ingest secrets, API keys and keys to the bank's API.
 
 A change is appended to the log first and applied to ``Tenancy`` after, so whatever is in memory is in the log. One lock
 makes checking a slug and taking it a single step. ``effect_id`` is the id that an idempotent request gives its effect:
@@ -23,6 +23,8 @@ from store.clock import Clock
 from store.control.entries import (
     ApiKeyEntry,
     ApiKeyRevokedEntry,
+    BankKeyEntry,
+    BankKeyRemovedEntry,
     ControlKind,
     ProgramChangedEntry,
     ProgramEntry,
@@ -189,6 +191,32 @@ class Registry:
                 await self._write(principal.tenant_id, ControlKind.API_KEY_REVOKED, entry)
                 key = msgspec.structs.replace(key, revoked_at=revoked_at)
             return key
+
+    async def set_bank_key(self, tenant_id: str, key: str, *, operator: str, effect_id: str | None = None) -> None:
+        """Store the tenant's key to the bank's API, sealed, in place of the present one."""
+        tenant_id = tenant_id.lower()
+        async with self._writing:
+            if self.tenancy.tenants.find(tenant_id) is None:
+                raise NotFoundError(_UNKNOWN_TENANT)
+            if not self.tenancy.has_effect(effect_id):
+                entry = BankKeyEntry(
+                    sealed_key=self._box.seal(key),
+                    set_at=format_instant(self._clock.now()),
+                    set_by=operator,
+                    effect_id=effect_id,
+                )
+                await self._write(tenant_id, ControlKind.BANK_KEY, entry)
+
+    async def remove_bank_key(self, tenant_id: str, *, operator: str, effect_id: str | None = None) -> None:
+        """Take the tenant's key to the bank's API away, if it has one."""
+        tenant_id = tenant_id.lower()
+        async with self._writing:
+            if self.tenancy.tenants.find(tenant_id) is None:
+                raise NotFoundError(_UNKNOWN_TENANT)
+            if self.tenancy.bank_keys.of_tenant(tenant_id) is not None and not self.tenancy.has_effect(effect_id):
+                removed_at = format_instant(self._clock.now())
+                entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
+                await self._write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
 
     def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
         """Refuse a key for a program of the other mode: it would have no access to anything."""

@@ -1,4 +1,5 @@
-"""The control streams in memory: tenants, programs, operator tokens, ingest secrets and API keys, a projection each.
+"""The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys and keys to
+the bank's API, a projection each.
 
 Entries are applied in the order of the log, a new entry and a replayed one alike. A further kind of entry is a row in
 the table of ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -10,10 +11,13 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from features.core.program import Program
+from store.control.bank_keys import BankKeys
 from store.control.credentials import IngestTargets, OperatorTokens
 from store.control.entries import (
     ApiKeyEntry,
     ApiKeyRevokedEntry,
+    BankKeyEntry,
+    BankKeyRemovedEntry,
     ControlEntry,
     ControlKind,
     Effect,
@@ -52,6 +56,7 @@ class Tenancy:
         self.operator_tokens = OperatorTokens()
         self.ingest_targets = IngestTargets(box=box, shards=shards)
         self.keys = ApiKeys()
+        self.bank_keys = BankKeys(box=box)
         self._effects: set[str] = set()
         self._projected: Mapping[str, Callable[[str, bytes], None]] = {
             ControlKind.TENANT: _Projected(TenantEntry, self._add_tenant),
@@ -61,6 +66,8 @@ class Tenancy:
             ControlKind.INGEST_SECRET: _Projected(SecretEntry, self._rotate_secret),
             ControlKind.API_KEY: _Projected(ApiKeyEntry, self.keys.add),
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
+            ControlKind.BANK_KEY: _Projected(BankKeyEntry, self.bank_keys.put),
+            ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
         }
 
     def load(self, entries: Iterable[ControlEntry]) -> None:

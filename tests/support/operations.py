@@ -140,6 +140,10 @@ def _overlap(_: World, __: Ids) -> dict[str, Any]:
     return {"overlapHours": 24}
 
 
+def _bank_key(world: World, _: Ids) -> dict[str, Any]:
+    return {"key": f"test_{world.fresh()}"}
+
+
 def _change(world: World, _: Ids) -> dict[str, Any]:
     return {"name": world.fresh()}
 
@@ -287,6 +291,17 @@ OPERATIONS: Final = (
         success=201,
         fills=("tenant",),
         body=_overlap,
+    ),
+    Operation(
+        method="PUT",
+        path="/api/admin/tenants/{}/bank-key",
+        access=Access.ADMIN,
+        success=204,
+        fills=("tenant",),
+        body=_bank_key,
+    ),
+    Operation(
+        method="DELETE", path="/api/admin/tenants/{}/bank-key", access=Access.ADMIN, success=204, fills=("tenant",)
     ),
     Operation(
         method="POST",

@@ -1,0 +1,28 @@
+"""Projection of the control streams: each tenant's key to the bank's API, sealed in the log and open in memory.
+
+It is open because every fetch from the bank's API is made with it; no answer, log line or ``repr`` shows it.
+"""
+
+from store.control.entries import BankKeyEntry, BankKeyRemovedEntry
+from store.keys.secrets import SecretBox
+
+
+class BankKeys:
+    """At most one key a tenant, the newest."""
+
+    def __init__(self, *, box: SecretBox) -> None:
+        self._box = box
+        self._keys: dict[str, str] = {}
+
+    def put(self, tenant_id: str, entry: BankKeyEntry) -> None:
+        self._keys[tenant_id] = self._box.open(entry.sealed_key)
+
+    def remove(self, tenant_id: str, _: BankKeyRemovedEntry) -> None:
+        self._keys.pop(tenant_id, None)
+
+    def of_tenant(self, tenant_id: str) -> str | None:
+        return self._keys.get(tenant_id)
+
+    def tenants(self) -> tuple[str, ...]:
+        """The ids of the tenants that have a key."""
+        return tuple(self._keys)
