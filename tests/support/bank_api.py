@@ -1,0 +1,210 @@
+"""A simulator of the bank's REST API: accounts, entities and counterparties by id, real HTTP, and faults on demand.
+
+It serves the objects it was given, exactly as they were given. The demo runs it beside the service, too.
+Authentication is as at the bank: HTTP Basic with an empty user name and the key as the password.
+"""
+
+import base64
+import re
+from collections import deque
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from typing import Any, Final, Self
+
+import msgspec
+
+TEST_KEY: Final = "test_simulated_bank_key"
+ACCOUNTS: Final = "bank-accounts"
+ENTITIES: Final = "entities"
+COUNTERPARTIES: Final = "counterparties"
+HUGE_BODY_BYTES: Final = 32 * 1024 * 1024
+HANGS_FOR_S: Final = 120.0
+
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+class ServedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One request as it was answered. ``status`` is None where the bank hung up without an answer."""
+
+    method: str
+    path: str
+    status: int | None
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes wrong with one request, whatever it asks for."""
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    hangs: bool = False
+
+
+class BankApi:
+    """The bank, from entering to leaving. Objects and faults may be added at any time."""
+
+    def __init__(self, *, key: str = TEST_KEY) -> None:
+        self.key = key
+        self.latency_s = 0.0
+        self.closing = Event()
+        self._objects: dict[tuple[str, str], bytes] = {}
+        self._faults: deque[Fault] = deque()
+        self._requests: list[ServedRequest] = []
+        self._lock = Lock()
+        self._server = _Server(self)
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def requests(self) -> tuple[ServedRequest, ...]:
+        """Everything answered so far, in the order in which it was answered."""
+        with self._lock:
+            return tuple(self._requests)
+
+    def put_account(self, account: Mapping[str, Any]) -> None:
+        self._put(ACCOUNTS, account)
+
+    def put_entity(self, entity: Mapping[str, Any]) -> None:
+        self._put(ENTITIES, entity)
+
+    def put_counterparty(self, counterparty: Mapping[str, Any]) -> None:
+        self._put(COUNTERPARTIES, counterparty)
+
+    def fail_next(self, times: int = 1, *, status: int = 500, retry_after: str | None = None) -> None:
+        """Refuse so many requests, with a Retry-After when one is given."""
+        headers = () if retry_after is None else (("Retry-After", retry_after),)
+        code = "rate_limited" if status == 429 else "internal_error"
+        self.answer_next(times, status=status, headers=headers, body=_error("api", code, "The bank has trouble"))
+
+    def answer_next(
+        self, times: int = 1, *, body: bytes, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        """Answer so many requests with these bytes: no JSON, another object, a redirect."""
+        self._expect(times, Fault(status=status, headers=headers, body=body))
+
+    def answer_hugely_next(self, times: int = 1, *, size_bytes: int = HUGE_BODY_BYTES) -> None:
+        """Answer so many requests with an object that is well-formed and far too large."""
+        self.answer_next(times, body=b'{"id":"' + b"x" * size_bytes + b'"}')
+
+    def hang_next(self, times: int = 1) -> None:
+        """Take so many requests and never answer them."""
+        self._expect(times, Fault(hangs=True))
+
+    def next_fault(self) -> Fault | None:
+        with self._lock:
+            return self._faults.popleft() if self._faults else None
+
+    def find(self, kind: str, object_id: str) -> bytes | None:
+        with self._lock:
+            return self._objects.get((kind, object_id))
+
+    def served(self, method: str, path: str, status: int | None) -> None:
+        with self._lock:
+            self._requests.append(ServedRequest(method=method, path=path, status=status))
+
+    def _put(self, kind: str, value: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._objects[(kind, value["id"])] = msgspec.json.encode(value)
+
+    def _expect(self, times: int, fault: Fault) -> None:
+        with self._lock:
+            self._faults.extend([fault] * times)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a client may keep its connection
+
+    def __init__(self, bank: BankApi) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.bank = bank
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    @property
+    def bank(self) -> BankApi:
+        assert isinstance(self.server, _Server)
+        return self.server.bank
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except ConnectionError:  # the client hung up between two requests
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        if self.bank.latency_s:
+            self.bank.closing.wait(self.bank.latency_s)
+        fault = self.bank.next_fault()
+        if fault is not None and fault.hangs:
+            self.bank.served(self.command, self.path, None)
+            self.bank.closing.wait(HANGS_FOR_S)
+            self.close_connection = True
+        elif fault is not None:
+            self._reply(fault.status, fault.body, fault.headers)
+        else:
+            self._reply(*self._answer())
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._reply(405, _error("invalid_request", "method_not_allowed", "Only reading is simulated"))
+
+    do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - the names that http.server calls
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the method it replaces
+        pass
+
+    def _answer(self) -> tuple[int, bytes]:
+        if not self._is_authenticated():
+            return 401, _error("authentication", "invalid_api_key", "The API key is missing or wrong")
+        kind, _, object_id = self.path.removeprefix("/").partition("/")
+        if kind not in (ACCOUNTS, ENTITIES, COUNTERPARTIES):
+            return 404, _error("invalid_request", "unknown_route", "No such route")
+        if not _ID.fullmatch(object_id):
+            return 400, _error("invalid_request", "invalid_parameter", "That is no id")
+        stored = self.bank.find(kind, object_id)
+        if stored is None:
+            return 404, _error("invalid_request", "not_found", "No object has that id")
+        return 200, stored
+
+    def _is_authenticated(self) -> bool:
+        expected = base64.b64encode(f":{self.bank.key}".encode()).decode()
+        return self.headers.get("Authorization") == f"Basic {expected}"
+
+    def _reply(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        self.bank.served(self.command, self.path, status)
+        try:
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            self.wfile.flush()
+        except ConnectionError:  # the client hung up, as it may on a slow or huge answer
+            self.close_connection = True
+
+
+def _error(error_type: str, code: str, message: str) -> bytes:
+    return msgspec.json.encode(
+        {"type": error_type, "code": code, "message": message, "documentation_url": "", "details": {}}
+    )
