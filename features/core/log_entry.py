@@ -20,6 +20,7 @@ class EntryKind(StrEnum):
     APPEAL = "appeal"  # body: JSON of a features.core.commands.AppealEntry
     LABEL = "label"  # body: JSON of a features.core.commands.LabelEntry
     OWNER = "owner"  # body: JSON of a features.core.commands.OwnerEntry
+    DIRECTORY = "directory"  # body: JSON of a features.core.directory.DirectoryEntry
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 
 

@@ -80,12 +80,15 @@ def apply_account_event(
         return "unusable"
     updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     order = (updated_at, position.event_at)
+    is_known = program.is_account(snapshot.id)
     is_newest = program.meet_account(snapshot.id, order)
     learnt = learn_owner(program, snapshot.id, snapshot.owner_id, order)
     emit_owner_learnt(program, learnt, position, emit)
     if not is_newest and not learnt.is_stored:
         return "stale"
     if snapshot.owner_id is None and snapshot.type is None and snapshot.status is None:
+        if not is_known:
+            emit(account_row(program, snapshot.id, position, told_by=None))
         return "stored"  # an overdraft alert names an account and states nothing about it
     told_by = BANK if learnt.is_stored else None
     if is_newest:
@@ -149,10 +152,13 @@ def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: Entr
 
 
 def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Rows of the entities that a transfer or an account named before the bank sent an event on them (ruling 8)."""
+    """Rows of the entities and accounts that something named before the bank sent an event on them (ruling 8)."""
     for actor in program.introduced:
         emit(entity_row(program, actor, "{}", position))
     program.introduced.clear()
+    for account_id in program.introduced_accounts:
+        emit(account_row(program, account_id, position, told_by=None))
+    program.introduced_accounts.clear()
 
 
 def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPosition) -> EntityRow:

@@ -12,12 +12,14 @@ from features.alerts.decisions import appeal, decide, label
 from features.bank.events import EVENT_DECODER
 from features.core.backfill import BackfillStep
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
+from features.core.directory import DirectoryEntry
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
 from features.core.preflight import PreflightRecord
 from features.core.program import Program
 from features.core.rows.emit import Emit
 from features.core.rows.parties import ProgramRow
 from features.core.rows.transfers import PreflightRow
+from features.landing.directory import apply_directory_entry
 from features.landing.party_rows import apply_owner_entry
 from features.landing.preflight import counterparty_to_match
 from features.shard.backfill_step import apply_step
@@ -112,5 +114,6 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
     EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner_entry)),
+    EntryKind.DIRECTORY.value: Applier(_decoder(DirectoryEntry), apply_directory_entry),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

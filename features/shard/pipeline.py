@@ -124,7 +124,7 @@ def emit_landed_rows(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
-    if program.introduced:
+    if program.introduced or program.introduced_accounts:
         emit_introduced(program, position, emit)
     updated = landed.updated_counterparty
     if updated is not None and not updated.unlisted:

@@ -62,6 +62,7 @@ class ProgramState:
         self.alerts = AlertBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
+        self.introduced_accounts: list[str] = []  # accounts first named since then
         self._entities: dict[str, Actor] = {}
         self._accounts: dict[str, int] = {}
         self._account_actors: dict[str, Actor] = {}
@@ -213,6 +214,8 @@ class ProgramState:
         if number is None:
             number = self._accounts[account_id] = len(self.account_ids)
             self.account_ids.append(account_id)
+            if account_id not in self._account_orders:
+                self.introduced_accounts.append(account_id)
         return number
 
     def known_account_number(self, account_id: str | None) -> int:

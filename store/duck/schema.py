@@ -12,7 +12,7 @@ from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
-from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow, ProgramRow
+from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from store.record.rows import RecordChainRow, RecordCheckpointRow
@@ -35,6 +35,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("entities", EntityRow),
     ("counterparties", CounterpartyRow),
     ("accounts", AccountRow),
+    ("directory", DirectoryRow),
     ("programs", ProgramRow),
     ("preflights", PreflightRow),
     ("preflight_matches", PreflightMatchRow),
@@ -57,6 +58,7 @@ _VERSIONED: Final = {
     "entities": "tenant_id, program_id, id",
     "counterparties": "tenant_id, program_id, id",
     "accounts": "tenant_id, program_id, id",
+    "directory": "tenant_id, program_id, kind, id",
     "programs": "tenant_id, id",
     "alerts": "tenant_id, program_id, id",
     "decision_results": "tenant_id, program_id, id",

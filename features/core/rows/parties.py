@@ -63,6 +63,20 @@ class AccountRow(msgspec.Struct, frozen=True, gc=False):
     owner_told_by: str | None = None
 
 
+class DirectoryRow(msgspec.Struct, frozen=True, gc=False):
+    """One fetch from the bank's directory, with the kind and the result of ``features.core.directory``."""
+
+    tenant_id: str
+    program_id: str
+    kind: str
+    id: str
+    shard: int
+    offset: int
+    fetched_at: int
+    result: str
+    digest: str | None
+
+
 class ProgramRow(msgspec.Struct, frozen=True, gc=False):
     """One version of a program, as the shard's log has it; ``body`` is the Program's JSON."""
 

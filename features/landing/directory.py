@@ -1,0 +1,74 @@
+"""An answer of the bank's directory applied to the program, by the functions of the bank's own events on parties.
+
+An object counts as the bank's statement at its own ``updated_at``, else at the instant of the request: an event that
+the bank sent since is newer and stays. An object whose id is not the one asked for changes nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from features.bank.events import ANY_DECODER
+from features.bank.parties import read_account, read_counterparty, read_entity
+from features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
+from features.core.log_entry import EntryPosition, LogEntry, event_time
+from features.core.rows.emit import Emit
+from features.core.rows.parties import DirectoryRow
+from features.landing.party_rows import apply_account_event, apply_counterparty_event, apply_entity_event
+from features.state.program import ProgramState
+
+Data = dict[str, Any]
+
+_OBJECT: Final = ""  # in the place of an event's suffix, from which nothing follows here
+
+
+def apply_directory_entry(program: ProgramState, entry: DirectoryEntry, logged: LogEntry, emit: Emit) -> None:
+    """Apply a found object, and record the fetch."""
+    fetched_at = event_time(entry.fetched_at, appended_at=logged.appended_at)
+    result = entry.result
+    if result is DirectoryResult.FOUND:
+        position = EntryPosition(logged.shard, logged.offset, fetched_at, logged.appended_at)
+        result = _apply_object(program, entry, position, emit)
+    emit(
+        DirectoryRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            kind=entry.kind.value,
+            id=entry.id,
+            shard=logged.shard,
+            offset=logged.offset,
+            fetched_at=fetched_at,
+            result=result.value,
+            digest=entry.digest if result is entry.result else None,
+        )
+    )
+
+
+def _apply_object(program: ProgramState, entry: DirectoryEntry, position: EntryPosition, emit: Emit) -> DirectoryResult:
+    data = ANY_DECODER.decode(entry.data)
+    if not isinstance(data, dict) or data.get("id") != entry.id or _id_read(entry.kind, data) != entry.id:
+        return DirectoryResult.UNUSABLE
+    _APPLY[entry.kind](program, _OBJECT, data, entry.data, position, emit)
+    return DirectoryResult.FOUND
+
+
+def _id_read(kind: DirectoryKind, data: Data) -> str | None:
+    """The id under which the object would be stored: objects may name themselves in more than one field."""
+    match kind:
+        case DirectoryKind.ACCOUNT:
+            account = read_account(_OBJECT, data)
+            return None if account is None else account.id
+        case DirectoryKind.ENTITY:
+            entity = read_entity(_OBJECT, data)
+            return None if entity is None else entity.id
+        case DirectoryKind.COUNTERPARTY:
+            counterparty = read_counterparty(data)
+            return None if counterparty is None else counterparty.id
+
+
+_APPLY: Final[dict[DirectoryKind, Callable[[ProgramState, str, Data, msgspec.Raw, EntryPosition, Emit], str]]] = {
+    DirectoryKind.ACCOUNT: apply_account_event,
+    DirectoryKind.ENTITY: apply_entity_event,
+    DirectoryKind.COUNTERPARTY: apply_counterparty_event,
+}
