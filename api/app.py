@@ -31,6 +31,7 @@ from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
+from flows.directory.service import Directory
 from flows.engine import STATE_VERSION, Engine
 from flows.ticks import tick_every_minute
 from store.clock import SystemClock
@@ -72,7 +73,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
         stores = _open_stores(data_dir, target, base_url, opened)
-        engine = _started_engine(stores, data_dir, target, opened)
+        directory = _directory(stores, settings)
+        engine = _started_engine(stores, data_dir, target, opened, directory)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = wired_resources(stores, _readiness(stores, engine), backfills)
         preflight_log = resources.preflight_log
@@ -80,18 +82,15 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = CollectorRegistry()
+        metrics = _metrics(stores, engine, preflight_log, backfills, directory)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
-        measure_process(metrics, stores.appender)
-        metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
-        metrics.register(BackfillCollector(backfills.counts))
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         is_ready = _ready_check(stores, engine, preflight_log, resources.readiness)
 
         async def main() -> None:
-            async with _in_background(stores, engine, backfills):
+            async with _in_background(stores, engine, backfills, directory):
                 await serve_until_signalled(
                     observed,
                     listening,
@@ -110,10 +109,13 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
 
 @asynccontextmanager
-async def _in_background(stores: Stores, engine: Engine, backfills: BackfillService) -> AsyncIterator[None]:
+async def _in_background(
+    stores: Stores, engine: Engine, backfills: BackfillService, directory: Directory
+) -> AsyncIterator[None]:
     """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
     tasks = [
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
+        asyncio.create_task(_fetch_when_caught_up(engine, directory)),
         asyncio.create_task(tick_every_minute(stores.appender, shards=stores.shards.count, clock=stores.clock)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
         asyncio.create_task(_stop_when_ended(engine)),
@@ -137,9 +139,19 @@ async def _stop_when_ended(engine: Engine) -> None:
 
 
 async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> None:
+    await _caught_up(engine)
+    await backfills.resume()
+
+
+async def _fetch_when_caught_up(engine: Engine, directory: Directory) -> None:
+    """Entries of the directory that are not committed yet would be fetched again."""
+    await _caught_up(engine)
+    await directory.run()
+
+
+async def _caught_up(engine: Engine) -> None:
     while not engine.caught_up():  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
-    await backfills.resume()
 
 
 def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
@@ -192,7 +204,21 @@ def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, opened: E
     )
 
 
-def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> Engine:
+def _directory(stores: Stores, settings: Settings) -> Directory:
+    return Directory(
+        settings.bank_url,
+        per_second=settings.bank_rate,
+        database=stores.database,
+        keys=stores.registry.tenancy.bank_keys,
+        appender=stores.appender,
+        shards=stores.shards,
+        clock=stores.clock,
+    )
+
+
+def _started_engine(
+    stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack, directory: Directory
+) -> Engine:
     engine = Engine(
         stores.shards,
         open_redis=lambda: connect_sync(target),
@@ -202,6 +228,7 @@ def _started_engine(stores: Stores, data_dir: DataDir, target: str | Path, opene
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
         maintenance_tasks=(stores.record.checkpoints.sign_due,),
+        on_commit=directory.offer,
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
@@ -218,6 +245,18 @@ def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: Ex
         clock=stores.clock,
     )
     return BackfillService(step_log, database=stores.database, new_id=stores.new_id, folder=data_dir.path)
+
+
+def _metrics(
+    stores: Stores, engine: Engine, preflight_log: PreflightLog, backfills: BackfillService, directory: Directory
+) -> CollectorRegistry:
+    """The metrics of everything but the requests."""
+    metrics = CollectorRegistry()
+    measure_process(metrics, stores.appender)
+    metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
+    metrics.register(BackfillCollector(backfills.counts))
+    metrics.register(directory.collector)
+    return metrics
 
 
 def _readiness(stores: Stores, engine: Engine) -> Readiness:

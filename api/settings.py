@@ -17,9 +17,12 @@ REDIS_URL: Final = "CLEARHOLD_REDIS_URL"
 BASE_URL: Final = "CLEARHOLD_BASE_URL"
 METRICS_PORT: Final = "CLEARHOLD_METRICS_PORT"
 BANK_URL: Final = "CLEARHOLD_BANK_URL"
+BANK_RATE: Final = "CLEARHOLD_BANK_RATE"
 ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 MAX_PORT: Final = 65_535
+DEFAULT_BANK_RATE: Final = 20
+MAX_BANK_RATE: Final = 1_000
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     metrics_port: int | None = None
     bank_url: str | None = None
+    bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
@@ -56,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             base_url=environment.get(BASE_URL) or None,
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
             bank_url=_bank_url_in(environment),
+            bank_rate=_bank_rate_in(environment),
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 
@@ -66,6 +71,13 @@ def _port_in(environment: Mapping[str, str]) -> int | None:
         return None
     if not text.isascii() or not text.isdigit() or len(text) > len(str(MAX_PORT)) or int(text) > MAX_PORT:
         raise StartupError(f"{METRICS_PORT} must be a port, 0-{MAX_PORT}; 0 takes a free one.")
+    return int(text)
+
+
+def _bank_rate_in(environment: Mapping[str, str]) -> int:
+    text = environment.get(BANK_RATE) or str(DEFAULT_BANK_RATE)
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MAX_BANK_RATE:
+        raise StartupError(f"{BANK_RATE} must be requests a second for each tenant, 1-{MAX_BANK_RATE}.")
     return int(text)
 
 

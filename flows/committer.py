@@ -5,7 +5,7 @@ Results queue while a transaction is written, so batches grow with the load. Tra
 the queue is full. A transaction that fails is retried until it succeeds: outside the log its rows exist nowhere else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Condition, Event, Thread
 from time import monotonic, perf_counter
 from typing import Final
@@ -33,8 +33,11 @@ log = structlog.get_logger()
 class Committer:
     """Takes results from the flow thread and commits them on its own."""
 
-    def __init__(self, writer: BatchWriter, shards: Shards, *, clock: Clock) -> None:
-        self._writer, self._shards, self._clock = writer, shards, clock
+    def __init__(
+        self, writer: BatchWriter, shards: Shards, *, clock: Clock, on_commit: Callable[[Rows], None] | None = None
+    ) -> None:
+        """``on_commit`` gets the rows of each commit, on this thread: it must neither fail nor wait."""
+        self._writer, self._shards, self._clock, self._on_commit = writer, shards, clock, on_commit
         self._queue: list[ShardResults] = []
         self._entries = 0
         self._changed = Condition()
@@ -110,6 +113,8 @@ class Committer:
             self._count(batch, rows, seconds=perf_counter() - began)
             for shard, offset in offsets.items():
                 self._shards.mark_committed(shard, offset)
+            if self._on_commit is not None:
+                self._on_commit(rows)
             return
 
     def _count(self, batch: list[ShardResults], rows: Rows, *, seconds: float) -> None:

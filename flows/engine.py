@@ -30,7 +30,7 @@ from flows.shard_step import ShardChunk, ShardStep, StepContext
 from flows.snapshotting import SnapshotWriter, load_state
 from store.clock import Clock
 from store.duck.database import fold_wal
-from store.duck.writer import BatchWriter, committed_offsets
+from store.duck.writer import BatchWriter, Rows, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.record.chain import ChainWriter
@@ -61,12 +61,15 @@ class Engine:
         chains: ChainWriter,
         clock: Clock,
         maintenance_tasks: Sequence[Callable[[], None]] = (),
+        on_commit: Callable[[Rows], None] | None = None,
     ) -> None:
-        """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread."""
+        """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread; ``on_commit`` gets the
+        rows of each commit, on the committer's.
+        """
         self.shards = shards
         self._open_redis, self._database = open_redis, database
         self._snapshots, self._segments, self._clock = snapshots, segments, clock
-        self._chains, self._maintenance_tasks = chains, maintenance_tasks
+        self._chains, self._maintenance_tasks, self._on_commit = chains, maintenance_tasks, on_commit
         self._draining, self._stopping, self._stopped = Event(), Event(), Event()
         self._targets: dict[int, int] = {}
         self._flow_failure: str | None = None
@@ -80,7 +83,9 @@ class Engine:
         reader = self._log_reader()
         self._targets = {shard: reader.tail(shard) for shard in range(self.shards.count)}
         self._snapshot_writer = SnapshotWriter(self.shards, self._snapshots)
-        self._committer = Committer(BatchWriter(self._database, self._chains), self.shards, clock=self._clock)
+        self._committer = Committer(
+            BatchWriter(self._database, self._chains), self.shards, clock=self._clock, on_commit=self._on_commit
+        )
         context = StepContext(self.shards, committed=committed, snapshots=self._snapshot_writer)
         self._committer.start()
         self._replay_segments(context)

@@ -1,0 +1,68 @@
+"""How fast one tenant's part of the bank's API may be asked, and when not at all.
+
+Unit    instants and durations in microseconds; every instant is handed in
+"""
+
+from typing import Final
+
+from features.core.instants import HOUR_US, SECOND_US
+
+FIRST_BACKOFF_US: Final = SECOND_US
+MAX_BACKOFF_US: Final = 300 * SECOND_US
+MAX_RETRY_AFTER_US: Final = HOUR_US
+PAUSE_US: Final = 1300 * SECOND_US
+MAX_TURNS_AHEAD: Final = 8  # more than are waited for at once, unless the clock stepped back
+_MAX_DOUBLINGS: Final = 10
+
+
+class TenantPace:
+    """Requests at even intervals; a growing pause after failures, and a long one after a key that is refused."""
+
+    def __init__(self, *, per_second: int) -> None:
+        self._interval_us = SECOND_US // per_second
+        self._next_at = 0
+        self._failures = 0
+        self._ready_at = 0
+        self._refused_key: str | None = None
+
+    def is_ready(self, key: str, *, now: int) -> bool:
+        """Whether the bank may be asked with this key now. A new key ends the pause of a refused one."""
+        if self._refused_key is not None and self._refused_key != key:
+            self._refused_key, self._ready_at = None, 0
+        return now >= self._ready_at or self._ready_at - now > MAX_RETRY_AFTER_US  # the clock stepped back
+
+    def is_paused(self, *, now: int) -> bool:
+        """Whether the bank refused the key a short while ago."""
+        return self._refused_key is not None and now < self._ready_at
+
+    def take_turn(self, *, now: int) -> int:
+        """Take the next turn; how long to wait for it."""
+        is_ahead = now <= self._next_at <= now + MAX_TURNS_AHEAD * self._interval_us
+        at = self._next_at if is_ahead else now
+        self._next_at = at + self._interval_us
+        return at - now
+
+    def note_success(self) -> bool:
+        """True when it is the first one after a failure or a refusal."""
+        is_first = bool(self._failures) or self._refused_key is not None
+        if self._refused_key is not None:
+            self._ready_at = 0  # a request that was under way shows that the key is taken after all
+        self._failures, self._refused_key = 0, None
+        return is_first
+
+    def note_failure(self, *, now: int, retry_after_us: int | None = None) -> bool:
+        """Back off; requests that fail together count once. True at the first failure after a success."""
+        is_first = not self._failures
+        backoff_us = 0
+        if now >= self._ready_at:
+            backoff_us = min(FIRST_BACKOFF_US << min(self._failures, _MAX_DOUBLINGS), MAX_BACKOFF_US)
+            self._failures += 1
+        wait_us = max(backoff_us, min(retry_after_us or 0, MAX_RETRY_AFTER_US))
+        self._ready_at = max(self._ready_at, now + wait_us)
+        return is_first
+
+    def note_refusal(self, key: str, *, now: int) -> bool:
+        """Pause until the key is replaced, or for a while; True when the key was not refused before."""
+        is_first = self._refused_key != key
+        self._refused_key, self._ready_at = key, now + PAUSE_US
+        return is_first

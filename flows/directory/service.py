@@ -1,0 +1,64 @@
+"""The directory of a running service: what is first seen from the committer's thread, the fetches on the event loop."""
+
+import duckdb
+
+from features.shard.shards import Shards
+from flows.directory.bank_client import BankClient, http_client
+from flows.directory.collector import DirectoryCollector
+from flows.directory.counts import DirectoryCounts
+from flows.directory.fetcher import DirectoryFetcher
+from flows.directory.first_seen import FirstSeen
+from store.clock import Clock
+from store.control.bank_keys import BankKeys
+from store.duck.directory import DirectoryTable
+from store.duck.writer import Rows
+from store.redis_log.appender import LogAppender
+
+
+class Directory:
+    """``root`` is the URL of the bank's API; without one nothing is fetched, whatever keys there are."""
+
+    def __init__(
+        self,
+        root: str | None,
+        *,
+        per_second: int,
+        database: duckdb.DuckDBPyConnection,
+        keys: BankKeys,
+        appender: LogAppender,
+        shards: Shards,
+        clock: Clock,
+    ) -> None:
+        self._root, self._per_second, self._database = root, per_second, database
+        self._keys, self._appender, self._shards, self._clock = keys, appender, shards, clock
+        self._first_seen = FirstSeen(
+            has_key=lambda tenant_id: root is not None and keys.of_tenant(tenant_id) is not None
+        )
+        self._counts = DirectoryCounts()
+
+    @property
+    def collector(self) -> DirectoryCollector:
+        return DirectoryCollector(self._counts)
+
+    def offer(self, rows: Rows) -> None:
+        """Take the parties of a commit; for the committer's thread."""
+        self._first_seen.offer(rows)
+
+    async def run(self) -> None:
+        """Fetch what is due until cancelled; begin when what the log held at the start is committed."""
+        if self._root is None:
+            return
+        async with http_client() as http:
+            fetcher = DirectoryFetcher(
+                BankClient(self._root, http, self._clock),
+                table=DirectoryTable(self._database),
+                first_seen=self._first_seen,
+                keys=self._keys,
+                appender=self._appender,
+                shards=self._shards.count,
+                committed_offset=self._shards.committed_offset,
+                clock=self._clock,
+                per_second=self._per_second,
+                counts=self._counts,
+            )
+            await fetcher.run()

@@ -1,0 +1,97 @@
+"""The parties that wait for their fetch, tenant by tenant, and those that wait to be tried again.
+
+Unit    instants in microseconds, handed in
+"""
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from features.core.directory import PartyKey
+from features.core.instants import HOUR_US, SECOND_US
+from store.duck.directory import DueParty
+
+MAX_WAITING: Final = 10_000
+FIRST_RETRY_US: Final = 2 * SECOND_US
+MAX_RETRY_US: Final = HOUR_US
+_DOUBLINGS: Final = 2  # for each failure more
+
+
+class Waiting:
+    """A party is here once, from ``add`` until ``forget``: waiting, to be tried again, or being fetched."""
+
+    def __init__(self) -> None:
+        self._by_tenant: dict[str, deque[DueParty]] = {}
+        self._retries: dict[DueParty, int] = {}
+        self._present: set[PartyKey] = set()
+        self._failures: dict[PartyKey, int] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_tenant.values())) + len(self._retries)
+
+    @property
+    def room(self) -> int:
+        return max(0, MAX_WAITING - len(self))
+
+    def add(self, parties: Iterable[DueParty]) -> None:
+        """Let parties wait that are not here; none of more than there is room for."""
+        for party in parties:
+            if self._is_taken_in(party[0]):
+                self.put_back(party)
+
+    def add_ahead(self, keys: Iterable[PartyKey]) -> None:
+        """Let parties wait ahead of all others: those seen for the first time."""
+        for key in keys:
+            if self._is_taken_in(key):
+                self._by_tenant.setdefault(key.tenant_id, deque()).appendleft((key, None))
+
+    def _is_taken_in(self, key: PartyKey) -> bool:
+        if not self.room or key in self._present:
+            return False
+        self._present.add(key)
+        return True
+
+    def put_back(self, party: DueParty) -> None:
+        """Let a party wait again that was taken and not asked for."""
+        self._by_tenant.setdefault(party[0].tenant_id, deque()).append(party)
+
+    def try_again(self, party: DueParty, *, now: int) -> None:
+        """Let a party that failed wait longer each time, so that one that always fails is in nobody's way."""
+        failures = self._failures.get(party[0], 0)
+        self._failures[party[0]] = failures + 1
+        self._retries[party] = now + min(FIRST_RETRY_US << min(_DOUBLINGS * failures, 32), MAX_RETRY_US)
+
+    def forget(self, key: PartyKey) -> None:
+        """A party was fetched, and the fetch is committed."""
+        self._present.discard(key)
+        self._failures.pop(key, None)
+
+    def keep_tenants(self, tenant_ids: Collection[str]) -> None:
+        """Forget what waits for any other tenant."""
+        for tenant_id in [each for each in self._by_tenant if each not in tenant_ids]:
+            for key, _ in self._by_tenant.pop(tenant_id):
+                self.forget(key)
+        for party in [each for each in self._retries if each[0].tenant_id not in tenant_ids]:
+            del self._retries[party]
+            self.forget(party[0])
+
+    def waits_for(self, tenant_ids: Collection[str]) -> bool:
+        return any(self._by_tenant.get(tenant_id) for tenant_id in tenant_ids)
+
+    def revive(self, *, now: int) -> None:
+        """Move the parties whose time has come to those that wait."""
+        for party in [each for each, at in self._retries.items() if at <= now or at - now > MAX_RETRY_US]:
+            del self._retries[party]
+            self.put_back(party)
+
+    def take(self, tenant_ids: Collection[str], limit: int) -> list[DueParty]:
+        """Up to ``limit`` parties of these tenants, in turns."""
+        queues: Mapping[str, deque[DueParty]] = {
+            tenant_id: queue for tenant_id in tenant_ids if (queue := self._by_tenant.get(tenant_id))
+        }
+        parties: list[DueParty] = []
+        while len(parties) < limit and any(queues.values()):
+            for queue in queues.values():
+                if queue and len(parties) < limit:
+                    parties.append(queue.popleft())
+        return parties

@@ -1,0 +1,65 @@
+"""Which parties the bank's directory is due for, by the rows of parties and of earlier fetches.
+
+Cost    one pass over the ids of the parties' tables and of ``directory``, never over transfers; call it from a thread
+Errors  none of its own
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import duckdb
+
+from features.core.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
+from store.tables.predicate import TEXTS, listed
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST: Final = """
+    SELECT tenant_id, program_id, kind, id, max(fetched_at) AS last_at, arg_max(digest, "offset") AS digest
+    FROM directory WHERE {matching} GROUP BY tenant_id, program_id, kind, id"""
+# A party may be known by many rows: the grouping of the union makes one of them.
+_DUE: Final = f"""
+    WITH tenants AS MATERIALIZED {TEXTS},
+    parties AS (
+        SELECT tenant_id, program_id, 'account' AS kind, id FROM accounts WHERE tenant_id IN (FROM tenants)
+        UNION SELECT tenant_id, program_id, 'entity', id FROM entities WHERE tenant_id IN (FROM tenants)
+        UNION SELECT tenant_id, program_id, if(starts_with(id, ?), 'account', 'counterparty'), id
+        FROM counterparties WHERE tenant_id IN (FROM tenants)),
+    newest AS ({_NEWEST.format(matching="tenant_id IN (FROM tenants)")})
+    SELECT parties.tenant_id, parties.program_id, parties.kind, parties.id, newest.digest
+    FROM parties LEFT JOIN newest USING (tenant_id, program_id, kind, id)
+    WHERE newest.last_at IS NULL OR newest.last_at <= make_timestamp(?)
+    ORDER BY newest.last_at NULLS FIRST, parties.tenant_id, parties.program_id, parties.kind, parties.id LIMIT ?"""
+_KNOWN: Final = f"SELECT DISTINCT tenant_id, program_id, kind, id FROM directory WHERE id IN {TEXTS}"
+
+DueParty = tuple[PartyKey, str | None]
+"""A party and the digest of the object that is stored of it, None where there is none."""
+
+
+class DirectoryTable:
+    """Each call has a cursor of its own, so any thread may ask."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def due(self, tenant_ids: Collection[str], *, fetched_until: int, limit: int) -> list[DueParty]:
+        """The parties never fetched, then those fetched last at that instant or before, the oldest first."""
+        if not tenant_ids:
+            return []
+        values = [listed([*tenant_ids]), ACCOUNT_PREFIX, fetched_until, limit]
+        with self._connection.cursor() as cursor:
+            tuples = cursor.execute(_DUE, values).fetchall()
+        return [(_key(*names), digest) for *names, digest in tuples]
+
+    def never_fetched(self, keys: Iterable[PartyKey]) -> list[PartyKey]:
+        """Those of the keys, in their order, that no fetch is recorded of."""
+        wanted = [*keys]
+        if not wanted:
+            return []
+        with self._connection.cursor() as cursor:
+            tuples = cursor.execute(_KNOWN, [listed([key.id for key in wanted])]).fetchall()
+        known = {_key(*names) for names in tuples}
+        return [key for key in wanted if key not in known]
+
+
+def _key(tenant_id: str, program_id: str, kind: str, party_id: str) -> PartyKey:
+    return PartyKey(tenant_id, program_id, DirectoryKind(kind), party_id)
