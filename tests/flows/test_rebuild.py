@@ -18,13 +18,16 @@ from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
+from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.waiting import eventually
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
 ALERTS: Final = 4  # a program
 SHARDS: Final = 16
 PAGE: Final = 5
+FETCHES: Final = 9  # account, owner and counterparty of each program
 
 
 class Bank:
@@ -38,6 +41,7 @@ class Bank:
             service.admin("/api/admin/programs", {"tenantId": tenant["id"], "slug": slug, "name": slug})
             for slug in PROGRAMS
         ]
+        self.put_as_admin(f"tenants/{tenant['id']}/bank-key", {"key": TEST_KEY}, expect=204)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -62,9 +66,13 @@ class Bank:
         self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
 
     def tell_owner(self, program: dict[str, Any], account: str) -> None:
+        self.put_as_admin(f"programs/{program['id']}/accounts/{account}", {"entityId": "enti_1"})
+
+    def put_as_admin(self, path: str, body: dict[str, str], *, expect: int = 200) -> None:
         headers = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "ann", "Content-Type": "application/json"}
-        path = f"/api/admin/programs/{program['id']}/accounts/{account}"
-        self.service.ask("PUT", path, headers, msgspec.json.encode({"entityId": "enti_1"}))
+        with closing(self.service.connect()) as connection:
+            connection.request("PUT", f"/api/admin/{path}", msgspec.json.encode(body), headers)
+            assert connection.getresponse().status == expect
 
     def decide(self, transfer_id: str, decision: str) -> None:
         (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]
@@ -92,12 +100,20 @@ class Stopped:
         return Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock", "*.pid")))
 
 
+def reading(bank_api: BankApi) -> dict[str, str]:
+    """The environment of a service that reads this bank's directory."""
+    bank_api.put_account({"id": "bacc_1", "type": "CHECKING", "owners": ["enti_1"]})
+    bank_api.put_counterparty({"id": "cpty_1", "name": "Muster GmbH", "account_number": "000123456789"})
+    return {"CLEARHOLD_BANK_URL": bank_api.url, "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
+
+
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
     folder = tmp_path_factory.mktemp("rebuild")
-    with RunningService(folder / "data") as service:
+    with BankApi() as bank_api, RunningService(folder / "data", environment=reading(bank_api)) as service:
         bank = Bank(service)
         bank.run()
+        eventually(lambda: len(bank_api.requests) >= FETCHES, within_s=30)
         export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")
         service.stop()
     move_into_segments(folder / "data")
@@ -166,6 +182,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     after = tables(data / "clearhold.duckdb")
     for table, rows in before.items():
         assert after[table] == rows, table
+    assert before["directory"]
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
     with RunningService(data) as service:

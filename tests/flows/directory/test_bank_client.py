@@ -1,0 +1,186 @@
+"""One request to the bank's API, and every way in which its answer may be of no use."""
+
+import gzip
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from msgspec import json
+
+from features.core.directory import DirectoryKind
+from features.core.instants import SECOND_US
+from flows.directory import bank_client
+from flows.directory.bank_client import MAX_BODY_BYTES, BankAnswer, BankClient, Outcome, http_client
+from tests.support.bank_api import TEST_KEY, BankApi
+from tests.support.clock import FrozenClock
+
+pytestmark = pytest.mark.anyio
+
+OBJECT: dict[str, Any] = {"id": "enti_1", "person_details": {"ssn": "123456789"}, "type": "PERSON"}
+
+
+class Parts(httpx.AsyncByteStream):
+    def __init__(self, parts: AsyncIterator[bytes]) -> None:
+        self._parts = parts
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._parts
+
+
+def a_response(status: int, content: bytes = b"", **headers: str) -> httpx.Response:
+    return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))
+
+
+def ok(content: bytes, **headers: str) -> httpx.Response:
+    return a_response(200, content, **headers)
+
+
+async def answer_to(
+    response: httpx.Response | Exception, *, party_id: str = "enti_1", sent: list[httpx.Request] | None = None
+) -> BankAnswer:
+    """The answer of a bank that gives this response."""
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if sent is not None:
+            sent.append(request)
+        if isinstance(response, Exception):
+            raise response
+        return response
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(respond)) as http:
+        client = BankClient("https://api.bank.example/v1", http, FrozenClock())
+        return await client.fetch(DirectoryKind.ENTITY, party_id, TEST_KEY)
+
+
+async def test_given_an_object_then_it_is_masked_and_its_digest_is_not_of_the_order_of_its_fields() -> None:
+    first = await answer_to(ok(json.encode(OBJECT)))
+    second = await answer_to(ok(json.encode(dict(reversed(OBJECT.items())))))
+    third = await answer_to(ok(json.encode(OBJECT | {"type": "BUSINESS"})))
+
+    assert first.outcome is Outcome.FOUND
+    assert json.decode(first.data) == OBJECT | {"person_details": {"ssn": "6789"}}
+    assert first.digest == second.digest != third.digest
+
+
+async def test_given_an_id_of_any_kind_then_it_is_one_quoted_segment_and_the_key_is_the_password() -> None:
+    sent: list[httpx.Request] = []
+    await answer_to(a_response(404), party_id="../a b/ü?x#%2F", sent=sent)
+
+    (request,) = sent
+    assert request.url.raw_path == b"/v1/entities/..%2Fa%20b%2F%C3%BC%3Fx%23%252F"
+    assert httpx.BasicAuth("", TEST_KEY)._auth_header == request.headers["authorization"]
+    assert TEST_KEY not in str(request.url)
+
+
+@pytest.mark.parametrize("party_id", [".", ".."])
+async def test_given_an_id_that_means_a_folder_then_nothing_is_sent(party_id: str) -> None:
+    sent: list[httpx.Request] = []
+
+    assert (await answer_to(a_response(200), party_id=party_id, sent=sent)).outcome is Outcome.UNUSABLE
+    assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("response", "outcome"),
+    [
+        (a_response(404), Outcome.MISSING),
+        (a_response(410), Outcome.MISSING),
+        (a_response(401), Outcome.REFUSED),
+        (a_response(403), Outcome.REFUSED),
+        (a_response(429), Outcome.LIMITED),
+        (a_response(400), Outcome.UNUSABLE),
+        (a_response(422), Outcome.UNUSABLE),
+        (a_response(408), Outcome.FAILED),
+        (a_response(500), Outcome.FAILED),
+        (a_response(503, b"", **{"Retry-After": "5"}), Outcome.FAILED),
+        (a_response(204), Outcome.FAILED),
+        (a_response(301, Location="https://elsewhere.example/"), Outcome.FAILED),
+        (httpx.ConnectError("no"), Outcome.FAILED),
+        (httpx.ReadTimeout("no"), Outcome.FAILED),
+        (httpx.RemoteProtocolError("no"), Outcome.FAILED),
+        (ok(b""), Outcome.UNUSABLE),
+        (ok(b"<html>"), Outcome.UNUSABLE),
+        (ok(b"[]"), Outcome.UNUSABLE),
+        (ok(b'{"id":"enti_2"}'), Outcome.UNUSABLE),
+        (ok(b'{"id":["enti_1"]}'), Outcome.UNUSABLE),
+        (ok(b'{"id":"enti_1","n":1e999}'), Outcome.UNUSABLE),
+        (ok(b'{"id":"enti_1","x":' + b"[" * 90_000 + b"]" * 90_000 + b"}"), Outcome.UNUSABLE),
+    ],
+)
+async def test_given_another_answer_then_its_outcome_is_a_fact_or_trouble(
+    response: httpx.Response | Exception, outcome: Outcome
+) -> None:
+    answer = await answer_to(response)
+
+    assert (answer.outcome, answer.data, answer.digest) == (outcome, b"", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "retry_after_us"),
+    [
+        ("7", 7 * SECOND_US),
+        ("Mon, 02 Mar 2026 15:00:30 GMT", 30 * SECOND_US),
+        ("Mon, 02 Mar 2026 14:00:00 GMT", 0),
+        ("soon", None),
+        ("-1", None),
+        ("9" * 30, None),
+        ("", None),
+    ],
+)
+async def test_given_a_retry_after_then_it_is_a_duration(text: str, retry_after_us: int | None) -> None:
+    for status in (429, 503):
+        answer = await answer_to(a_response(status, b"", **{"Retry-After": text}))
+        assert answer.retry_after_us == retry_after_us
+
+
+async def test_given_a_body_over_the_limit_then_it_is_cut_off() -> None:
+    read = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal read
+        for _ in range(1_000):
+            read += 65_536
+            yield b"x" * 65_536
+
+    answer = await answer_to(httpx.Response(200, stream=Parts(parts())))
+
+    assert answer.outcome is Outcome.UNUSABLE
+    assert read <= MAX_BODY_BYTES + 2 * 65_536
+
+
+async def test_given_a_compressed_body_that_nobody_asked_for_then_it_is_not_unpacked() -> None:
+    bomb = gzip.compress(b'{"id":"enti_1","x":"' + b"x" * 50_000_000 + b'"}')
+
+    answer = await answer_to(ok(bomb, **{"Content-Encoding": "gzip"}))
+
+    assert answer.outcome is Outcome.UNUSABLE
+
+
+async def test_given_a_large_object_then_it_is_found() -> None:
+    whole = OBJECT | {"documents": ["x" * 100] * 1_000}
+
+    assert (await answer_to(ok(json.encode(whole)))).outcome is Outcome.FOUND
+
+
+async def test_given_a_bank_that_hangs_then_the_request_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bank_client, "ANSWER_WITHIN_S", 0.2)
+    with BankApi() as bank:
+        bank.put_entity(OBJECT)
+        bank.hang_next()
+        async with http_client() as http:
+            client = BankClient(bank.url, http, FrozenClock())
+            answers = [await client.fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY) for _ in range(2)]
+
+    assert [answer.outcome for answer in answers] == [Outcome.FAILED, Outcome.FOUND]
+
+
+async def test_given_a_proxy_in_the_environment_then_it_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    with BankApi() as bank:
+        bank.put_entity(OBJECT)
+        async with http_client() as http:
+            answer = await BankClient(bank.url, http, FrozenClock()).fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY)
+
+    assert answer.outcome is Outcome.FOUND
