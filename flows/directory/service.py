@@ -31,9 +31,7 @@ class Directory:
     ) -> None:
         self._root, self._per_second, self._database = root, per_second, database
         self._keys, self._appender, self._shards, self._clock = keys, appender, shards, clock
-        self._first_seen = FirstSeen(
-            has_key=lambda tenant_id: root is not None and keys.of_tenant(tenant_id) is not None
-        )
+        self._first_seen = FirstSeen(has_key=lambda tenant_id: keys.of_tenant(tenant_id) is not None)
         self._counts = DirectoryCounts()
 
     @property
@@ -42,7 +40,8 @@ class Directory:
 
     def offer(self, rows: Rows) -> None:
         """Take the parties of a commit; for the committer's thread."""
-        self._first_seen.offer(rows)
+        if self._root is not None:
+            self._first_seen.offer(rows)
 
     async def run(self) -> None:
         """Fetch what is due until cancelled; begin when what the log held at the start is committed."""

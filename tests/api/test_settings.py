@@ -68,3 +68,16 @@ def test_given_a_root_that_is_none_then_the_start_is_refused_without_quoting_it(
         bank_url(text, **LOCAL)
 
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("text", "rate"), [("", 20), ("1", 1), ("1000", 1_000)])
+def test_given_a_rate_for_the_bank_then_it_is_taken(text: str, rate: int) -> None:
+    environment = {"CLEARHOLD_BANK_RATE": text}
+
+    assert Settings.of(data=Path(), host="::1", port=0, environment=environment).bank_rate == rate
+
+
+@pytest.mark.parametrize("text", ["0", "1001", "-1", "1.5", "many", "²", "9" * 30])
+def test_given_a_rate_for_the_bank_that_is_none_then_the_start_is_refused(text: str) -> None:
+    with pytest.raises(StartupError, match="CLEARHOLD_BANK_RATE must"):
+        Settings.of(data=Path(), host="::1", port=0, environment={"CLEARHOLD_BANK_RATE": text})

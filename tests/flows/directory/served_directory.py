@@ -15,18 +15,18 @@ from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.clock import T0
 from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken
 
-ACCOUNT: Final = {"id": "bacc_1", "type": "CHECKING", "owners": ["enti_1"], "status": "open"}
-ENTITY: Final = {
+ACCOUNT: Final[dict[str, Any]] = {"id": "bacc_1", "type": "CHECKING", "owners": ["enti_1"], "status": "open"}
+ENTITY: Final[dict[str, Any]] = {
     "id": "enti_1",
     "type": "PERSON",
     "verification_status": "VERIFIED",
-    "person_details": {"first_name": "Dana", "last_name": "Rivers", "ssn": "123456789"},
+    "person_details": {"first_name": "Dana", "last_name": "Rivers", "ssn": "918273645"},
 }
-COUNTERPARTY: Final = {
+COUNTERPARTY: Final[dict[str, Any]] = {
     "id": "cpty_1",
     "name": "Muster GmbH",
     "routing_number": "021000021",
-    "account_number": "000123456789",
+    "account_number": "000918276789",
     "local_bank_country_code": "DE",
 }
 PATHS: Final = {"/bank-accounts/bacc_1", "/entities/enti_1", "/counterparties/cpty_1"}

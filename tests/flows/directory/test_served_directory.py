@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from tests.flows.directory.served_directory import PATHS, ServedDirectory, until
+from tests.flows.directory.served_directory import COUNTERPARTY, ENTITY, PATHS, ServedDirectory, until
 from tests.support.bank_api import TEST_KEY
 
 
@@ -23,10 +23,12 @@ def test_given_a_bank_key_when_transfers_name_only_ids_then_their_parties_are_fe
         served.wire()
         time.sleep(2.0)  # a sweep at the start and the new transfer's rows would have asked by now
         answered_later, log_lines = dict(served.answered), "".join(served.service.log_lines)
+        served.service.stop()
+        stored = [path.read_bytes() for path in served.service.data.rglob("*") if path.is_file()]
 
     assert entity is not None
     assert (entity["name"], entity["verificationStatus"]) == ("Dana Rivers", "VERIFIED")
-    assert "123456789" not in repr(entity)
+    assert "918273645" not in repr(entity)
     assert party is not None
     assert (party["name"], party["routingNumber"], party["accountLast4"]) == ("Muster GmbH", "021000021", "6789")
     assert party["countryCode"] == "DE"
@@ -34,20 +36,23 @@ def test_given_a_bank_key_when_transfers_name_only_ids_then_their_parties_are_fe
     assert answered == dict.fromkeys(PATHS, 1)
     assert answered_later == answered
     assert TEST_KEY not in log_lines
+    assert len(stored) > 5
+    for secret in (TEST_KEY, ENTITY["person_details"]["ssn"], COUNTERPARTY["account_number"]):
+        assert not [content for content in stored if secret.encode() in content]
 
 
 def test_given_trouble_of_the_bank_when_it_ends_then_the_parties_are_known(tmp_path: Path) -> None:
     with ServedDirectory(tmp_path) as served:
         served.bank.fail_next(2)
         served.bank.fail_next(status=429, retry_after="1")
-        served.bank.answer_next(body=b"<html>")
         assert served.put_key() == 204
         served.wire()
-        until(lambda: len(served.bank.requests) >= 6)
+        served.wait_until_known()
         statuses = [each.status for each in served.bank.requests]
+        answered = dict(served.answered)
 
-    assert statuses[:2] == [500, 500]
-    assert 429 in statuses
+    assert sorted(status or 0 for status in statuses) == [200, 200, 200, 429, 500, 500]
+    assert answered == dict.fromkeys(PATHS, 1)
 
 
 def test_given_a_bank_that_hangs_when_transfers_come_then_they_are_scored_all_the_same(tmp_path: Path) -> None:

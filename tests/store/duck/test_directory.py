@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
@@ -35,7 +36,7 @@ def counterparty(party_id: str, tenant: str = A) -> CounterpartyRow:
 
 
 def entity(number: int, tenant: str = A) -> EntityRow:
-    values = {field.name: "" for field in msgspec.structs.fields(EntityRow)}
+    values: dict[str, Any] = {field.name: "" for field in msgspec.structs.fields(EntityRow)}
     numbers = {"offset": 1, "shard": 0, "last_screened_at": None, "created_at": T0, "updated_at": T0}
     flags = {"is_high_risk": False, "requires_screening": False}
     return EntityRow(**values | numbers | flags | {"id": f"enti_{number}", "tenant_id": tenant, "program_id": "prg_1"})
