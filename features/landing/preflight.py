@@ -14,9 +14,9 @@ from features.landing.subject_builder import build_subject
 from features.measurement.assess import Assessment, assess
 from features.measurement.degraded import thin_in_question
 from features.state.open_preflights import CounterpartyDetails
-from features.state.parties import Actor, Counterparty
+from features.state.parties import Actor, Counterparty, PartyDetails
 from features.state.program import ProgramState
-from features.windows.edges import NOBODY
+from features.windows.edges import NOBODY, node_of_actor
 
 
 class PreflightAssessment(msgspec.Struct, frozen=True):
@@ -37,7 +37,6 @@ def assess_proposed(
     """Assess a proposed transfer as of ``at``; ``stale`` when the state lags behind the events delivered."""
     counterparty = _counterparty_of(program, transfer)
     proposed = transfer.counterparty
-    actor = _actor_of(program, transfer.entity_id)
     country = proposed.country_code if proposed is not None else None
     if country is None and counterparty is not None:
         country = counterparty.country
@@ -54,12 +53,12 @@ def assess_proposed(
         sec_code=None,
         actor=actor,
         counterparty=counterparty,
-        counterparty_node=NOBODY if counterparty is None else program.node_if_landed(counterparty),
+        counterparty_node=_node_of(program, transfer.counterparty_id, counterparty, actor),
         card=_card_of(program, transfer, actor),
         at=at,
         moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
-        proposed=proposed,
+        details=_details_of(transfer, counterparty),
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at, stale=stale)
@@ -113,3 +112,33 @@ def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> Count
     if proposed is None:
         return None
     return program.counterparties.match(proposed.name, proposed.routing_number, proposed.account_last4)
+
+
+def _node_of(
+    program: ProgramState, counterparty_id: str | None, counterparty: Counterparty | None, actor: Actor | None
+) -> int:
+    """The counterparty's node: of an own account or entity also before any transfer named it on that side."""
+    if counterparty is not None:
+        counterparty_id = counterparty.id
+    if counterparty_id is None:
+        return NOBODY
+    node = program.node_if_landed(counterparty_id, counterparty)
+    if counterparty is None and node == NOBODY and actor is not None and actor.id == counterparty_id:
+        return node_of_actor(actor.index)
+    return node
+
+
+def _details_of(transfer: ProposedTransfer, counterparty: Counterparty | None) -> PartyDetails | None:
+    """The counterparty's details as its landing would know them.
+
+    A transfer with its id, or one that only its name is known of, states them anew; a match on file stands as it is.
+    """
+    proposed = transfer.counterparty
+    if proposed is None:
+        return None
+    routing, last4 = proposed.routing_number, proposed.account_last4
+    if counterparty is None:
+        return PartyDetails(proposed.name, routing, last4)
+    if transfer.counterparty_id is None and not counterparty.unlisted:
+        return None
+    return PartyDetails(proposed.name, routing or counterparty.routing, last4 or counterparty.last4)

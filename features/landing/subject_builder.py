@@ -1,10 +1,9 @@
 """Where the ``Subject`` of a measurement is built: for landing, pre-flight and rescoring alike."""
 
 from features.core.money_flow import money_leaves
-from features.core.preflight import ProposedCounterparty
 from features.landing.stored_transfer import payer_and_payee
 from features.measurement.subject import NO_CONTRIBUTION, OwnContribution, Subject
-from features.state.parties import Actor, Counterparty
+from features.state.parties import Actor, Counterparty, PartyDetails
 from features.state.program import ProgramState
 
 
@@ -26,14 +25,14 @@ def build_subject(
     at: int,
     moved: bool,
     counterparty_named: bool | None = None,
-    proposed: ProposedCounterparty | None = None,
+    details: PartyDetails | None = None,
     own: OwnContribution = NO_CONTRIBUTION,
 ) -> Subject:
     """The transfer to be measured at ``at``, in the order of the Struct's fields: one is built an event.
 
-    ``cents`` are US cents, and ``card`` is the key that a card attempt is counted under. ``proposed`` describes a
-    counterparty that a pre-flight names without an id; ``counterparty_named`` is given where one may be named and not
-    be on file. ``moved`` is False for an attempt.
+    ``cents`` are US cents, and ``card`` is the key that a card attempt is counted under. ``details`` are what is known
+    of the counterparty with what a pre-flight says of it; ``counterparty_named`` is given where one may be named and
+    not be on file. ``moved`` is False for an attempt.
     """
     leaves = money_leaves(rail, direction, ach_type)
     source, target = payer_and_payee(actor, counterparty_node, leaves=leaves)
@@ -49,11 +48,11 @@ def build_subject(
         actor,
         counterparty,
         counterparty is not None if counterparty_named is None else counterparty_named,
-        _account_changed(program, counterparty, proposed, at, own),
+        _account_changed(program, counterparty, details, at, own),
         source,
         target,
         card,
-        _account_details(counterparty, proposed),
+        _account_of(counterparty, details),
         moved,
         own,
     )
@@ -62,22 +61,25 @@ def build_subject(
 def _account_changed(
     program: ProgramState,
     counterparty: Counterparty | None,
-    proposed: ProposedCounterparty | None,
+    details: PartyDetails | None,
     at: int,
     own: OwnContribution,
 ) -> bool:
     """True for a first transfer to a name that was dealt with before under another account (ruling 10)."""
     book = program.counterparties
-    if counterparty is not None:
-        return book.account_changed(counterparty, at=at, counted=own.counterparty if own.moved else None)
-    if proposed is not None:
-        return book.has_other_account(proposed.name, proposed.routing_number, proposed.account_last4, at=at)
-    return False
+    if counterparty is None:
+        return details is not None and book.has_other_account(*details, at=at)
+    counted = own.counterparty if own.moved else None
+    if counterparty.times.count_upto(at) > (1 if counterparty is counted else 0):
+        return False
+    name, routing, last4 = details or (counterparty.name, counterparty.routing, counterparty.last4)
+    return book.has_other_account(name, routing, last4, at=at, counted=counted)
 
 
-def _account_details(
-    counterparty: Counterparty | None, proposed: ProposedCounterparty | None
+def _account_of(
+    counterparty: Counterparty | None, details: PartyDetails | None
 ) -> tuple[str | None, str | None] | None:
-    if counterparty is not None:
-        return counterparty.routing, counterparty.last4
-    return None if proposed is None else (proposed.routing_number, proposed.account_last4)
+    """Routing number and last four."""
+    if details is not None:
+        return details.routing, details.last4
+    return None if counterparty is None else (counterparty.routing, counterparty.last4)

@@ -104,16 +104,26 @@ def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
     """Actors that dealt with the counterparty's account in 30 days, whatever it is called, with the subject's."""
     if subject.account is None or not all(subject.account):
         return 0
-    nodes = dealing_with(program, subject.account, at, but=subject.own.row)
+    nodes = dealing_with(program, subject.account, at, but=subject.own.row, also=subject.counterparty)
     if subject.actor is not None and subject.moved:
         nodes.add(node_of_actor(subject.actor.index))
     return len(nodes)
 
 
-def dealing_with(program: ProgramSeries, account: tuple[str | None, str | None], at: int, *, but: int) -> set[int]:
-    """Nodes of the actors with a transfer of 30 days, other than ``but``, with any counterparty of that account."""
+def dealing_with(
+    program: ProgramSeries,
+    account: tuple[str | None, str | None],
+    at: int,
+    *,
+    but: int,
+    also: Counterparty | None = None,
+) -> set[int]:
+    """Nodes of the actors with a transfer of 30 days, other than ``but``, with any counterparty of that account.
+
+    ``also`` is one that a pre-flight says the account to be of.
+    """
     nodes: set[int] = set()
-    for party in program.counterparties.sharing(*account):
+    for party in program.counterparties.sharing(*account, also):
         for side in (program.graph.into, program.graph.out):
             edges = side.get(party.node)
             if edges is None:

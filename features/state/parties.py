@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -165,6 +165,14 @@ class Counterparty:
         return party
 
 
+class PartyDetails(NamedTuple):
+    """The name and the account that a counterparty is known by."""
+
+    name: str | None
+    routing: str | None
+    last4: str | None
+
+
 class CounterpartyBook:
     """Counterparties of one program, found by id, by routing number and last four, or by name.
 
@@ -218,21 +226,16 @@ class CounterpartyBook:
                 return party
         return None
 
-    def sharing(self, routing: str | None, last4: str | None) -> list[Counterparty]:
-        """The counterparties that carry this account now."""
+    def sharing(self, routing: str | None, last4: str | None, also: Counterparty | None = None) -> list[Counterparty]:
+        """The counterparties that carry this account now, with the one that is about to."""
         if not routing or not last4:
             return []
-        parties = self._sharing.get((routing, last4))
-        return [party for party in parties if (party.routing, party.last4) == (routing, last4)] if parties else []
-
-    def account_changed(self, party: Counterparty, *, at: int, counted: Counterparty | None = None) -> bool:
-        """True for a first transfer to a name that was dealt with before under another account (ruling 10).
-
-        ``counted`` is the counterparty whose windows already count the transfer that is measured.
-        """
-        if party.times.count_upto(at) > (1 if party is counted else 0):
-            return False
-        return self.has_other_account(party.name, party.routing, party.last4, at=at, counted=counted)
+        parties = self._sharing.get((routing, last4), ())
+        sharing = [party for party in parties if (party.routing, party.last4) == (routing, last4)]
+        is_new = also is not None and (also.routing, also.last4) != (routing, last4)
+        if also is not None and is_new and (also in parties or len(parties) < self.NAME_LIMIT):
+            sharing.append(also)
+        return sharing
 
     def has_other_account(
         self, name: str | None, routing: str | None, last4: str | None, *, at: int, counted: Counterparty | None = None

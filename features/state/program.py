@@ -184,18 +184,14 @@ class ProgramState:
             counterparty.node = own if actor is None else node_of_actor(actor.index)
         return counterparty.node
 
-    def node_if_landed(self, counterparty: Counterparty) -> int:
-        """The node that ``node_of`` would return, without fixing it."""
-        if counterparty.node != NOBODY:
+    def node_if_landed(self, party_id: str, counterparty: Counterparty | None) -> int:
+        """The node that ``node_of`` would return, without fixing it; ``NOBODY`` for one that would be new."""
+        if counterparty is not None and counterparty.node != NOBODY:
             return counterparty.node
-        owner = self._owners.get(counterparty.id)
-        if owner is not None:
-            actor = self._entities.get(owner)
-        elif self.is_account(counterparty.id):
-            actor = self._account_actors.get(counterparty.id)
-        else:
-            actor = self._entities.get(counterparty.id)
-        return node_of_counterparty(counterparty.index) if actor is None else node_of_actor(actor.index)
+        actor = self.known_actor(party_id)
+        if actor is not None:
+            return node_of_actor(actor.index)
+        return NOBODY if counterparty is None else node_of_counterparty(counterparty.index)
 
     def _actor_with_id(self, party_id: str) -> Actor | None:
         if self.is_account(party_id):

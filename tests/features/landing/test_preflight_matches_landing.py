@@ -93,10 +93,9 @@ def _named(proposed: ProposedCounterparty, known: Counterparty | None) -> bank.D
     embedded: dict[str, Any] = {"address": {"country_code": proposed.country_code}}
     if known is not None and not known.unlisted:
         return {"counterparty_id": known.id, "counterparty": embedded}
-    holder: Any = known or proposed
-    embedded["name"] = holder.name
-    embedded["routing_number"] = holder.routing if known is not None else proposed.routing_number
-    embedded["account_number"] = holder.last4 if known is not None else proposed.account_last4
+    embedded["name"] = proposed.name
+    embedded["routing_number"] = proposed.routing_number
+    embedded["account_number"] = proposed.account_last4
     return {"counterparty": embedded}
 
 
