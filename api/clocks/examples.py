@@ -11,6 +11,6 @@ OVERDUE: Final[dict[str, Any]] = {
     "count": 1,
     "alerts": [
         {name: ALERT[name] for name in ("id", "programId", "detector", "severity", "status", "route", "slaTier")}
-        | {name: ALERT[name] for name in ("openedAt", "dueAt", "escalatedAt", "summary")}
+        | {name: ALERT[name] for name in ("openedAt", "dueAt", "escalatedAt", "summary", "fromHistory")}
     ],
 }

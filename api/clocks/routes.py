@@ -7,11 +7,12 @@ from litestar.di import NamedDependency
 
 from api.area import Area, Resources
 from api.clocks.examples import OVERDUE
-from api.clocks.schemas import Overdue
+from api.clocks.schemas import Overdue, OverdueQuery
 from api.clocks.service import ClockService
 from api.http.envelope import ApiRequest
-from api.http.gate import principal_of
+from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
 from api.programs.service import ProgramService
 from features.core.principal import KeyScope
 from store.duck.alerts import Alerts
@@ -23,13 +24,14 @@ _OVERDUE: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Overdue},
+    query=RequestSchema(OverdueQuery),
     answer_example=OVERDUE,
 )
 
 
 @get("/api/clocks/overdue", opt=_OVERDUE.as_opt)
 async def list_overdue_alerts(request: ApiRequest, clocks: NamedDependency[ClockService]) -> Overdue:
-    return await clocks.overdue(principal_of(request.scope))
+    return await clocks.overdue(principal_of(request.scope), query_of(request.scope, OverdueQuery))
 
 
 def _clocks(resources: Resources) -> ClockService:

@@ -9,6 +9,12 @@ from features.core.rows.alerts import AlertRow
 from features.policy.bodies import ClockPolicy
 
 
+class OverdueQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``fromHistory`` false leaves out what transfers opened that were history when they were delivered."""
+
+    from_history: bool | None = None
+
+
 class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     program_id: str
@@ -21,11 +27,12 @@ class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     due_at: str | None
     escalated_at: str | None
     summary: str
+    from_history: bool
     simulated: Simulated = msgspec.UNSET
 
 
 class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``count`` is of all overdue alerts; ``alerts`` are the first of them, oldest due first."""
+    """``count`` is of all overdue alerts that match; ``alerts`` are the first of them, oldest due first."""
 
     as_of: str
     policy: ClockPolicy
@@ -46,4 +53,5 @@ def to_overdue_alert(row: AlertRow) -> OverdueAlert:
         due_at=instant_text(row.due_at),
         escalated_at=instant_text(row.escalated_at),
         summary=row.summary,
+        from_history=row.from_history,
     )

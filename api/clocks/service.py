@@ -4,7 +4,7 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.clocks.schemas import Overdue, to_overdue_alert
+from api.clocks.schemas import Overdue, OverdueQuery, to_overdue_alert
 from api.programs.service import ProgramService
 from features.core.instants import format_instant
 from features.core.principal import Principal
@@ -19,10 +19,12 @@ class ClockService:
     def __init__(self, *, programs: ProgramService, alerts: Alerts, clock: Clock) -> None:
         self._programs, self._alerts, self._clock = programs, alerts, clock
 
-    async def overdue(self, principal: Principal) -> Overdue:
+    async def overdue(self, principal: Principal, query: OverdueQuery) -> Overdue:
         """Alerts that are open, held or escalated and whose due time passed, oldest due first."""
         now = self._clock.now()
         clocks = clock_in_force(principal.tenant_id, now)
-        count, rows = await to_thread.run_sync(lambda: self._alerts.overdue(principal, MOST_SHOWN, now=now))
+        count, rows = await to_thread.run_sync(
+            lambda: self._alerts.overdue(principal, MOST_SHOWN, now=now, from_history=query.from_history)
+        )
         alerts = tuple(self._programs.marked(to_overdue_alert(row), row.program_id) for row in rows)
         return Overdue(as_of=format_instant(now), policy=clocks, count=count, alerts=alerts)

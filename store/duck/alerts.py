@@ -68,9 +68,12 @@ class Alerts:
         """All of them in the order of pages, as they stand when the first batch is asked for."""
         return _TABLE.export(self._connection, principal, _predicate(principal, wanted, now), batch)
 
-    def overdue(self, principal: Principal, limit: int, *, now: int) -> tuple[int, list[AlertRow]]:
+    def overdue(
+        self, principal: Principal, limit: int, *, now: int, from_history: bool | None = None
+    ) -> tuple[int, list[AlertRow]]:
         """How many alerts still wait although their time ran out, and the first ``limit`` of them, oldest due first."""
-        within, wanted = Predicate(principal), _predicate(principal, AlertFilter(overdue=True), now)
+        within = Predicate(principal)
+        wanted = _predicate(principal, AlertFilter(overdue=True, from_history=from_history), now)
         sql = _OVERDUE.format(within=within.sql, matching=wanted.sql)
         with self._connection.cursor() as cursor:
             matches = cursor.execute(sql, [*within.values, *wanted.values, limit]).fetchall()

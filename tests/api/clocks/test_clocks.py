@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec import json
 
 from api.clocks import service
-from tests.support.alerting import DETECTOR, an_alert, decide
+from tests.support.alerting import DETECTOR, alerts_of, an_alert, decide
 from tests.support.running_app import RunningApp
 
 HOUR_US = 3_600_000_000
@@ -64,6 +65,7 @@ def test_given_alerts_when_their_time_runs_out_then_those_that_wait_come_oldest_
         "dueAt",
         "escalatedAt",
         "summary",
+        "fromHistory",
     ]
     monkeypatch.setattr(service, "MOST_SHOWN", 1)
     first = overdue(api, api.operator(tenant))
@@ -83,3 +85,33 @@ def test_given_other_tenants_and_narrow_keys_when_asked_then_each_hears_of_its_o
     assert overdue(api, api.operator(tenant))["count"] > 0
     assert overdue(api, api.operator(other))["count"] == 0
     assert overdue(api, {"Authorization": f"Bearer {secret}"})["count"] == 0
+
+
+def test_given_loaded_history_when_alerts_are_read_then_the_filter_leaves_out_what_it_alone_opened(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    past = "2025-12-02T14:00:00Z"
+    an_alert(api, tenant, program, "acht_past", created_at=past, updated_at=past)
+    an_alert(api, tenant, program, "acht_live")
+    everything = alerts_of(api, tenant)
+    api.clock.advance(80 * HOUR_US)
+    of = {whose: {each["id"] for each in everything if each["fromHistory"] is whose} for whose in (True, False)}
+    assert of[True]
+    assert of[False]
+
+    for whose, expected in of.items():
+        query, headers = {"fromHistory": str(whose).lower()}, api.operator(tenant)
+        exported = api.client.get("/api/alerts/export", params=query, headers=headers).text.splitlines()
+        late = api.client.get("/api/clocks/overdue", params=query, headers=headers).json()
+        assert {each["id"] for each in alerts_of(api, tenant, **query)} == expected
+        assert {json.decode(line)["id"] for line in exported} == expected
+        assert ({each["id"] for each in late["alerts"]}, late["count"]) == (expected, len(expected))
+        assert {each["fromHistory"] for each in late["alerts"]} == {whose}
+
+
+def test_given_another_filter_when_overdue_alerts_are_asked_for_then_it_is_refused(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    for query in ("fromHistory=perhaps", "status=open"):
+        answer = api.client.get(f"/api/clocks/overdue?{query}", headers=api.operator(tenant))
+        assert answer.status_code == 400, query

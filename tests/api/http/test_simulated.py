@@ -68,6 +68,25 @@ def test_given_programs_of_both_kinds_when_exported_then_simulated_ones_alone_ar
     assert {(row["programId"], row["simulated"]) for row in table} == in_cells
 
 
+def test_given_decisions_of_both_kinds_when_listed_and_exported_then_those_of_simulated_ones_alone_are_marked(
+    world: World,
+) -> None:
+    expected = {
+        world.dispositions[program["id"]]: of(world, program)
+        for program in (world.payroll, world.lending, world.simulated)
+    }
+    listed = read(world, "/api/dispositions?limit=100").json()["data"]
+    lines = [json.decode(line) for line in read(world, "/api/dispositions/export").text.splitlines()]
+    table = csv.DictReader(io.StringIO(read(world, "/api/dispositions/export?format=csv").text))
+
+    for items in (listed, lines):
+        assert {each["id"]: each.get("simulated", "absent") for each in items}.items() >= expected.items()
+    cells = {row["id"]: row["simulated"] for row in table}
+    assert {each: cells[each] for each in expected} == {
+        each: "true" if mark is True else "" for each, mark in expected.items()
+    }
+
+
 def test_given_overdue_alerts_of_both_kinds_when_read_then_simulated_ones_alone_are_marked(world: World) -> None:
     assert marks(read(world, "/api/clocks/overdue").json()["alerts"]) == all_marks(world)
 
@@ -90,6 +109,8 @@ def test_given_a_program_when_one_thing_of_it_is_read_then_only_a_simulated_one_
     detail = read(world, f"/api/alerts/{world.closed_alert(program)}").json()
     assert {each.get("simulated", "absent") for each in (detail["alert"], detail["transfer"])} == {mark}
     assert [each.get("simulated", "absent") for each in detail["dispositions"]] == [mark]
+    decisions = read(world, f"/api/alerts/{detail['alert']['id']}/dispositions").json()
+    assert [each.get("simulated", "absent") for each in decisions] == [mark]
 
 
 @pytest.mark.parametrize("kind", ["bank", "simulated"])
