@@ -88,19 +88,18 @@ def _evaluate(
 
 
 def _restore_strongest(program: ProgramState, actor_range: ActorRange, *, started_offset: int) -> None:
-    """Replace the strongest transfers by the stored ones: memory misses some when several were scored lower."""
-    transfers, strongest = program.transfers, program.scores.transfers
-    for index in range(*actor_range.actors):
-        if program.actors[index].is_account:
-            continue  # nothing is stored that could replace them
-        for row_index in strongest.rows(index):
-            if transfers.read(row_index).scored_offset <= started_offset:
-                strongest.drop(index, row_index)
+    """Add the stored strongest transfers to memory, which misses some when several were scored lower.
+
+    Nothing else is taken out: memory has current scores only, and an owner that was told since the step was prepared
+    brought transfers along that the step does not name.
+    """
+    strongest = program.scores.transfers
     for stored in actor_range.strongest:
         transfer = StoredTransfer.find(program, stored.transfer_id)
         if transfer is None or transfer.record.scored_offset > started_offset:
             continue
         record = transfer.record
+        strongest.drop(record.actor, transfer.row_index)
         slot, _ = strongest.add(record.actor, transfer.row_index, record.at, stored.score)
         if slot >= 0:
             strongest.set_shares(slot, identity=stored.identity, returns=stored.returns)

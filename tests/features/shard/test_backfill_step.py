@@ -14,7 +14,7 @@ from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import TransferRow
 from features.measurement.rescored import rescored, vector_of
 from features.shard.shard import ShardState
-from tests.support.bank_events import an_ach_transfer, changed
+from tests.support.bank_events import an_account, an_ach_transfer, changed
 from tests.support.builders import a_vector
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
@@ -230,6 +230,41 @@ def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_t
     apply_step(story, BackfillStep(progress=a_step(started_offset=earlier).progress, evaluate=evaluate))
 
     assert story.program.scores.transfers.best(actor.index)[0] == 60
+
+
+def test_given_an_owner_told_since_the_step_was_prepared_when_it_is_applied_then_its_scores_stay() -> None:
+    story = ShardStory()
+    story.introduce("enti_1")
+    story.deliver("ach.outgoing_transfer.submitted", an_ach_transfer(id=TRANSFER))
+    apply_step(story, a_step(stored_as(TRANSFER, 60), started_offset=story.entries[-1].offset))
+    started = story.entries[-1].offset
+    prepared = ActorRange(actors=(0, len(story.program.actors)))  # nothing is stored of the entity yet
+    story.deliver("account.frozen", an_account(owners=["enti_1"]))
+    (owner,) = [each for each in story.program.actors if not each.is_account]
+    strongest = story.program.scores.transfers
+    assert strongest.best(owner.index)[0] == 60
+
+    apply_step(story, BackfillStep(progress=a_step(started_offset=started).progress, evaluate=prepared))
+
+    assert strongest.best(owner.index)[0] == 60
+    assert not [row for row in story.last(ScoreRow) if row.subject_id == "bacc_1"]
+
+
+def test_given_a_step_prepared_behind_the_owners_word_when_it_is_applied_then_no_transfer_counts_twice() -> None:
+    story = ShardStory()
+    story.introduce("enti_1")
+    story.deliver("ach.outgoing_transfer.submitted", an_ach_transfer(id=TRANSFER))
+    apply_step(story, a_step(stored_as(TRANSFER, 60), started_offset=story.entries[-1].offset))
+    story.deliver("account.frozen", an_account(owners=["enti_1"]))
+    (owner,) = [each for each in story.program.actors if not each.is_account]
+    prepared = ActorRange(actors=(0, len(story.program.actors)), strongest=(Strongest(TRANSFER, 60, 20, 0),))
+
+    for _ in range(2):
+        progress = a_step(started_offset=story.entries[-1].offset).progress
+        apply_step(story, BackfillStep(progress=progress, evaluate=prepared))
+
+    assert story.program.scores.transfers.rows(owner.index) == [0]
+    assert story.program.scores.transfers.best(owner.index)[2] == 20
 
 
 def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -> None:
