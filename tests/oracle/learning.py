@@ -68,6 +68,29 @@ def learn_account(program: Program, data: Data, event_at: int) -> None:
     program.entities.add(owners[0])
 
 
+def learn_owner(program: Program, account_id: str, entity_id: str, at: int) -> None:
+    """The platform's own word on an owner holds until the bank has a newer one."""
+    newest = program.account_versions.get(account_id, NOTHING_YET)
+    program.accounts.add(account_id)
+    program.account_versions[account_id] = max(newest, (at, at))
+    program.owners[account_id] = entity_id
+    program.first_owners.setdefault(account_id, entity_id)
+    program.entities.add(entity_id)
+
+
+def learn_answer(program: Program, answer: Data, appended_at: int) -> None:
+    """An object of the bank's API is the bank's word as of the request, unless it says itself when it was changed."""
+    if answer["result"] != "found":
+        return
+    data, asked_at = answer["data"], min(answer["fetchedAt"], appended_at)
+    if answer["kind"] == "account":
+        learn_account(program, data, asked_at)
+    elif answer["kind"] == "entity":
+        learn_entity(program, "identity.answer", data, asked_at)
+    else:
+        learn_counterparty(program, data, asked_at)
+
+
 def learn_counterparty(program: Program, data: Data, event_at: int) -> None:
     version = version_of(data, event_at)
     if version < program.party_versions.get(data["id"], NOTHING_YET):

@@ -15,7 +15,7 @@ from tests.oracle.entity import activity_fields, amount_fields, passing_fields, 
 from tests.oracle.facts import Known, Program
 from tests.oracle.graph import edges_of, fan_fields
 from tests.oracle.landing import land
-from tests.oracle.learning import learn_account, learn_counterparty, learn_entity
+from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
 from tests.oracle.pairs import pair_fields, take_note
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
@@ -43,6 +43,11 @@ class Oracle:
         program = self.programs.setdefault(entry.program_id, Program())
         if entry.kind == EntryKind.PROGRAM:
             program.declared.append((entry.appended_at, json.loads(entry.body)))
+        if entry.kind == EntryKind.OWNER:
+            told = json.loads(entry.body)
+            learn_owner(program, told["accountId"], told["entityId"], entry.appended_at)
+        if entry.kind == EntryKind.DIRECTORY:
+            learn_answer(program, json.loads(entry.body), entry.appended_at)
         if entry.kind != EntryKind.BANK:
             return None
         event = json.loads(entry.body)

@@ -1,6 +1,7 @@
 """Random streams of bank events as the bank sends them: no entity on a transfer but our own card events' one.
 
-Accounts get their owners late, in ``account.frozen`` and the like; identities are told before and after. A transfer is
+Accounts get their owners late: by a freeze, from the platform, from the bank's API, which also answers what it knows of
+entities and counterparties; identities are told before and after. A transfer is
 told again when it settles, is corrected, refused, canceled, returned, and when its return is dishonoured or contested;
 events come twice, late and in another order. Times cluster and lie on the edges of windows, amounts on thresholds.
 """
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from features.core.log_entry import EntryKind, LogEntry
+from tests.oracle.random_parties import ACCOUNTS, LATE, ON_FILE, OWNERS, verified
 from tests.oracle.random_scenes import SCENES, Plan
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -23,7 +25,6 @@ GAPS: Final = (
 )
 LONG_GAPS: Final = (3 * DAY_US, 7 * DAY_US, 30 * DAY_US, 95 * DAY_US)
 WINDOWS: Final = tuple(h * HOUR_US for h in (1, 8, 24, 48, 72)) + tuple(d * DAY_US for d in (7, 30, 35, 60, 90))
-LATE: Final = (1, SECOND_US, HOUR_US, DAY_US, 2 * DAY_US, 7 * DAY_US, 30 * DAY_US, 60 * DAY_US)
 CENTS: Final = (
     *(12_500, 12_500, 42_000, 11_250, 13_750, 13_751, 50, 99, 100, 499, 500, 95_000, 99_999, 100_000, 250_000),
     *(239_999, 240_000, 269_999, 270_000, 299_999, 300_000, 799_999, 800_000, 899_999, 900_000, 950_000, 999_999),
@@ -67,23 +68,19 @@ STATUSES: Final = {
 }
 CODES: Final = ("R01", "R02", "R03", "R04", "R05", "R07", "R10", "R10", "R11", "R16", "R20", "R23", "R29", "R51")
 REASONS: Final = ("INSUFFICIENT_FUNDS", "INCORRECT_PIN", "suspected_fraud", "FRAUD_ADVICE", "no such word", None)
-ACCOUNTS: Final = ("bacc_1", "bacc_2", "bacc_3", "bacc_4")
-OWNERS: Final = ("enti_1", "enti_2", "enti_1", "enti_3")
 CARDS: Final = {"bacc_1": ("card_1", "card_2", "card_3"), "bacc_2": ("card_4",), "bacc_3": ("card_5",), "bacc_4": ()}
 PARTIES: Final = (*(f"cpty_{n}" for n in range(1, 7)), "bacc_1", "bacc_2", "bacc_9", "enti_2")
 MONEY: Final = (  # currency, settled, instructed: what an international wire says besides its amount
     *(("USD", None, None), ("EUR", "USD", "EUR"), ("EUR", "USD", "EUR"), ("JPY", "USD", None), ("GBP", "GBP", "USD")),
     *(("EUR", "EUR", "EUR"), ("JPY", None, None), ("JPY", "JPY", None)),
 )
-VERIFICATIONS: Final = ("verified", "verified", "pending", "manual_review", "denied")
-PEPS: Final = ("no", "no", "yes", "potential", "not_checked")
-REVIEWS: Final[tuple[list[str] | None, ...]] = (
-    [],
-    ["ssn_mismatch"],
-    ["fraud_risk"],
-    ["name_mismatch", "fraud_risk"],
-    None,
+HAPPENINGS: Final = (
+    *("transfer", "again", "scene", "identity", "account", "owner", "directory"),
+    *("repeat", "aside", "dispute", "counterparty", "declaration"),
 )
+HOW_OFTEN: Final = (44, 30, 12, 6, 6, 2, 8, 3, 2, 3, 1, 2)
+ANSWERS: Final = ("found",) * 7 + ("unchanged", "missing", "unusable")
+OUTCOMES: Final = ("WON", "LOST", "WITHDRAWN", None)
 
 Data = dict[str, Any]
 
@@ -113,8 +110,7 @@ class Teller:
 
     def happen(self) -> None:
         self._let_time_pass()
-        kinds = ("transfer", "again", "scene", "identity", "account", "repeat", "aside", "counterparty", "declaration")
-        (kind,) = self.chance.choices(kinds, (44, 30, 12, 6, 7, 3, 3, 2, 2))
+        (kind,) = self.chance.choices(HAPPENINGS, HOW_OFTEN)
         if kind in {"again", "repeat"} and not self.told:
             kind = "transfer"
         getattr(self, kind)()
@@ -213,20 +209,22 @@ class Teller:
     def again(self) -> None:
         """A newer snapshot of a transfer, or an older one that comes late, or one that says when it was told before."""
         chance = self.chance
-        kind, before, event_before = chance.choice(self.told[-60:])
+        told = self.told[-60:]
+        returned = [each for each in told if each[1].get("return_details")]
+        kind, before, event_before = chance.choice(returned if returned and chance.random() < 0.2 else told)
         data = before | self._change(kind, before)
         event_at = self.now if chance.random() < 0.8 else max(event_before - HOUR_US, self.now - chance.choice(LATE))
-        told = chance.random()
-        if told < 0.75:
+        drawn = chance.random()
+        if drawn < 0.75:
             data["updated_at"] = bank.rfc3339(event_at)
-        elif told < 0.9:
+        elif drawn < 0.9:
             data["updated_at"] = None
         self.deliver(_kind(*_rail_of(kind), data), data, event_at)
 
     def _change(self, kind: str, before: Data) -> Data:
         rail, direction = _rail_of(kind)
         kinds = ["status", "status", "amount", "party", "refused", "nothing"]
-        what = self.chance.choice([*kinds, "return", "return", "return", "dishonour"] if rail == "ach" else kinds)
+        what = self.chance.choice([*kinds, *(("return",) * 3 + ("dishonour",) * 2 if rail == "ach" else ())])
         if what == "status":
             return {"status": before["status"] if direction == "incoming" else self.chance.choice(STATUSES[rail])}
         if what == "refused":
@@ -261,22 +259,8 @@ class Teller:
         self.entries.append(LogEntry(0, offset, entry.kind, entry.program_id, self.now, entry.body))
 
     def identity(self) -> None:
-        """The whole entity, or only what changed."""
-        chance, entity_id = self.chance, self.chance.choice(OWNERS)
-        word = chance.choice(VERIFICATIONS)
-        event_at = self.now - (chance.choice(LATE) if chance.random() < 0.2 else 0)
-        data: Data = {"id": entity_id, "verification_status": word.upper()}
-        if chance.random() < 0.7:
-            data = bank.an_entity(
-                **data,
-                review_reasons=chance.choice(REVIEWS),
-                is_high_risk=chance.random() < 0.3,
-                requires_screening=chance.random() < 0.5,
-                last_screened_at=bank.rfc3339(event_at - chance.choice(LATE)) if chance.random() < 0.5 else None,
-                created_at=bank.rfc3339(event_at - 30 * DAY_US) if chance.random() < 0.5 else None,
-                updated_at=bank.rfc3339(event_at),
-            )
-            data["person_details"] = {**data["person_details"], "pep_status": chance.choice(PEPS)}
+        event_at = self.now - (self.chance.choice(LATE) if self.chance.random() < 0.2 else 0)
+        word, data = verified(self.chance, event_at)
         self.say(f"identity.verification.{word}", data, event_at)
 
     def account(self) -> None:
@@ -290,11 +274,34 @@ class Teller:
         kind = chance.choice(("account.frozen", "account.unfrozen"))
         self.say(kind, bank.an_account(id=account, owners=[owner, "enti_9"][: chance.randint(1, 2)]), event_at)
 
+    def owner(self) -> None:
+        """The platform tells an owner."""
+        account = self.chance.choice(ACCOUNTS)
+        usual = OWNERS[ACCOUNTS.index(account)]
+        body: Data = {"id": f"own_{len(self.entries)}", "accountId": account, "operator": "sam", "at": self.now}
+        self.log(EntryKind.OWNER, body | {"entityId": usual if self.chance.random() < 0.8 else "enti_9"})
+
+    def directory(self) -> None:
+        """What the bank's API answered about a party: its owners, its identity, its account and country."""
+        kind = self.chance.choice(("account", "account", "entity", "counterparty", "counterparty"))
+        result, fetched_at = self.chance.choice(ANSWERS), self.now - self.chance.choice((0, SECOND_US, HOUR_US))
+        data = ON_FILE[kind](self.chance, fetched_at)
+        body = {"kind": kind, "id": data["id"], "result": result, "fetchedAt": fetched_at}
+        self.log(EntryKind.DIRECTORY, body | ({"data": data} if result == "found" else {}))
+
+    def dispute(self) -> None:
+        """A card's payment is disputed, and the dispute decided or withdrawn."""
+        cards = [data["id"] for kind, data, _ in self.told if kind.startswith("card.")]
+        data: Data = {"id": "disp_1", "transfer_id": self.chance.choice(cards or ["ctxn_0"]), "amount": 5_000}
+        outcome = self.chance.choice(OUTCOMES)
+        if outcome is not None:
+            data |= {"status": "CLOSED", "outcome": outcome}
+        self.say("card.dispute.opened" if outcome is None else "card.dispute.closed", data, self.now)
+
     def aside(self) -> None:
-        """What is no transfer: a dispute, a request to send money back, the state of a card."""
+        """What is neither transfer nor party: a request to send money back, the state of a card."""
         kind, data = self.chance.choice(
             (
-                ("card.dispute.opened", {"id": "disp_1", "transfer_id": "ctxn_1", "amount": 5_000}),
                 ("wire.incoming_return_request.initiated", {"id": "wrrq_1", "amount": 5_000, "status": "INITIATED"}),
                 ("realtime.outgoing_return_request.pending", {"id": "rtrr_1", "reason_code": "CUST"}),
                 ("card.paused", {"id": "card_1", "bank_account_id": "bacc_1"}),
@@ -314,9 +321,12 @@ class Teller:
         body: Data = {"id": self.program_id, "tenantId": "ten_1", "slug": "acme", "name": "Acme"}
         body |= {"declaredRails": ["ach", "wire"], "declaredCountries": ["US", "DE"][: self.chance.randint(0, 2)]}
         body["declaredMonthlyVolumeCents"] = self.chance.choice((None, "100000000", "2500000"))
+        self.log(EntryKind.PROGRAM, body)
+
+    def log(self, kind: EntryKind, body: Data) -> None:
+        """An entry that is no bank event."""
         offset = (len(self.entries) + 1) << 20
-        raw = json.dumps(body).encode()
-        self.entries.append(LogEntry(0, offset, EntryKind.PROGRAM, self.program_id, self.now, raw))
+        self.entries.append(LogEntry(0, offset, kind, self.program_id, self.now, json.dumps(body).encode()))
 
 
 def _rail_of(kind: str) -> tuple[str, str]:

@@ -9,7 +9,6 @@ import pytest
 from features.catalogue.features import NAME_OF
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.instants import HOUR_US
-from features.core.log_entry import LogEntry
 from features.core.preflight import ProposedTransfer
 from features.core.vocabulary import Direction, Rail
 from features.landing.preflight import assess_proposed
@@ -35,15 +34,11 @@ def named(vector: FeatureVector) -> dict[str, Any]:
     return {NAME_OF[column]: getattr(vector, column) for column in vector.__struct_fields__}
 
 
-def without_late_owners(entries: list[LogEntry]) -> list[LogEntry]:
-    return [entry for entry in entries if b'"type":"account.' not in entry.body.replace(b": ", b":")]
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_given_a_random_stream_when_transfers_land_then_cards_and_amounts_are_the_oracles(seed: int) -> None:
     state, oracle, compared = ShardState(0), Oracle(), 0
 
-    for entry in without_late_owners(stream_of(Random(seed), 60)):
+    for entry in stream_of(Random(seed), 60):
         rows: list[msgspec.Struct] = []
         state.apply(entry, rows.append)
         expected = oracle.apply(entry)
@@ -55,11 +50,11 @@ def test_given_a_random_stream_when_transfers_land_then_cards_and_amounts_are_th
     assert compared
 
 
-@pytest.mark.parametrize("seed", [9, 11, 13])
+@pytest.mark.parametrize("seed", [10, 14, 17])
 def test_given_a_random_stream_when_a_purchase_is_asked_about_then_its_card_is_the_oracles(seed: int) -> None:
     chance = Random(seed)
     state, oracle, compared = ShardState(0), Oracle(), 0
-    for entry in without_late_owners(stream_of(chance, 60)):
+    for entry in stream_of(chance, 60):
         state.apply(entry, lambda _: None)
         oracle.apply(entry)
         proposed = ProposedTransfer(

@@ -23,7 +23,8 @@ from features.windows.graph import Graph
 from features.windows.series import AmountSeries, EventTimes
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
-from tests.oracle.random_streams import ACCOUNTS, OWNERS, stream_of
+from tests.oracle.random_parties import ACCOUNTS, OWNERS
+from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
