@@ -4,6 +4,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Final, NoReturn
@@ -18,14 +19,20 @@ from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
 from demo.clock import now_us
+from demo.directory import Owners, introduce, open_books
+from demo.ledger import Ledger
+from demo.results import Results, read_results
+from demo.results_table import PLAIN_WIDTH, results_parts
 from demo.runner import Runner
-from demo.service import HOST, DemoError, Service, require_free, serve_command
+from demo.service import HOST, DemoError, Service, reaching, require_free, serve_command
 from demo.stage import OPERATOR, Stage, StageDir, set_up
 from demo.summary import directions, hold_lines, panel, plain, say
 from demo.watcher import Watcher
+from tests.support.bank_api import BankApi
 
 SCREEN_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
+USUAL_PACE: Final = 2.0
 
 
 class Show:
@@ -38,53 +45,79 @@ class Show:
         self._folder, self._port, self._seed, self._pace, self._seconds = folder, port, seed, pace, seconds
         self._days = days
         self.console = Console()
+        if not self.console.is_terminal:
+            self.console = Console(width=PLAIN_WIDTH)
 
     def play(self, *, keep: bool, leave: bool) -> None:
         require_free(self._port)
         stage = self._folder.prepare(keep=keep)
         command = serve_command(self._folder.data, self._port)
         say(self.console, f"Starting the service on {self._folder.data}, log in {self._folder.log} ...")
-        with Service(command, url=self.url, log_path=self._folder.log) as service:
-            say(self.console, f"Ready at {self.url}.")
-            stage, bank = self._ready_stage(stage)
-            self._move_money(stage, bank, service)
+        with (
+            BankApi() as api,
+            Service(command, url=self.url, log_path=self._folder.log, environment=reaching(api)) as service,
+        ):
+            say(self.console, f"Ready at {self.url}; the bank's API is at {api.url}.")
+            stage, bank = self._ready_stage(stage, api)
+            self._move_money(stage, bank, service, api)
             if not leave:
                 say(self.console, "The bank has stopped; the service stays up until Ctrl-C.")
                 while True:
                     service.require_running()
                     time.sleep(SCREEN_EVERY_S)
 
-    def _ready_stage(self, stage: Stage | None) -> tuple[Stage, SimulatedBank]:
+    def _ready_stage(self, stage: Stage | None, api: BankApi) -> tuple[Stage, SimulatedBank]:
+        speed = max(1.0, self._pace / USUAL_PACE)
         if stage is None:
-            bank = SimulatedBank(self._seed)
+            bank = SimulatedBank(self._seed, speed=speed)
             with ClearholdClient(self.url, token=self._folder.admin_token(), operator=OPERATOR) as admin:
-                stage = set_up(admin, bank.cast, seed=self._seed)
+                stage = set_up(admin, bank.cast, seed=self._seed, bank_key=api.key)
         else:
-            bank = SimulatedBank(stage.seed, run=stage.runs + 1)
+            bank = SimulatedBank(stage.seed, run=stage.runs + 1, speed=speed)
+        open_books(api, bank.cast, now=now_us(), days=self._days)
         stage = msgspec.structs.replace(stage, runs=stage.runs + 1)
         self._folder.remember(stage)
         return stage, bank
 
-    def _move_money(self, stage: Stage, bank: SimulatedBank, service: Service) -> None:
-        board = Board(tuple(stage.programs))
+    def _move_money(self, stage: Stage, bank: SimulatedBank, service: Service, api: BankApi) -> None:
+        board, ledger = Board(tuple(stage.programs)), Ledger()
+        ledger.load(self._folder.planted)
         with (
             ClearholdClient(self.url, token=stage.operator_token, operator=OPERATOR) as client,
             ClearholdClient(self.url, token=stage.operator_token, operator=OPERATOR) as reader,
         ):
             watcher = Watcher(reader, board, stage.programs)
-            runner = Runner(bank, stage, client, board, watcher, url=self.url)
+            runner = Runner(
+                bank, stage, client, board, watcher, ledger=ledger, introduce=partial(introduce, api), url=self.url
+            )
             if stage.runs == 1:
                 self._load_history(runner)
                 watcher.await_scores(runner.last_ids, check=service.require_running)
+                self._await_owners(runner.owners, client, stage, api)
             example = runner.last_ids.get(next(iter(stage.programs)), "TRANSFER-ID")
             say(self.console, directions(self.url, stage, transfer_id=example))
             watcher.start()
             try:
-                self._live(runner, board, _all(service.require_running, watcher.require_well))
+                interrupt = self._live_until_stopped(runner, board, _all(service.require_running, watcher.require_well))
+                runner.finish()
             finally:
                 watcher.stop()
+                ledger.save(self._folder.planted)
                 self._say_figures(board)
-        watcher.require_well()
+            watcher.require_well()
+            results = read_results(client, stage.programs, ledger)
+            self._folder.results.write_bytes(msgspec.json.encode(results))
+            self._say_results(results)
+        if interrupt is not None:
+            raise interrupt
+
+    def _live_until_stopped(self, runner: Runner, board: Board, check: Callable[[], None]) -> KeyboardInterrupt | None:
+        try:
+            self._live(runner, board, check)
+        except KeyboardInterrupt as interrupt:
+            say(self.console, "Stopped. The results come first; Ctrl-C again leaves at once.")
+            return interrupt
+        return None
 
     def _load_history(self, runner: Runner) -> None:
         started = time.perf_counter()
@@ -98,24 +131,41 @@ class Show:
         seconds = time.perf_counter() - started
         say(self.console, f"History: {events:,} events in {seconds:.1f} s ({events / seconds:,.0f} a second).\n")
 
+    def _await_owners(self, owners: Owners, client: ClearholdClient, stage: Stage, api: BankApi) -> None:
+        """The history comes at once, and the service asks the bank at its own pace: the live phase waits for it."""
+        started = time.perf_counter()
+        with Progress(console=self.console, disable=not self.console.is_terminal, transient=True) as progress:
+            task = progress.add_task("accounts' owners, from the bank's API", total=owners.accounts)
+            known = owners.await_learnt(
+                client, stage.programs, on_progress=lambda count: progress.update(task, completed=count)
+            )
+        seconds = time.perf_counter() - started
+        waited = f"{seconds:.1f} s after the history, {len(api.requests):,} requests"
+        say(self.console, f"Owners, from the bank's API: {known:,} of {owners.accounts:,} accounts ({waited}).\n")
+
     def _live(self, runner: Runner, board: Board, check: Callable[[], None]) -> None:
         title = f"Clearhold demo, {self._pace:g} transfers a second; Ctrl-C stops it"
         until = None if self._seconds is None else time.monotonic() + self._seconds
         if not self.console.is_terminal:
             lines = _every(LINE_EVERY_S, lambda: say(self.console, plain(board.figures())))
             runner.live(transfers_per_second=self._pace, until=until, between=_all(check, lines))
-            runner.finish()
             return
         with Live(panel(board.figures(), title=title), console=self.console, auto_refresh=False) as live:
             screen = _every(SCREEN_EVERY_S, lambda: live.update(panel(board.figures(), title=title), refresh=True))
             runner.live(transfers_per_second=self._pace, until=until, between=_all(check, screen))
-            runner.finish()
 
     def _say_figures(self, board: Board) -> None:
+        """The last figures, where no screen shows them."""
+        if self.console.is_terminal:
+            return
         figures = board.figures()
         say(self.console, plain(figures))
         for line in hold_lines(figures):
             say(self.console, line)
+
+    def _say_results(self, results: Results) -> None:
+        for part in results_parts(results):
+            self.console.print(part)
 
 
 def _every(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
@@ -150,7 +200,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Go on with what an earlier demo left there.")] = False,
     seed: Annotated[int, typer.Option(help="Other people, other amounts; the same seed gives the same ones.")] = 1,
     days: Annotated[int, typer.Option(min=1, max=400, help="How far back the history goes.")] = HISTORY_DAYS,
-    pace: Annotated[float, typer.Option(min=0.1, max=200, help="Live transfers a second.")] = 2.0,
+    pace: Annotated[float, typer.Option(min=0.1, max=200, help="Live transfers a second.")] = USUAL_PACE,
     seconds: Annotated[float | None, typer.Option(min=0, help="How long the live phase lasts.")] = None,
     leave: Annotated[bool, typer.Option("--exit", help="Stop the service after the live phase.")] = False,
 ) -> None:

@@ -3,6 +3,7 @@
 The same seed, start and calls give the same bytes. It never reads a clock.
 """
 
+from bisect import insort
 from collections import deque
 from collections.abc import Iterator
 from random import Random
@@ -10,45 +11,53 @@ from typing import Final
 
 import msgspec
 
-from demo import everyday, mischief, objects
-from demo.cast import PAYROLL, REMITTANCE, Party, Program, Registrar, cast_of
+from demo import everyday, objects, stories
+from demo.cast import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
 from demo.lives import Delivery, Reporter
-from demo.mischief import Story, Strangers
-from demo.moves import DAY_US, HOUR_US, MINUTE_US, Family, Move
+from demo.moves import DAY_US, HOUR_US, MINUTE_US, Move
+from demo.telling import Story, Strangers, Tempo
 
 HISTORY_DAYS: Final = 97
-DENIED_ON_DAY: Final = 60
+DENIED_ON_DAY: Final = 60  # or at two thirds of a shorter history
+SILENT_DAYS: Final = 93  # of history, before an account may count as dormant
 BUSY_TIMES: Final = 6
 MISCHIEF_IN: Final = 14
-ASKED_IN: Final = 9  # of those that can be asked about, which is about one in ten of all
-ASKED_FIRST: Final = 3
+ASKED_IN: Final = 9  # of the everyday ones that can be asked about
 LIVE_HASTE: Final = 21_600  # A day of the bank's waiting passes in four seconds.
 LIVE_GAP_US: Final = 2_000_000
+HISTORY_TEMPO: Final = Tempo(40 * MINUTE_US, DAY_US)
 SHARE_OF_PROGRAM: Final = {PAYROLL: 0.3, REMITTANCE: 0.4}  # of the live moves; lending has the rest
 
 
 class SimulatedBank:
-    """One bank, one run. ``run`` keeps the ids of a later run on the same data apart from those of the ones before."""
+    """One bank, one run. ``run`` keeps the ids of a later run on the same data apart from those of the ones before.
 
-    def __init__(self, seed: int, *, run: int = 1) -> None:
+    ``speed`` shortens the live phase's waiting further, for a pace that leaves less time between two moves.
+    """
+
+    def __init__(self, seed: int, *, run: int = 1, speed: float = 1.0) -> None:
         self.cast = cast_of(seed)
         self._rng = Random(f"{seed}:run:{run}")
         self._tag = f"{run}x"
         registrar = Registrar(self._rng, f"S{run}x")
         self._strangers = Strangers(self._rng, registrar)
-        self._live = Reporter(self._rng, tag=f"{run}live", haste=LIVE_HASTE)
+        haste = int(LIVE_HASTE * speed)
+        self._live = Reporter(self._rng, tag=f"{run}live", haste=haste)
+        self._tempo = Tempo(int(LIVE_GAP_US / speed), DAY_US // haste)
         self._queues = {slug: deque(_shuffled(self._rng, program)) for slug, program in self.cast.items()}
-        self._stories: deque[Story] = deque(mischief.EVERY_STORY)
-        self._once: deque[Story] = deque(mischief.TOLD_ONCE if run == 1 else ())
-        self._coming: deque[Move] = deque()
-        self._made = self._askable = 0
+        self._stories: deque[Story] = deque(stories.EVERY_STORY)
+        self._once: deque[Story] = deque(stories.TOLD_ONCE if run == 1 else ())
+        self._coming: list[Move] = []
+        self._made = self._told = 0
 
     def history(self, until: int, *, days: int = HISTORY_DAYS) -> list[Delivery]:
         """Every event of the days before ``until``, in the order in which they are delivered."""
         first = until - days * DAY_US
+        if days < SILENT_DAYS:
+            self._once = deque(story for story in self._once if story.name != stories.DORMANT)
         reporter = Reporter(self._rng, tag=f"{self._tag}h")
         deliveries = [delivery for program in self.cast.values() for delivery in _founding(program, reporter, first)]
-        deliveries += _denial(self.cast[REMITTANCE], reporter, first)
+        deliveries += _denial(self.cast[REMITTANCE], reporter, first, denied_at(first, days=days))
         moves = [
             move
             for program in self.cast.values()
@@ -63,10 +72,11 @@ class SimulatedBank:
     def next_move(self, at: int) -> Move:
         """What happens next. Now and then that is the beginning of a story, whose other moves come in between."""
         self._made += 1
-        if self._made % MISCHIEF_IN == 0 and not self._coming:
-            self._coming.extend(self._next_story()(self._strangers, self.cast, at, LIVE_GAP_US))
+        if self._made % MISCHIEF_IN == 0:
+            for move in self._tell(self._next_story(), at, self._tempo):
+                insort(self._coming, move, key=_at)
         if self._coming and self._coming[0].at <= at:
-            return msgspec.structs.replace(self._coming.popleft(), at=at)
+            return msgspec.structs.replace(self._coming.pop(0), at=at)
         program = self._next_program()
         queue = self._queues[program.slug]
         party = queue[0]
@@ -74,13 +84,17 @@ class SimulatedBank:
         return everyday.one_of(program, self._rng, party, at)
 
     def asks_first(self, move: Move) -> bool:
-        """Whether a pre-flight is asked before this one: about one in ten of those that are sent and not spent."""
-        return (
-            self._rng.randrange(ASKED_IN) == 0 and not move.incoming and move.family not in (Family.CARD, Family.BOOK)
-        )
+        """Whether a pre-flight is asked before this one: once in every story, and now and then an everyday one."""
+        if move.story:
+            return move.asked
+        return move.is_askable and self._rng.randrange(ASKED_IN) == 0
 
     def knows(self, move: Move) -> bool:
         return self._live.knows(move)
+
+    def newcomers(self) -> list[tuple[Other, int]]:
+        """The counterparties of what was reported since this was last asked, each with the time it was created."""
+        return self._live.newcomers()
 
     def report(self, move: Move, at: int) -> list[Delivery]:
         """The events of a live move that is created at ``at``."""
@@ -115,25 +129,36 @@ class SimulatedBank:
         for role in ("dormant", "dormant_2"):
             party = self.cast[PAYROLL].crew[role]
             yield everyday.one_of(self.cast[PAYROLL], self._rng, party, first + DAY_US + HOUR_US)
-        for place, story in enumerate(mischief.TOLD_IN_HISTORY):
-            yield from story(self._strangers, self.cast, first + (62 + 5 * place) * DAY_US, 40 * MINUTE_US)
+        for place, story in enumerate(stories.TOLD_IN_HISTORY):
+            yield from self._tell(story, first + (62 + 5 * place) * DAY_US, HISTORY_TEMPO)
+
+    def _tell(self, story: Story, at: int, tempo: Tempo) -> list[Move]:
+        self._told += 1
+        return story.tell(self._strangers, self.cast, at, tempo, telling=f"{self._tag}{self._told}")
+
+
+def everyone_in(program: Program) -> list[Party]:
+    return [*program.everyday, *program.crew.values()]
 
 
 def _founding(program: Program, reporter: Reporter, first: int) -> Iterator[Delivery]:
-    """Every entity's creation and verification, and its account."""
-    everyone: list[Party] = [*program.everyday, *program.crew.values()]
-    for place, party in enumerate(everyone):
+    """Every entity's creation and verification. The bank sends nothing when an account is opened."""
+    for place, party in enumerate(everyone_in(program)):
         at = first + place * MINUTE_US
         verified_at = at + MINUTE_US // 2
         pending = objects.entity(party, status="PENDING", created_at=at, updated_at=at)
         verified = objects.entity(party, status="VERIFIED", created_at=at, updated_at=verified_at)
         yield reporter.event(program.slug, "identity.created", pending, at)
         yield reporter.event(program.slug, "identity.verification.verified", verified, verified_at)
-        yield reporter.event(program.slug, "account.created", objects.account(party, at=verified_at), verified_at)
 
 
-def _denial(program: Program, reporter: Reporter, first: int) -> list[Delivery]:
-    party, at = program.crew["denied"], first + DENIED_ON_DAY * DAY_US
+def denied_at(first: int, *, days: int) -> int:
+    """When the bank denies the one whom it denies."""
+    return first + min(DENIED_ON_DAY * DAY_US, days * DAY_US * 2 // 3)
+
+
+def _denial(program: Program, reporter: Reporter, first: int, at: int) -> list[Delivery]:
+    party = program.crew["denied"]
     denied = objects.entity(party, status="DENIED", created_at=first, updated_at=at)
     return [reporter.event(program.slug, "identity.verification.denied", denied, at)]
 

@@ -140,6 +140,12 @@ class Registrar:
         return self._count
 
 
+def account_of(party: Party) -> Other:
+    """The party as the other side of a book transfer, which names its account."""
+    counterparty_id = party.account_id.replace("bacc_", "cpty_")
+    return msgspec.structs.replace(party.own_bank, id=counterparty_id)
+
+
 def payroll(rng: Random) -> Program:
     """Employers that pay their people twice a month, and a vendor each."""
     registrar = Registrar(rng, "P")
@@ -158,7 +164,8 @@ def payroll(rng: Random) -> Program:
         countries=("US",),
         monthly_cents=160_000_000,
         everyday=tuple(employer(rng.randrange(6, 13)) for _ in range(24)),
-        crew={"dormant": employer(2), "dormant_2": employer(2), "invoice": employer(4), "cards": employer(3)},
+        crew={"dormant": employer(2), "dormant_2": employer(2), "invoice": employer(4), "cards": employer(3)}
+        | {role: employer(2) for role in ("float", "ring_1", "ring_2", "ring_3")},
     )
 
 
@@ -173,7 +180,7 @@ def remittance(rng: Random) -> Program:
         )
         return registrar.party(business=False, pay_cents=rng.randrange(9_000, 70_000), others=family)
 
-    crew = ("structurer_10k", "structurer_3k", "burst", "denied", "undeclared", "called_for_action")
+    crew = ("structurer_10k", "structurer_3k", "burst", "denied", "undeclared", "called_for_action", "mule")
     return Program(
         slug=REMITTANCE,
         name="Puente Remittances",
@@ -205,7 +212,7 @@ def lending(rng: Random) -> Program:
         countries=("US",),
         monthly_cents=80_000_000,
         everyday=tuple(borrower() for _ in range(170)),
-        crew={"unauthorized": merchant},
+        crew={"unauthorized": merchant, "prober": borrower(), "micro": borrower()},
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from demo import objects
+from demo.cast import Other
 from demo.moves import DAY_US, HOUR_US, SECOND_US, Ending, Family, Move
 
 TWICE_IN: Final = 60
@@ -35,6 +36,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     due_at: int
     body: bytes
     transfer_id: str | None = None
+    move: Move | None = None
 
 
 class Reporter:
@@ -47,18 +49,25 @@ class Reporter:
         self._events = 0
         self._transfers = 0
         self._known: set[tuple[str, str]] = set()
+        self._newcomers: list[tuple[Other, int]] = []
 
     def knows(self, move: Move) -> bool:
-        """Whether the move's counterparty is on file."""
+        """Whether the move's counterparty has been dealt with before."""
         return (move.program, move.other.id) in self._known
 
     def on_file(self, earlier: "Reporter") -> None:
-        """Take over whom an earlier reporter has introduced."""
+        """Take over whom an earlier reporter has met."""
         self._known |= earlier._known
+        self._newcomers += earlier.newcomers()
+
+    def newcomers(self) -> list[tuple[Other, int]]:
+        """The counterparties met since this was last asked, each with the time."""
+        newcomers, self._newcomers = self._newcomers, []
+        return newcomers
 
     def report(self, move: Move) -> list[Delivery]:
         """Every event of the move, the first one at the move's own time."""
-        introduced = [] if self.knows(move) else self._introduce(move)
+        self._meet(move)
         self._transfers += 1
         transfer_id = f"{objects.PREFIX_OF[move.family]}_{self._tag}{self._transfers:07d}"
         times = {"created_at": move.at}
@@ -69,22 +78,20 @@ class Reporter:
                 at = move.at + max(step.lag_us // self._haste, LEAST_LAG_US * len(deliveries))
             times = {**times, step.field: at}
             data = objects.transfer(move, transfer_id, status=step.status, times=times)
-            deliveries.append(self.event(move.program, f"{move.family}.{step.type}", data, at, transfer_id))
-        return introduced + self._as_they_arrive(deliveries)
+            told = self.event(move.program, f"{move.family}.{step.type}", data, at)
+            deliveries.append(msgspec.structs.replace(told, transfer_id=transfer_id, move=move))
+        return self._as_they_arrive(deliveries)
 
-    def event(
-        self, program: str, event_type: str, data: dict[str, Any], at: int, transfer_id: str | None = None
-    ) -> Delivery:
+    def event(self, program: str, event_type: str, data: dict[str, Any], at: int) -> Delivery:
         self._events += 1
         envelope = {"id": f"evnt_{self._tag}{self._events:08d}", "created_at": objects.stamp(at), "type": event_type}
         body = msgspec.json.encode({**envelope, "data": data})
-        return Delivery(program=program, due_at=at, body=body, transfer_id=transfer_id)
+        return Delivery(program=program, due_at=at, body=body)
 
-    def _introduce(self, move: Move) -> list[Delivery]:
-        self._known.add((move.program, move.other.id))
-        if move.family in (Family.CARD, Family.BOOK):
-            return []
-        return [self.event(move.program, "counterparty.created", objects.counterparty(move.other, at=move.at), move.at)]
+    def _meet(self, move: Move) -> None:
+        if move.family not in (Family.CARD, Family.BOOK) and not self.knows(move):
+            self._known.add((move.program, move.other.id))
+            self._newcomers.append((move.other, move.at))
 
     def _as_they_arrive(self, deliveries: list[Delivery]) -> list[Delivery]:
         arriving = list(deliveries)

@@ -50,3 +50,10 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     ending: Ending = Ending.GOOD
     code: str = ""
     story: str = ""  # what a bad actor is up to; empty for everyday moves
+    telling: str = ""  # which telling of the story this move belongs to
+    asked: bool = False  # a pre-flight is asked before it, come what may
+
+    @property
+    def is_askable(self) -> bool:
+        """Whether it is sent, and neither spent on a card nor booked within the bank."""
+        return not self.incoming and self.family not in (Family.CARD, Family.BOOK)

@@ -1,6 +1,6 @@
-"""The bank's objects as they appear in ``data``: shapes, and nothing about when or why.
+"""The bank's objects, in ``data`` of its events and in its API: shapes, and nothing about when or why.
 
-Transfers carry no entity: a receiver finds it through the account's owners, as with the real bank.
+Transfers carry no entity and no counterparty: a receiver asks the API for the account and the counterparty they name.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -45,8 +45,6 @@ def entity(party: Party, *, status: str, created_at: int, updated_at: int) -> di
         "review_reasons": ["name_mismatch"] if status == "DENIED" else [],
         "verification_tags": [],
         "is_high_risk": status == "DENIED",
-        "requires_screening": False,
-        "last_screened_at": stamp(updated_at),
         "documents": [],
         "created_at": stamp(created_at),
         "updated_at": stamp(updated_at),
@@ -55,7 +53,7 @@ def entity(party: Party, *, status: str, created_at: int, updated_at: int) -> di
         details = {"business_name": party.name, "legal_type": "llc", "industry": "services", "address": address}
         return {**common, "business_details": {**details, "country_of_incorporation": "US", "beneficial_owners": []}}
     first, _, last = party.name.partition(" ")
-    person = {"first_name": first, "last_name": last, "pep_status": "no", "address": address}
+    person = {"first_name": first, "last_name": last, "pep_status": "not_checked", "address": address}
     return {**common, "person_details": person}
 
 
@@ -210,7 +208,6 @@ def _card(move: Move, times: dict[str, int]) -> dict[str, Any]:
         "card_id": f"card_{short}",
         "card_account_id": f"cacc_{short}",
         "bank_account_id": move.party.account_id,
-        "entity_id": move.party.id,
         "decision": "DECLINED" if declined else "APPROVED",
         "decision_reason": move.code if declined else "APPROVED",
         "processor_reason": move.code if declined else "APPROVED",

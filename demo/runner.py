@@ -3,7 +3,7 @@
 import heapq
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
@@ -17,7 +17,10 @@ from api.client.event_pipe import EventPipe, Target
 from demo.asking import preflight_request
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
+from demo.cast import Other
 from demo.clock import now_us
+from demo.directory import Owners
+from demo.ledger import Ledger
 from demo.lives import Delivery
 from demo.moves import Move
 from demo.service import DemoError
@@ -28,24 +31,39 @@ IN_FLIGHT: Final = 64
 PROBED_IN: Final = 5
 PROGRESS_EVERY_S: Final = 0.1
 
+Introduce = Callable[[Iterable[tuple[Other, int]]], None]
+
 
 class Runner:
     """One bank against one service."""
 
     def __init__(
-        self, bank: SimulatedBank, stage: Stage, client: ClearholdClient, board: Board, watcher: Watcher, *, url: str
+        self,
+        bank: SimulatedBank,
+        stage: Stage,
+        client: ClearholdClient,
+        board: Board,
+        watcher: Watcher,
+        *,
+        ledger: Ledger,
+        introduce: Introduce,
+        url: str,
     ) -> None:
         self._bank, self._stage, self._client, self._board = bank, stage, client, board
-        self._watcher, self._url = watcher, url
+        self._watcher, self._ledger, self._introduce, self._url = watcher, ledger, introduce, url
         self._coming: list[tuple[int, int, Delivery]] = []
         self._count = 0
         self._landed = 0
+        self.owners = Owners([])
         self.last_ids: dict[str, str] = {}  # by program, the transfer that is new last in its history
         self._to_probe: set[str] = set()
 
     def load_history(self, until: int, on_progress: Callable[[int, int], None], *, days: int = HISTORY_DAYS) -> int:
         """Deliver the months before ``until``; answers the number of events."""
         deliveries = self._bank.history(until, days=days)
+        self._introduce(self._bank.newcomers())
+        self._plant(deliveries, live=False)
+        self.owners = Owners(deliveries)
         self.last_ids = newest_transfers(deliveries)
         done = 0
         with ThreadPoolExecutor(len(self._stage.programs)) as pool:
@@ -79,7 +97,10 @@ class Runner:
     def finish(self) -> None:
         """Deliver what is still on its way, as if its time had come."""
         while self._coming:
-            self._deliver(heapq.heappop(self._coming)[2])
+            delivery = heapq.heappop(self._coming)[2]
+            self._deliver(delivery)
+            if delivery.transfer_id is not None:
+                self.last_ids[delivery.program] = delivery.transfer_id
 
     def _load(self, program: str, deliveries: list[Delivery], on_taken: Callable[[int], None]) -> None:
         """One program's history, in order over one connection."""
@@ -95,12 +116,16 @@ class Runner:
         started = time.perf_counter()
         answer = self._client.preflight(request)
         self._board.asked(answer["decision"], 1_000 * (time.perf_counter() - started))
+        self._ledger.answer(move, answer["decision"])
 
     def _land(self, move: Move) -> None:
         at = now_us()
         self._landed += 1
         transfer_id: str | None = None
-        for delivery in self._bank.report(move, at):
+        deliveries = self._bank.report(move, at)
+        self._introduce(self._bank.newcomers())
+        self._plant(deliveries, live=True)
+        for delivery in deliveries:
             self._count += 1
             heapq.heappush(self._coming, (delivery.due_at, self._count, delivery))
             if delivery.transfer_id is not None:
@@ -110,6 +135,11 @@ class Runner:
         if transfer_id is not None and self._landed % PROBED_IN == 0:
             self._to_probe.add(transfer_id)
         self._deliver_due()
+
+    def _plant(self, deliveries: list[Delivery], *, live: bool) -> None:
+        for delivery in deliveries:
+            if delivery.move is not None and delivery.transfer_id is not None:
+                self._ledger.plant(delivery.move, delivery.transfer_id, live=live)
 
     def _deliver_due(self) -> None:
         while self._coming and self._coming[0][0] <= now_us():

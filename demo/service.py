@@ -3,15 +3,18 @@
 Errors  ``DemoError`` with one sentence, and the end of the service's own log where that says why
 """
 
+import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from api.client.client import ClearholdClient
+from tests.support.bank_api import BankApi
 
 CHECKOUT: Final = Path(__file__).parent.parent
 HOST: Final = "127.0.0.1"
@@ -19,6 +22,7 @@ READY_WITHIN_S: Final = 60.0
 STOPPED_WITHIN_S: Final = 20.0
 POLL_S: Final = 0.05
 LOG_LINES: Final = 15
+REQUESTS_PER_SECOND: Final = 200  # a history of months names everybody within seconds
 
 
 class DemoError(Exception):
@@ -29,6 +33,15 @@ def serve_command(data_dir: Path, port: int) -> list[str]:
     """``clearhold serve`` of this checkout, run by the interpreter that runs the demo."""
     serve = [sys.executable, "-c", "from api.cli.main import main; main()", "serve"]
     return [*serve, "--data", str(data_dir), "--host", HOST, "--port", str(port)]
+
+
+def reaching(api: BankApi) -> dict[str, str]:
+    """The service's settings for the simulated bank: on loopback, plain HTTP, and more patient than a real one."""
+    return {
+        "CLEARHOLD_BANK_URL": api.url,
+        "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1",
+        "CLEARHOLD_BANK_RATE": str(REQUESTS_PER_SECOND),
+    }
 
 
 def require_free(port: int) -> None:
@@ -46,8 +59,11 @@ def require_free(port: int) -> None:
 class Service:
     """Started on entering, stopped on leaving."""
 
-    def __init__(self, command: list[str], *, url: str, log_path: Path) -> None:
+    def __init__(
+        self, command: list[str], *, url: str, log_path: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         self._command = command
+        self._environment = os.environ | dict(environment or {})
         self._url = url
         self._log_path = log_path
 
@@ -55,7 +71,13 @@ class Service:
         with self._log_path.open("wb") as log:
             # A session of its own: Ctrl-C is for the demo, which then stops the service in its own time.
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=CHECKOUT
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                cwd=CHECKOUT,
+                env=self._environment,
             )
         try:
             self._wait_until_ready()

@@ -1,7 +1,8 @@
 """The demo's directory and what has to exist before money moves: a tenant and its programs.
 
 ``DIR/data`` is the service's data directory, ``DIR/service.log`` its output, ``DIR/demo.json`` (mode 0600) what is
-needed to go on with the same data: the tokens and secrets are shown once, so they are kept there.
+needed to go on with the same data: the tokens and secrets are shown once, so they are kept there. ``DIR/planted.json``
+names the transfers that belong to a story, ``DIR/results.json`` what the service made of them.
 """
 
 import fcntl
@@ -18,7 +19,7 @@ from demo.service import DemoError
 
 TENANT_SLUG: Final = "demo-bank"
 OPERATOR: Final = "demo@bank.example"
-OURS: Final = frozenset({"data", "demo.json", "service.log"})
+OURS: Final = frozenset({"data", "demo.json", "planted.json", "results.json", "service.log"})
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +45,8 @@ class StageDir:
         self.path = path
         self.data = path / "data"
         self.log = path / "service.log"
+        self.planted = path / "planted.json"
+        self.results = path / "results.json"
         self._kept = path / "demo.json"
 
     def prepare(self, *, keep: bool) -> Stage | None:
@@ -59,6 +62,8 @@ class StageDir:
             raise DemoError(f"{self.path} holds {strangers[0]}, which no demo left there; name another directory.")
         shutil.rmtree(self.data, ignore_errors=True)
         self._kept.unlink(missing_ok=True)
+        for file in (self.planted, self.results):
+            file.unlink(missing_ok=True)
         return None
 
     def remember(self, stage: Stage) -> None:
@@ -84,10 +89,11 @@ class StageDir:
                 ) from error
 
 
-def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int) -> Stage:
-    """Create the tenant and the programs with a platform admin's client."""
+def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int, bank_key: str) -> Stage:
+    """Create the tenant, with its key to the bank's API, and the programs, with a platform admin's client."""
     try:
         tenant = client.create_tenant(slug=TENANT_SLUG, name="Demo Bank")
+        client.set_bank_key(tenant["id"], bank_key)
         programs = {}
         for program in cast.values():
             created = client.create_program(

@@ -8,11 +8,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from demo.board import Figures
+from demo.board import Figures, Hold
 from demo.stage import OPERATOR, Stage
 
 BANDS = ("clear", "review", "hold", "unscored", "not yet")
 DECISIONS = ("clear", "review", "hold")
+SHOWN_REASONS = 2
 
 
 def panel(figures: Figures, *, title: str) -> Panel:
@@ -38,9 +39,15 @@ def plain(figures: Figures) -> str:
 def hold_lines(figures: Figures) -> list[str]:
     return [
         f"hold {hold.score} {hold.program} {hold.transfer_id} {_dollars(hold.cents)}"
-        f"{f' ({hold.story})' if hold.story else ''}: {'; '.join(hold.why) or 'no reasons given'}"
+        f"{f' ({hold.story})' if hold.story else ''}: {' '.join(shown_reasons(hold)) or 'no reasons given'}"
         for hold in figures.holds
     ]
+
+
+def shown_reasons(hold: Hold) -> tuple[str, ...]:
+    """The first reasons, which weigh most in their families, and how many more there are."""
+    left = len(hold.why) - SHOWN_REASONS
+    return hold.why[:SHOWN_REASONS] + ((f"And {left} more.",) if left > 0 else ())
 
 
 def directions(url: str, stage: Stage, *, transfer_id: str) -> str:
@@ -96,7 +103,11 @@ def _holds(figures: Figures) -> Table:
         table.add_column(name, justify="right" if name in ("score", "amount") else "left")
     for hold in reversed(figures.holds):
         table.add_row(
-            str(hold.score), hold.program, _dollars(hold.cents), hold.story or "everyday", "\n".join(hold.why)
+            str(hold.score),
+            hold.program,
+            _dollars(hold.cents),
+            hold.story or "everyday",
+            "\n".join(shown_reasons(hold)),
         )
     return table
 

@@ -120,6 +120,10 @@ class ClearholdClient:
         """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
         return self._object("GET", "/api/transfers", query=query)
 
+    def alerts(self, **query: str) -> dict[str, Any]:
+        """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
+        return self._object("GET", "/api/alerts", query=query)
+
     def create_tenant(self, *, slug: str, name: str) -> dict[str, Any]:
         """The tenant with its ``operatorToken``, shown this once. Needs the platform admin's token."""
         return self._object("POST", "/api/admin/tenants", body={"slug": slug, "name": name}, safe=False)
@@ -127,6 +131,12 @@ class ClearholdClient:
     def create_program(self, program: Mapping[str, Any]) -> dict[str, Any]:
         """The program with its ``ingestSecret``, shown this once. Needs the platform admin's token."""
         return self._object("POST", "/api/admin/programs", body=program, safe=False)
+
+    def set_bank_key(self, tenant_id: str, key: str) -> None:
+        """Hand over the tenant's test key to the bank's API. Needs the platform admin's token."""
+        path = f"/api/admin/tenants/{quote(tenant_id, safe='')}/bank-key"
+        headers = {"Content-Type": "application/json"}
+        self._send("PUT", path, content=msgspec.json.encode({"key": key}), headers=headers, safe=True)
 
     def ready(self) -> bool:
         """Whether the service takes work right now; False also when nothing answers. Never retried."""

@@ -21,8 +21,6 @@ TYPES: Final = {
     "card.transaction": {"settled"},
     "identity": {"created"},
     "identity.verification": {"verified", "denied", "manual_review", "pending"},
-    "account": {"created"},
-    "counterparty": {"created"},
 }
 PREFIXES: Final = {
     "ach": "acht_",
@@ -33,8 +31,6 @@ PREFIXES: Final = {
     "check": "chkt_",
     "card": "ctxn_",
     "identity": "enti_",
-    "account": "bacc_",
-    "counterparty": "cpty_",
 }
 STATUS_OF_SUFFIX: Final = {"approved": "PENDING", "created": None, "verified": "VERIFIED", "denied": "DENIED"}
 MONEY: Final = ("ach", "wire", "swift", "realtime")
@@ -42,11 +38,7 @@ RETURN_CODES: Final = {f"R{number:02d}" for number in range(1, 86)}
 
 
 def complaints(event: dict[str, Any]) -> list[str]:
-    found: list[str] = []
-
-    def need(holds: object, sentence: str) -> None:
-        if not holds:
-            found.append(f"{event.get('type')} {event.get('id')}: {sentence}")
+    found, need = _complaining(f"{event.get('type')} {event.get('id')}")
 
     need(set(event) == {"id", "created_at", "type", "data"}, "the envelope has its four fields")
     need(event["id"].startswith("evnt_"), "the event id has its prefix")
@@ -59,7 +51,30 @@ def complaints(event: dict[str, Any]) -> list[str]:
         if name.endswith("_at") and value is not None:
             need(INSTANT.fullmatch(value), f"{name} is RFC 3339 in UTC")
     _CHECK_OF[family](data, suffix, need)
+    if family != "identity":
+        need("entity_id" not in data, "a transfer names no entity")
+        need("counterparty" not in data, "a transfer carries no counterparty")
     return found
+
+
+def complaints_of_object(kind: str, data: dict[str, Any]) -> list[str]:
+    """The same for an object of the bank's API: ``account``, ``counterparty`` or ``entity``."""
+    found, need = _complaining(f"{kind} {data.get('id')}")
+    need(data["id"].startswith({"account": "bacc_", "counterparty": "cpty_", "entity": "enti_"}[kind]), "its prefix")
+    for name in ("created_at", "updated_at"):
+        need(data.get(name) is None or INSTANT.fullmatch(data[name]), f"{name} is RFC 3339 in UTC")
+    _CHECK_OF_OBJECT[kind](data, need)
+    return found
+
+
+def _complaining(about: str) -> tuple[list[str], "Need"]:
+    found: list[str] = []
+
+    def need(holds: object, sentence: str) -> None:
+        if not holds:
+            found.append(f"{about}: {sentence}")
+
+    return found, need
 
 
 Need = Callable[[object, str], None]
@@ -82,7 +97,6 @@ def _bank_money(data: dict[str, Any], suffix: str, need: Need) -> None:
     need(isinstance(data["is_incoming"], bool), "is_incoming is a boolean")
     need(data["bank_account_id"].startswith("bacc_"), "it names the account")
     need(data["counterparty_id"].startswith("cpty_"), "it names the counterparty")
-    need("entity_id" not in data, "a transfer names no entity")
 
 
 def _ach(data: dict[str, Any], suffix: str, need: Need) -> None:
@@ -130,25 +144,30 @@ def _check(data: dict[str, Any], suffix: str, need: Need) -> None:
 def _card(data: dict[str, Any], suffix: str, need: Need) -> None:
     _transfer(data, suffix, need)
     _amount(data, "amount", need)
-    need(data["entity_id"].startswith("enti_"), "a card transaction names its entity")
+    need(data["card_id"].startswith("card_"), "it names the card")
     need((data["decision"] == "DECLINED") == (suffix == "declined"), "the decision follows from the type")
     need(data["merchant"]["id"].startswith("mrch_"), "it names the merchant")
 
 
 def _entity(data: dict[str, Any], suffix: str, need: Need) -> None:
-    need(data["type"] in ("PERSON", "BUSINESS"), "an entity is a person or a business")
     expected = STATUS_OF_SUFFIX.get(suffix) or "PENDING"
     need(data["verification_status"] == expected, "the verification status follows from the type")
+    _party(data, need)
+
+
+def _party(data: dict[str, Any], need: Need) -> None:
+    need(data["type"] in ("PERSON", "BUSINESS"), "an entity is a person or a business")
+    need(not {"requires_screening", "last_screened_at"} & set(data), "the bank says nothing of screening")
     need(("person_details" in data) == (data["type"] == "PERSON"), "a person has person_details")
     need(("business_details" in data) == (data["type"] == "BUSINESS"), "a business has business_details")
 
 
-def _account(data: dict[str, Any], _suffix: str, need: Need) -> None:
+def _account(data: dict[str, Any], need: Need) -> None:
     need(data["owners"] and all(owner.startswith("enti_") for owner in data["owners"]), "an account has owners")
     need(set(data["balances"]) >= {"available_amount", "pending_amount"}, "an account has balances")
 
 
-def _counterparty(data: dict[str, Any], _suffix: str, need: Need) -> None:
+def _counterparty(data: dict[str, Any], need: Need) -> None:
     need(data["name"] and data["account_number"], "a counterparty has a name and an account")
     need(data["address"]["country_code"], "a counterparty has a country")
 
@@ -162,6 +181,9 @@ _CHECK_OF: Final[dict[str, Callable[[dict[str, Any], str, Need], None]]] = {
     "check": _check,
     "card": _card,
     "identity": _entity,
+}
+_CHECK_OF_OBJECT: Final[dict[str, Callable[[dict[str, Any], Need], None]]] = {
     "account": _account,
     "counterparty": _counterparty,
+    "entity": _party,
 }

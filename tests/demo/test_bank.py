@@ -10,8 +10,8 @@ from demo.asking import preflight_request
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.cast import LENDING, PAYROLL, REMITTANCE
 from demo.lives import Delivery
-from demo.mischief import EVERY_STORY, TOLD_ONCE
 from demo.moves import DAY_US, Ending, Family, Move
+from demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
 from tests.demo.bank_shapes import complaints
 
 NOW = 1_790_000_000_000_000
@@ -124,8 +124,9 @@ def test_given_the_live_phase_when_watched_then_every_story_is_told_and_most_mov
 ) -> None:
     stories = Counter(move.story for move, _, _ in lived)
 
-    assert len(stories) - 1 == len(EVERY_STORY) + len({"dormant account wakes up"})
-    assert stories["dormant account wakes up"] == len(TOLD_ONCE)
+    assert stories.keys() - {""} == DETECTORS_OF.keys()
+    assert {story.name for story in (*EVERY_STORY, *TOLD_ONCE)} == DETECTORS_OF.keys()
+    assert stories[DORMANT] == sum(story.name == DORMANT for story in TOLD_ONCE)
     assert stories[""] > 0.6 * len(lived)
 
 
@@ -143,7 +144,7 @@ def test_given_a_live_move_when_reported_then_its_first_event_is_created_now_and
 def test_given_the_dormant_accounts_when_they_wake_then_they_were_silent_for_ninety_days(
     history: list[Delivery], lived: list[tuple[Move, list[Delivery], bool]]
 ) -> None:
-    wakes = [move for move, _, _ in lived if move.story == "dormant account wakes up"]
+    wakes = [move for move, _, _ in lived if move.story == DORMANT]
 
     for wake in wakes:
         seen = [

@@ -5,6 +5,7 @@ import socket
 import stat
 import sys
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from api.client.client import ClearholdClient, RefusedError
 from demo.bank import SimulatedBank
 from demo.board import Board, percentile
-from demo.cast import cast_of
+from demo.cast import Other, cast_of
+from demo.ledger import Ledger
 from demo.lives import Delivery
 from demo.runner import Runner, newest_transfers
 from demo.service import DemoError, Service, require_free
@@ -42,9 +44,16 @@ def a_free_port() -> int:
     return port
 
 
+def nobody_listens(_newcomers: Iterable[tuple[Other, int]]) -> None:
+    """No bank's API stands beside the stand-in for the service."""
+
+
 def a_runner(service: FakeService, client: ClearholdClient, board: Board) -> Runner:
     watcher = Watcher(client, board, PROGRAMS)
-    return Runner(SimulatedBank(1), STAGE, client, board, watcher, url=service.url)
+    ledger = Ledger()
+    return Runner(
+        SimulatedBank(1), STAGE, client, board, watcher, ledger=ledger, introduce=nobody_listens, url=service.url
+    )
 
 
 def test_given_a_fresh_directory_when_prepared_then_what_an_earlier_demo_left_is_gone(tmp_path: Path) -> None:
@@ -119,11 +128,13 @@ def test_given_a_service_that_dies_at_start_when_entered_then_its_last_words_are
 def test_given_an_admin_when_setting_up_then_the_tenant_and_three_programs_are_made() -> None:
     with fake_service() as service, ClearholdClient(service.url, token="a", operator="o") as client:
         service.answers["/api/admin/tenants"] = (201, {"id": "t1", "operatorToken": "op_9"})
+        service.answers["/api/admin/tenants/t1/bank-key"] = (204, {})
         service.answers["/api/admin/programs"] = (201, {"id": PROGRAM, "ingestSecret": SECRET})
 
-        stage = set_up(client, cast_of(1), seed=1)
+        stage = set_up(client, cast_of(1), seed=1, bank_key="test_1")
 
     assert stage == Stage(seed=1, operator_token="op_9", programs=PROGRAMS)
+    assert [body for _, path, _, body in service.asked if path.endswith("/bank-key")] == [b'{"key":"test_1"}']
 
 
 def test_given_a_refusal_when_setting_up_then_the_services_sentence_is_passed_on() -> None:
@@ -131,7 +142,7 @@ def test_given_a_refusal_when_setting_up_then_the_services_sentence_is_passed_on
         service.answers["/api/admin/tenants"] = (409, {"error": "The slug demo-bank is taken"})
 
         with pytest.raises(DemoError, match="The slug demo-bank is taken"):
-            set_up(client, cast_of(1), seed=1)
+            set_up(client, cast_of(1), seed=1, bank_key="test_1")
 
 
 def test_given_the_history_when_loaded_then_every_event_is_delivered_in_order() -> None:
@@ -178,7 +189,10 @@ def test_given_a_refused_history_when_loaded_then_it_stops_and_says_so() -> None
     board = Board(tuple(PROGRAMS))
     wrong = Stage(seed=1, operator_token="o", programs={"payroll": Access(program_id=PROGRAM, secret="no")})
     with fake_service() as service, ClearholdClient(service.url) as client:
-        runner = Runner(SimulatedBank(1), wrong, client, board, Watcher(client, board, PROGRAMS), url=service.url)
+        watcher = Watcher(client, board, PROGRAMS)
+        runner = Runner(
+            SimulatedBank(1), wrong, client, board, watcher, ledger=Ledger(), introduce=nobody_listens, url=service.url
+        )
 
         with pytest.raises(DemoError, match="refused an event of the history \\(401\\)"):
             runner.load_history(NOW, lambda _done, _total: None)

@@ -78,6 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.answer_as_configured(body)
 
+    def do_PUT(self) -> None:
+        self.answer_as_configured(self.rfile.read(int(self.headers["Content-Length"])))
+
     def do_GET(self) -> None:
         self.answer_as_configured(b"")
 
@@ -91,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.reply(503 if busy else status, answer, close=False)
 
     def reply(self, status: int, answer: dict[str, Any], *, close: bool) -> None:
-        content = json.dumps(answer).encode()
+        content = b"" if status == 204 else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))

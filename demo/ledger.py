@@ -1,0 +1,46 @@
+"""What the demo did itself: which transfers belong to which telling of a story, and what pre-flight answered."""
+
+from pathlib import Path
+
+import msgspec
+
+from demo.moves import Move
+
+
+class Telling(msgspec.Struct, kw_only=True):
+    """One telling of a story. ``askable`` is whether it has a move that a pre-flight can be asked about."""
+
+    story: str
+    program: str
+    live: bool
+    transfer_ids: set[str] = msgspec.field(default_factory=set)
+    askable: bool = False
+    answers: list[str] = msgspec.field(default_factory=list)
+
+
+class Ledger:
+    """The tellings by their own ids; kept beside the data, so that a later run on it knows them."""
+
+    def __init__(self) -> None:
+        self.tellings: dict[str, Telling] = {}
+
+    def plant(self, move: Move, transfer_id: str, *, live: bool) -> None:
+        if move.story:
+            telling = self._telling(move, live=live)
+            telling.transfer_ids.add(transfer_id)
+
+    def answer(self, move: Move, decision: str) -> None:
+        if move.story:
+            self._telling(move, live=True).answers.append(decision)
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(msgspec.json.encode(self.tellings))
+
+    def load(self, path: Path) -> None:
+        if path.exists():
+            self.tellings = msgspec.json.decode(path.read_bytes(), type=dict[str, Telling])
+
+    def _telling(self, move: Move, *, live: bool) -> Telling:
+        telling = self.tellings.setdefault(move.telling, Telling(story=move.story, program=move.program, live=live))
+        telling.askable = telling.askable or move.is_askable
+        return telling
