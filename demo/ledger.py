@@ -8,13 +8,13 @@ from demo.moves import Move
 
 
 class Telling(msgspec.Struct, kw_only=True):
-    """One telling of a story. ``askable`` is whether it has a move that a pre-flight can be asked about."""
+    """One telling of a story. ``complete`` is whether all its moves were made before the demo was stopped."""
 
     story: str
     program: str
     live: bool
     transfer_ids: set[str] = msgspec.field(default_factory=set)
-    askable: bool = False
+    complete: bool = False
     answers: list[str] = msgspec.field(default_factory=list)
 
 
@@ -28,6 +28,7 @@ class Ledger:
         if move.story:
             telling = self._telling(move, live=live)
             telling.transfer_ids.add(transfer_id)
+            telling.complete = telling.complete or move.closes
 
     def answer(self, move: Move, decision: str) -> None:
         if move.story:
@@ -41,6 +42,4 @@ class Ledger:
             self.tellings = msgspec.json.decode(path.read_bytes(), type=dict[str, Telling])
 
     def _telling(self, move: Move, *, live: bool) -> Telling:
-        telling = self.tellings.setdefault(move.telling, Telling(story=move.story, program=move.program, live=live))
-        telling.askable = telling.askable or move.is_askable
-        return telling
+        return self.tellings.setdefault(move.telling, Telling(story=move.story, program=move.program, live=live))

@@ -52,6 +52,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     story: str = ""  # what a bad actor is up to; empty for everyday moves
     telling: str = ""  # which telling of the story this move belongs to
     asked: bool = False  # a pre-flight is asked before it, come what may
+    closes: bool = False  # with this move the telling is complete
 
     @property
     def is_askable(self) -> bool:

@@ -1,12 +1,15 @@
 """The few whose money has a shape: through a mule, in a circle, out before a debit can return, in cents."""
 
+from typing import Final
+
 from demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
 from demo.moves import Ending, Family, Move
 from demo.telling import Cast, Strangers, Tempo, out
 
-MULE_PAYERS = 6
-RING = ("ring_1", "ring_2", "ring_3")
-MICRO_ENTRIES = 12
+MULE_PAYERS: Final = 6
+RING: Final = ("ring_1", "ring_2", "ring_3")
+MICRO_ENTRIES: Final = 12
+GUESSES: Final = ("R03", "R03", "", "R03", "")
 
 
 def mule(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
@@ -53,7 +56,7 @@ def round_trip(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[
 
 
 def probed_accounts(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
-    """Small credits to guessed accounts; two do not exist, and when that is known the next one goes out."""
+    """Small credits to guessed accounts; some do not exist, and when that is known the next one goes out."""
     party = cast[LENDING].crew["prober"]
 
     def probe(sent_at: int, code: str) -> Move:
@@ -65,7 +68,7 @@ def probed_accounts(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> 
             code=code,
         )
 
-    guesses = [probe(at + place * tempo.gap_us, code) for place, code in enumerate(("R03", "R03", ""))]
+    guesses = [probe(at + place * tempo.gap_us, code) for place, code in enumerate(GUESSES)]
     return [*guesses, probe(guesses[-1].at + 5 * tempo.day_us // 2, "")]
 
 

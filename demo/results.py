@@ -1,6 +1,7 @@
 """What the service made of it all, read from its API and held against what was planted.
 
-A telling is caught when a detector that its story is about opened an alert on one of its transfers, or joined one.
+A telling is caught when a detector that its story is about opened an alert on one of its transfers, or joined one. One
+that was under way when the demo was stopped is not counted; its transfers are nobody's everyday ones either.
 An everyday alert is one that a person has to decide and that names no planted transfer.
 """
 
@@ -56,6 +57,7 @@ class EverydayResult(msgspec.Struct, frozen=True, kw_only=True):
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     stories: tuple[StoryResult, ...]
     untold: tuple[str, ...]
+    under_way: int
     everyday: tuple[EverydayResult, ...]
 
 
@@ -80,13 +82,15 @@ def read_results(client: ClearholdClient, programs: dict[str, Access], ledger: L
 
 def results_of(readings: dict[str, Readings], ledger: Ledger) -> Results:
     by_story: dict[str, list[Telling]] = {name: [] for name in DETECTORS_OF}
-    for telling in ledger.tellings.values():
+    complete = [telling for telling in ledger.tellings.values() if telling.complete]
+    for telling in complete:
         by_story[telling.story].append(telling)
     fired = {slug: _fired(reading.alerts) for slug, reading in readings.items()}
     planted = {transfer_id for telling in ledger.tellings.values() for transfer_id in telling.transfer_ids}
     return Results(
         stories=tuple(_story(name, told, fired) for name, told in by_story.items() if told),
         untold=tuple(name for name, told in by_story.items() if not told),
+        under_way=len(ledger.tellings) - len(complete),
         everyday=tuple(_everyday(slug, reading, planted) for slug, reading in readings.items()),
     )
 

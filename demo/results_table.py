@@ -9,8 +9,8 @@ from rich.text import Text
 
 from demo.results import EverydayResult, Results, StoryResult
 
-PLAIN_WIDTH: Final = 180
-SHOWN_DETECTORS: Final = 3
+PLAIN_WIDTH: Final = 160
+SHOWN_DETECTORS: Final = 2
 
 
 def results_parts(results: Results) -> Iterator[RenderableType]:
@@ -73,6 +73,8 @@ def _verdict(results: Results) -> Iterator[Text]:
     for story in missed:
         transfers = ", ".join(sorted(min(telling.transfer_ids, default="none sent") for telling in story.missed))
         yield Text(f"  Missed: {story.name}, {len(story.missed)} of {story.planted}; first transfers {transfers}")
+    if results.under_way:
+        yield Text(f"  Under way when the bank stopped, and not counted: {results.under_way}.")
     if results.untold:
         yield Text(f"  Not told in this run: {', '.join(results.untold)}.")
 

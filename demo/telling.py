@@ -46,7 +46,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         askable = [place for place, move in enumerate(moves) if move.is_askable]
         asked = askable[-1] if askable else None
         return [
-            msgspec.structs.replace(move, story=self.name, telling=telling, asked=place == asked)
+            msgspec.structs.replace(
+                move, story=self.name, telling=telling, asked=place == asked, closes=place == len(moves) - 1
+            )
             for place, move in enumerate(moves)
         ]
 

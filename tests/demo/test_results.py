@@ -25,10 +25,20 @@ def an_alert(detector: str, *transfer_ids: str, day: int = 40, **fields: Any) ->
 def results_with(*alerts: dict[str, Any], transfers: tuple[dict[str, Any], ...] = ()) -> Results:
     ledger = Ledger()
     ledger.tellings["t1"] = Telling(
-        story="round trip", program="payroll", live=True, transfer_ids={"book_1", "book_2"}, answers=["hold"]
+        story="round trip",
+        program="payroll",
+        live=True,
+        transfer_ids={"book_1", "book_2"},
+        complete=True,
+        answers=["hold"],
     )
-    ledger.tellings["t2"] = Telling(story="round trip", program="payroll", live=True, transfer_ids={"book_3"})
-    planted = tuple(a_transfer(name, band="hold") for name in ("book_1", "book_2", "book_3"))
+    ledger.tellings["t2"] = Telling(
+        story="round trip", program="payroll", live=True, transfer_ids={"book_3"}, complete=True
+    )
+    ledger.tellings["t3"] = Telling(story="round trip", program="payroll", live=True, transfer_ids={"book_4"})
+    ledger.tellings["t4"] = Telling(story="velocity burst", program="remittance", live=True)
+
+    planted = tuple(a_transfer(name, band="hold") for name in ("book_1", "book_2", "book_3", "book_4"))
     oldest = a_transfer("wire_0", day=0)
     return results_of({"payroll": Readings(transfers=(oldest, *planted, *transfers), alerts=alerts)}, ledger)
 
@@ -56,6 +66,7 @@ def test_given_a_missed_telling_when_printed_then_it_says_which_and_names_what_w
 
     assert "1 of 2 planted scenarios caught." in text
     assert "Missed: round trip, 1 of 2; first transfers book_3" in text
+    assert "Under way when the bank stopped, and not counted: 2." in text
     assert "Not told in this run: structuring under $10,000, " in text
 
 
