@@ -160,7 +160,18 @@ class AlertOpener:
         """The newest alert whose window covers the finding; one on a transfer has no end."""
         if finding.subject.type is SubjectType.TRANSFER:
             return self._newest_of_key(subject_key(finding))[0]
-        return self._book.alert_at(subject_key(finding), finding.at)
+        key = subject_key(finding)
+        return self._book.alert_at(key, finding.at) or self._alert_that_said_so(finding, key)
+
+    def _alert_that_said_so(self, finding: Finding, key: str) -> AlertState | None:
+        """The newest alert whose window is over, when the finding says nothing that was not so at its first one."""
+        said_before = finding.said_before
+        if said_before is None:
+            return None
+        alert = self._book.newest_alert(key)
+        if alert is None or not finding.at - said_before.window_us < alert.first_at < finding.at:
+            return None
+        return alert if said_before.nothing_new(self._context, alert.first_at) else None
 
     def _newest_of_key(self, key: str) -> tuple[AlertState | None, str]:
         """The newest alert of a dedupe key, and the key that the next one would have."""

@@ -131,6 +131,15 @@ FURTHER_FIELDS: Final = (
         "before one is completed.",
     ),
     Feature(
+        "fanOutNew24hCount",
+        "fan_out_new_count_24h",
+        "integer",
+        "count",
+        "24 hours",
+        "Of the paying side's newest 64 payments with this one, payees whom it first paid less than 14 days ago; null "
+        "below 5 payees in 24 hours or 3 times the usual week.",
+    ),
+    Feature(
         "gathered24hCount", "gathered_count_24h", "integer", "count", "24 hours", "Distinct payers of the paying side."
     ),
     Feature(
@@ -368,5 +377,22 @@ FURTHER_FIELDS: Final = (
         "count",
         ALL_HISTORY,
         "R16 (account frozen, or returned by instruction of OFAC) on ACH entries sent to it.",
+    ),
+    Feature(
+        "pair.regular",
+        "pair_regular",
+        "boolean",
+        "",
+        "90 days",
+        "The payer paid this payee within 10 % of this from 90 to 14 days ago and nothing in 5 days (of the payee's "
+        "newest 64 in each); null below 3 under one threshold in 24 hours, 4 in 7 days and 5 alike.",
+    ),
+    Feature(
+        "program.pairedCount90d",
+        "program_paired_count_90d",
+        "integer",
+        "count",
+        "90 days",
+        "As program.transfers90d, from the program's 90th day on, since when it is told which pairs are rare.",
     ),
 )

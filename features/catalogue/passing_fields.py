@@ -11,7 +11,8 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "35 days",
-        "Most transfers in one of the 34 days before the last 24 hours; null below 5 transfers and $2,500 in 24 hours.",
+        "Most transfers in one of the 34 days before the last 24 hours, counted back; where these are 1.5 times each of"
+        " them, also in days that end with one of its newest 64 before. Null below 5 transfers and $2,500 in 24 hours.",
     ),
     Feature(
         "entity.busiestDay35dCents",
@@ -19,7 +20,8 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "35 days",
-        "Most cents in one of the 34 days before the last 24 hours; null below 5 transfers and $2,500 in 24 hours.",
+        "Most cents in one of the 34 days before the last 24 hours, counted back; where these are 1.5 times each of "
+        "them, also in days that end with one of its newest 64 before. Null below 5 transfers and $2,500 in 24 hours.",
     ),
     Feature(
         "entity.peak48hCents",

@@ -77,6 +77,7 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     fan_out_count_24h: int
     fan_out_count_7d: int
     fan_out_usual_week: int | None
+    fan_out_new_count_24h: int | None
     gathered_count_24h: int
     gathered_count_7d: int
     gathered_usual_week: int | None
@@ -111,6 +112,8 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     moved: bool | None  # None in vectors that were kept before it was measured, all taken to have moved
     counterparty_unauthorized_returns_60d: int
     counterparty_frozen_returns: int
+    pair_regular: bool | None
+    program_paired_count_90d: int | None
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

@@ -97,7 +97,7 @@ DETECTORS: Final = (
             "when the subject was decided on before."
         ),
         triggers=(Trigger(rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),
-        features=("structuring_count_24h", "structuring_window_count"),
+        features=("structuring_count_24h", "structuring_window_count", "pair_regular"),
         thresholds={
             "count24h": rules.STRUCTURING_24H_COUNT,
             "count7d": rules.STRUCTURING_7D_COUNT,
@@ -133,7 +133,7 @@ DETECTORS: Final = (
         id="repeated_amount",
         opens_when="The same amount again and again within a day.",
         triggers=(Trigger(rules.REPEATED.id, actor_subject, LOW, HOURS_24),),
-        features=("repeated_amount_count_24h", "velocity_24h_count"),
+        features=("repeated_amount_count_24h", "velocity_24h_count", "pair_regular"),
         thresholds={"count24h": rules.REPEATED_COUNT},
         review=ReviewQuestion(
             unexplained="why the same amount recurs within a day",

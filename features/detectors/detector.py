@@ -52,6 +52,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     after: int
     until: int
     figures: dict[str, int | str]
+    said_before: "SaidBefore | None" = None
     is_news: bool  # False for a transfer that was known before and is scored again
 
 
@@ -88,6 +89,13 @@ SubjectOf = Callable[[DetectionContext, Reason], AlertSubject | None]
 Regrade = Callable[[DetectionContext, AlertSubject], Grade | None]
 
 
+class SaidBefore(NamedTuple):
+    """How long an earlier alert also covers a finding that says nothing new since that alert's first finding."""
+
+    window_us: int
+    nothing_new: Callable[[DetectionContext, int], bool]
+
+
 class Trigger(NamedTuple):
     """One way into a detector. A ``subject`` or ``regrade`` that returns None opens no alert."""
 
@@ -96,6 +104,7 @@ class Trigger(NamedTuple):
     grade: Grade
     window_us: int
     regrade: Regrade | None = None
+    said_before: SaidBefore | None = None
 
 
 class ReviewQuestion(NamedTuple):

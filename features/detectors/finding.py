@@ -78,6 +78,7 @@ def _reason_finding(context: DetectionContext, subject: AlertSubject, triggered:
         after=at - window_us,
         until=at if window_us == ONCE else at + window_us,
         figures={} if figures is None else figures(context),
+        said_before=triggered.trigger.said_before,
         is_news=context.landed.is_new,
     )
 

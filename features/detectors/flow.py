@@ -6,7 +6,7 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
-from features.core.instants import DAYS_7, DAYS_30
+from features.core.instants import DAYS_7, DAYS_30, DAYS_60
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import (
@@ -18,10 +18,14 @@ from features.detectors.detector import (
     Detector,
     Grade,
     ReviewQuestion,
+    SaidBefore,
     Trigger,
 )
 from features.detectors.subjects import actor_subject, payee_subject, payer_subject
+from features.landing.stored_transfer import StoredTransfer
+from features.measurement.passing import known_money
 from features.scorers.trs_v1 import flow as rules
+from features.windows.edges import node_of_actor
 
 ROUND_TRIP: Final = "round_trip"
 ROUND_TRIPS_HARD: Final = 3
@@ -46,6 +50,24 @@ def chain_end_subject(context: DetectionContext, reason: Reason) -> AlertSubject
     return actor_subject(context, reason) if end.type is SubjectType.COUNTERPARTY else end
 
 
+def passes_on_as_before(context: DetectionContext, since: int) -> bool:
+    """Whether the money is of payers, and goes to a payee, that the actor had dealt with at an instant.
+
+    It is the exception of ``rapid_in_out`` with the earlier alert in place of the 60 days: an employer that is paid
+    by the same customer and pays the same staff is one alert until its customer is known for so long, and a mule who is
+    sent money by somebody new is another one each time.
+    """
+    actor, program, v = context.actor, context.program, context.vector
+    payer, payee = StoredTransfer.read(program, context.landed.row_index).nodes()
+    paid = program.graph.out.get(payer)
+    if actor is None or paid is None or payer != node_of_actor(actor.index):
+        return False
+    firsts = paid.firsts_of({payee}, context.at, but=context.landed.row_index)
+    known = known_money(actor, program.series, context.at, since, but=context.landed.row_index)
+    is_new_money = v.entity_in_cents_48h - known >= rules.NEW_MONEY_FROM_CENTS
+    return not is_new_money and payee in firsts and firsts[payee] <= since
+
+
 DETECTORS: Final = (
     Detector(
         id="fan_in",
@@ -60,10 +82,16 @@ DETECTORS: Final = (
     ),
     Detector(
         id="fan_out",
-        opens_when="Many payees of one side.",
+        opens_when="Many payees of one side, several of them new to it.",
         triggers=(Trigger(rules.FAN_OUT.id, payer_subject, MEDIUM, DAYS_7),),
-        features=("fan_out_count_8h", "fan_out_count_24h", "fan_out_count_7d", "fan_out_usual_week"),
-        thresholds=_FAN_THRESHOLDS,
+        features=(
+            "fan_out_count_8h",
+            "fan_out_count_24h",
+            "fan_out_count_7d",
+            "fan_out_usual_week",
+            "fan_out_new_count_24h",
+        ),
+        thresholds={**_FAN_THRESHOLDS, "newPayees24h": rules.FAN_NEW_PAYEES},
         review=ReviewQuestion(
             unexplained="who the many payees are and what they are paid for",
             next_step="list the payees, how many of them are new, and compare the run with earlier ones",
@@ -97,7 +125,9 @@ DETECTORS: Final = (
             "What came in goes out again within two days and at most a fifth of it is left; not the money of payers "
             "known for 60 days to a payee who was paid before."
         ),
-        triggers=(Trigger(rules.RAPID.id, actor_subject, HIGH, DAYS_7),),
+        triggers=(
+            Trigger(rules.RAPID.id, actor_subject, HIGH, DAYS_7, said_before=SaidBefore(DAYS_60, passes_on_as_before)),
+        ),
         features=(
             "entity_in_cents_48h",
             "entity_out_cents_48h",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, datetime_of, instant_of
+from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, datetime_of, instant_of
 from features.core.vocabulary import Severity
 from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Grade, ReviewQuestion
 from features.scorers.sentences import money, tenths
@@ -26,6 +26,7 @@ VELOCITY_FACTOR: Final = 3
 VELOCITY_FLOOR_CENTS: Final = 1_000_000
 VELOCITY_FLOOR_DAYS: Final = 10
 _VELOCITY_DAYS: Final = 30
+_VELOCITY_WINDOW_US: Final = HOURS_48  # one busy day is in the sums of 24 hours that end on two
 FEW_DEBITS: Final = 200
 UNAUTHORIZED_RATE_ALERT: Final = "unauthorized_return_rate"
 _VELOCITY, _VOLUME = "program_velocity", "volume_vs_declared"
@@ -91,8 +92,8 @@ def _daily_volume(program: ProgramState, usual: int, at: int) -> ProgramMeasurem
             "program.activeDays30d": active_days,
         },
         MEDIUM,
-        at - HOURS_24,
-        at + HOURS_24,
+        at - _VELOCITY_WINDOW_US,
+        at + _VELOCITY_WINDOW_US,
     )
 
 
@@ -157,7 +158,7 @@ DETECTORS: Final = (
             "activeDays": VELOCITY_FLOOR_DAYS,
         },
         severities=(Severity.MEDIUM,),
-        window="24 h",
+        window="2 d",
         review=ReviewQuestion(
             unexplained="why the program moves so much more in a day than it usually does",
             next_step="ask the program what has changed and look at the entities that moved most",

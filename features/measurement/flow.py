@@ -10,6 +10,7 @@ from typing import Final
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from features.core.instants import DAY_US, DAYS_7, DAYS_30
 from features.core.money_flow import money_leaves
+from features.measurement.familiar import new_payees
 from features.measurement.groups import Flow
 from features.measurement.subject import Subject
 from features.state.parties import Counterparty
@@ -21,7 +22,7 @@ from features.windows.paths import Chain, Ends, longest_chain, middles, way_back
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
 _STRANGER: Final = -2  # a side that is named and has no node: different from every node
-NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, 0, 0, None, 0, None, 0, 0)
+NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, None, 0, 0, None, 0, None, 0, 0)
 
 
 def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, tuple[int, ...]]:
@@ -54,6 +55,7 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
         _distinct(out_of_source, _FAN_OUT, at, but, own_payee) if payer is not None else (0, 0, 0)
     )
     may_gather = payers_7d + (not subject.moved) >= SCATTER_GATHER_MIDDLES
+    usual_payees = _usual_week(out_of_source, at)
     gathered_24h, gathered_7d = _distinct(into_source, _FAN_IN, at, but, None)
     ends = Ends(subject.source, subject.target, at, subject.cents or 0, but)
     return Flow(
@@ -63,7 +65,10 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
         fan_out_count_8h=payees_8h,
         fan_out_count_24h=payees_24h,
         fan_out_count_7d=payees_7d,
-        fan_out_usual_week=_usual_week(out_of_source, at),
+        fan_out_usual_week=usual_payees,
+        fan_out_new_count_24h=new_payees(
+            out_of_source, at, count=payees_24h, usual_week=usual_payees, but=but, also=own_payee
+        ),
         gathered_count_24h=gathered_24h,
         gathered_count_7d=gathered_7d,
         gathered_usual_week=_usual_week(into_source, at),

@@ -116,6 +116,7 @@ class Flow(NamedTuple):
     fan_out_count_24h: int
     fan_out_count_7d: int
     fan_out_usual_week: int | None
+    fan_out_new_count_24h: int | None
     gathered_count_24h: int
     gathered_count_7d: int
     gathered_usual_week: int | None
@@ -173,11 +174,13 @@ class Novelties(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Whether money moved, and the returns with the counterparty that bear on it today."""
+    """Whether money moved, returns with the counterparty that bear on it, and what is regular or rare beside it."""
 
     moved: bool | None
     counterparty_unauthorized_returns_60d: int
     counterparty_frozen_returns: int
+    pair_regular: bool | None
+    program_paired_count_90d: int | None
 
 
 GROUPS: Final[tuple[type[NamedTuple], ...]] = (

@@ -11,6 +11,7 @@ from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from features.core.vocabulary import Rail
 from features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
+from features.measurement.familiar import is_asked, is_regular
 from features.measurement.flow import flow_of, follow, novelty_of
 from features.measurement.groups import (
     Activity,
@@ -53,6 +54,7 @@ def measure(
     structuring_7d, structuring_24h = _structuring(subject, at, own_actor=before.own, own_party=before.own_party)
     activity = _activity(subject, before, at, structuring_7d)
     amounts = amounts_of(subject, at, before.previous_at is not None)
+    repeats = is_asked(structuring_24h, structuring_7d, amounts.repeated_amount_count_24h)
     values = (  # one tuple, so that the type checker compares every value with its field
         *_facts(subject),
         *identity_at(subject.actor, at),
@@ -68,7 +70,7 @@ def measure(
         *ach_entries(subject, program, at, before.own),
         *card_attempts(subject, program, at),
         *_novelties(subject, program, at),
-        *_standing(subject, before, at),
+        *_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None),
     )
     return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
 
@@ -216,19 +218,30 @@ def _novelties(subject: Subject, program: ProgramSeries, at: int) -> Novelties:
     )
 
 
-def _standing(subject: Subject, before: _Before, at: int) -> Standing:
-    """Whether money moved, and the returns with the counterparty that bear on it today."""
+def _standing(
+    subject: Subject,
+    program: ProgramSeries,
+    before: _Before,
+    at: int,
+    regular: bool | None,  # noqa: FBT001 - by position, as all of a vector
+) -> Standing:
+    """Whether money moved, returns with the counterparty that bear on it, and what is regular or rare beside it."""
     own, counterparty = subject.own, subject.counterparty
-    if counterparty is None:
-        return Standing(subject.moved, 0, 0)
-    own_return = before.own_return if own.counterparty is counterparty else 0
-    return Standing(
-        moved=subject.moved,
-        counterparty_unauthorized_returns_60d=_count(counterparty, "unauthorized", at - DAYS_60, at)
-        - (own_return if own.unauthorized else 0),
-        counterparty_frozen_returns=count_in(counterparty.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
-        - (own_return if own.frozen else 0),
-    )
+    unauthorized = frozen = 0
+    if counterparty is not None:
+        own_return = before.own_return if own.counterparty is counterparty else 0
+        unauthorized = _count(counterparty, "unauthorized", at - DAYS_60, at) - (own_return if own.unauthorized else 0)
+        frozen = count_in(counterparty.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
+        frozen -= own_return if own.frozen else 0
+    return Standing(subject.moved, unauthorized, frozen, regular, _paired_count(program, at, own))
+
+
+def _paired_count(program: ProgramSeries, at: int, own: OwnContribution) -> int:
+    """The program's other transfers of 90 days since it is told which pairs are rare: from its 90th day on."""
+    first_at = program.amounts.first(at)
+    if first_at is None or first_at > at - DAYS_90:
+        return 0
+    return program.amounts.count(max(at - DAYS_90, first_at + DAYS_90 - 1), at) - (1 if own.moved else 0)
 
 
 def _count(

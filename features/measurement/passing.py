@@ -22,6 +22,8 @@ from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 BUSY_COUNT: Final = 5
 BUSY_CENTS: Final = 250_000
 BUSIEST_DAYS: Final = 34
+BUSIEST_PERCENT: Final = 150
+BUSIEST_NEWEST: Final = 64
 PASSED_ON_FROM_CENTS: Final = 100_000
 PASSED_ON_PERCENT: Final = 80
 _CARD: Final = Rail.CARD.value
@@ -36,7 +38,7 @@ def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Acti
         return _NOT_ASKED
     passing = _NOT_ASKED
     if activity.velocity_24h_count >= BUSY_COUNT or activity.velocity_24h_sum_cents >= BUSY_CENTS:
-        count, cents = actor.amounts.busiest(DAY_US, BUSIEST_DAYS, at)
+        count, cents = _busiest(actor, at, activity)
         passing = passing._replace(entity_busiest_day_count_35d=count, entity_busiest_day_cents_35d=cents)
     came, left = amounts.entity_in_cents_48h, amounts.entity_out_cents_48h
     if came < PASSED_ON_FROM_CENTS or left * 100 < PASSED_ON_PERCENT * came or not _sends(subject, actor):
@@ -46,6 +48,28 @@ def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Acti
         entity_left_cents_48h=came - left,
         entity_new_money_cents_48h=came - _known_money(subject, actor, program, at),
     )
+
+
+def _busiest(actor: Actor, at: int, activity: Activity) -> tuple[int, int]:
+    """Most transfers and cents of a day of five weeks: of the days counted back from now, and of those that were full.
+
+    Where a day is no more than half as many again as one counted back, which days else were full decides nothing.
+    """
+    count, cents = actor.amounts.busiest(DAY_US, BUSIEST_DAYS, at)
+    of_day = activity.velocity_24h_count
+    is_more = of_day * 100 >= BUSIEST_PERCENT * count
+    if not count or not (is_more or activity.velocity_24h_sum_cents * 100 >= BUSIEST_PERCENT * cents):
+        return count, cents
+    before = actor.amounts.newest_facts(at - (BUSIEST_DAYS + 1) * DAY_US, at, most=BUSIEST_NEWEST + of_day)
+    first, sum_cents = 0, 0
+    full = [fact for fact in before if fact[0] <= at - DAY_US][-BUSIEST_NEWEST:]
+    for place, (instant, amount) in enumerate(full):
+        sum_cents += amount
+        while full[first][0] <= instant - DAY_US:
+            sum_cents -= full[first][1]
+            first += 1
+        count, cents = max(count, place + 1 - first), max(cents, sum_cents)
+    return count, cents
 
 
 def _sends(subject: Subject, actor: Actor) -> bool:
@@ -88,11 +112,14 @@ def _facts(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int
 
 def _known_money(subject: Subject, actor: Actor, program: ProgramSeries, at: int) -> int:
     """What was received from payers whose first payment to the actor is 60 days old."""
+    return known_money(actor, program, at, at - DAYS_60, but=subject.own.row)
+
+
+def known_money(actor: Actor, program: ProgramSeries, at: int, since: int, *, but: int) -> int:
+    """What was received within 48 hours from payers whose first payment to the actor was at ``since`` or before."""
     edges = program.graph.into.get(node_of_actor(actor.index))
     if edges is None:
         return 0
-    received = edges.edges_between(at - HOURS_48, at, but=subject.own.row)
-    firsts = edges.firsts_of({payer for _, _, payer in received}, at, but=subject.own.row)
-    return sum(
-        program.received_cents(row, actor.index, at) for _, row, payer in received if firsts[payer] <= at - DAYS_60
-    )
+    received = edges.edges_between(at - HOURS_48, at, but=but)
+    firsts = edges.firsts_of({payer for _, _, payer in received}, at, but=but)
+    return sum(program.received_cents(row, actor.index, at) for _, row, payer in received if firsts[payer] <= since)

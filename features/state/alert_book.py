@@ -157,6 +157,11 @@ class AlertBook:
                 return self.get(window.alert_id)
         return None
 
+    def newest_alert(self, subject: str) -> AlertState | None:
+        """The alert on the subject that was opened last."""
+        windows = self._windows.get(subject)
+        return self.get(windows[-1].alert_id) if windows else None
+
     def alert_count(self, subject: str) -> int:
         """How many alerts were opened on the subject."""
         return len(self._windows.get(subject, ()))

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from features.core.instants import HOUR_US
 from tests.oracle.facts import Key
-from tests.oracle.graph import WEEK_US, Edge, sides_of, usual_week
+from tests.oracle.graph import UNUSUAL, WEEK_US, Edge, sides_of, usual_week
 from tests.oracle.view import NEWEST, Subject
 
 SEARCH_EDGES: Final = 256
@@ -17,7 +17,6 @@ MOST_HOPS: Final = 6
 MOST_TRIP_HOPS: Final = 5
 HOP_US: Final = 72 * HOUR_US
 LEAST_MIDDLES: Final = 3
-UNUSUAL: Final = 3
 
 Fields = dict[str, Any]
 

@@ -34,18 +34,28 @@ def activity_fields(subject: Subject, own: list[Other]) -> Fields:
         "entity.sumCents90d": cents_of(quarter),
         "entity.priorTransfers": len(own),
         "typology.dormantDays": (subject.at - max(other.own for other in own)) // DAY_US if own else None,
-        **_busiest_fields(subject, own, is_busy=count >= BUSY_COUNT or total >= BUSY_CENTS),
+        **_busiest_fields(subject, own, count, total),
     }
 
 
-def _busiest_fields(subject: Subject, own: list[Other], *, is_busy: bool) -> Fields:
-    """Over the 34 days before the last one, each counted back from the transfer's own time."""
-    if subject.actor is None or not is_busy:
+def _busiest_fields(subject: Subject, own: list[Other], count: int, total: int) -> Fields:
+    """Of the 34 days before the last one, each counted back from the transfer's own time.
+
+    When this day is half as many again as each of them, in transfers or in cents, also of the days that end with one
+    of the newest 64 transfers before.
+    """
+    if subject.actor is None or (count < BUSY_COUNT and total < BUSY_CENTS):
         return {"entity.busiestDay35dCount": None, "entity.busiestDay35dCents": None}
-    days = [[o for o in own if subject.at - (k + 1) * DAY_US < o.own <= subject.at - k * DAY_US] for k in BUSIEST_DAYS]
+    ends = [subject.at - k * DAY_US for k in BUSIEST_DAYS]
+    days = [[o for o in own if end - DAY_US < o.own <= end] for end in ends]
+    most, largest = max(map(len, days)), max(map(cents_of, days))
+    if most and (count * 2 >= most * 3 or total * 2 >= largest * 3):
+        before = [o for o in own if subject.at - 35 * DAY_US < o.own <= subject.at - DAY_US]
+        newest = sorted(before, key=lambda o: (o.own, o.cents or 0))[-NEWEST:]
+        days += [[o for o in newest if end.own - DAY_US < o.own <= end.own] for end in newest]
     return {
-        "entity.busiestDay35dCount": max(len(day) for day in days),
-        "entity.busiestDay35dCents": max(cents_of(day) for day in days),
+        "entity.busiestDay35dCount": max(map(len, days)),
+        "entity.busiestDay35dCents": max(map(cents_of, days)),
     }
 
 

@@ -9,11 +9,14 @@ from typing import Any, Final, NamedTuple
 
 from features.core.instants import DAY_US, HOUR_US
 from tests.oracle.facts import Key
-from tests.oracle.view import Other, Subject
+from tests.oracle.view import NEWEST, Other, Subject
 
 WEEK_US: Final = 7 * DAY_US
 MONDAY_US: Final = 3 * DAY_US  # the epoch was a Thursday, three days after a Monday
 USUAL_WEEKS: Final = 12
+KNOWN_US: Final = 14 * DAY_US
+FAN: Final = 5
+UNUSUAL: Final = 3
 
 Fields = dict[str, Any]
 
@@ -72,10 +75,41 @@ def fan_fields(subject: Subject, edges: list[Edge]) -> Fields:
         "fanOut24hCount": len(distinct(of_payer, DAY_US) | payees),
         "fanOut7dCount": len(distinct(of_payer, WEEK_US) | payees),
         "fanOutUsualWeek": usual_week(of_payer, at),
+        "fanOutNew24hCount": _new_payees(of_payer, payees, at),
         "gathered24hCount": len(distinct(to_payer, DAY_US)),
         "gathered7dCount": len(distinct(to_payer, WEEK_US)),
         "gatheredUsualWeek": usual_week(to_payer, at),
     }
+
+
+def _new_payees(paid: list[tuple[int, Key]], payees: set[Key | None], at: int) -> int | None:
+    """Of a fan of a day, those whom the payer did not pay 14 days ago or before; None where it is no fan for it."""
+    of_day = [(own, party) for own, party in paid if own > at - DAY_US]
+    fan, usual = {party for _, party in of_day} | payees, usual_week(paid, at)
+    if len(fan) < FAN or (usual is not None and len(fan) < UNUSUAL * usual):
+        return None
+    newest = sorted(of_day, key=lambda each: each[0])[-NEWEST:]
+    known = {party for own, party in paid if own <= at - KNOWN_US}
+    return len(({party for _, party in newest} | payees) - known)
+
+
+def regular_fields(subject: Subject, edges: list[Edge], fields: Fields) -> Fields:
+    """Whether the payee gets about as much again as before, and nothing in between. ``fields`` are those that ask."""
+    payer, payee = sides_of(subject)
+    asked = fields["structuring24hCount"] >= 3 or fields["structuringWindowCount"] >= 4
+    asked = asked or fields["repeatedAmount24hCount"] >= 5
+    if not asked or payer is None or payee is None or subject.cents is None:
+        return {"pair.regular": None}
+    received = sorted((edge for edge in edges if edge.payee == payee), key=lambda edge: edge.own)
+    lately = [edge for edge in received if edge.own > subject.at - 5 * DAY_US]
+    before = [edge for edge in received if subject.at - 90 * DAY_US < edge.own <= subject.at - KNOWN_US][-NEWEST:]
+    alike = [
+        edge
+        for edge in before
+        if edge.payer == payer and edge.cents is not None and abs(edge.cents - subject.cents) * 10 <= subject.cents
+    ]
+    is_alone = len(lately) < NEWEST and all(edge.payer != payer for edge in lately)
+    return {"pair.regular": is_alone and bool(alike)}
 
 
 def week_of(at: int) -> int:

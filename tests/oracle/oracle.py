@@ -13,7 +13,7 @@ from tests.oracle.cards import card_fields
 from tests.oracle.chains import chain_fields, middles_field
 from tests.oracle.entity import activity_fields, amount_fields, passing_fields, profile_fields, structuring_fields
 from tests.oracle.facts import Known, Program
-from tests.oracle.graph import edges_of, fan_fields
+from tests.oracle.graph import edges_of, fan_fields, regular_fields
 from tests.oracle.landing import land
 from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
 from tests.oracle.pairs import pair_fields, take_note
@@ -91,6 +91,7 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
     own = [other for other in others if subject.actor is not None and other.actor == subject.actor]
     shared = [other for other in others if subject.party is not None and other.party == subject.party]
     edges = edges_of(others)
+    alike = structuring_fields(subject, own, shared) | amount_fields(subject, own)
     return {
         "amountCents": subject.cents,
         "rail": subject.rail,
@@ -101,8 +102,8 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
         "cardDecisionReason": subject.card_reason,
         **activity_fields(subject, own),
         **profile_fields(subject, program.profile_at(subject.actor, subject.at), own),
-        **structuring_fields(subject, own, shared),
-        **amount_fields(subject, own),
+        **alike,
+        **regular_fields(subject, edges, alike),
         **passing_fields(subject, own, edges),
         **ach.entity_fields(subject, own),
         **ach.counterparty_fields(subject, shared),

@@ -31,6 +31,7 @@ def pair_fields(program: Program, subject: Subject, others: list[Other]) -> Fiel
     rare = [transfer_id for own, transfer_id in program.rare_meetings if at - WINDOW_US < own <= at]
     fields: Fields = {
         "program.transfers90d": sum(1 for other in others if other.own > at - WINDOW_US),
+        "program.pairedCount90d": _paired_count(at, others),
         "program.rarePairs90d": sum(1 for transfer_id in rare if transfer_id != subject.id),
         "pair.firstTime": None,
         "payer.newPayees90d": None,
@@ -48,6 +49,12 @@ def pair_fields(program: Program, subject: Subject, others: list[Other]) -> Fiel
         fields["payer.newPayees90d"] = sum(1 for each, _ in lately if each == payer) + new
         fields["payee.newPayers90d"] = sum(1 for _, each in lately if each == payee) + new
     return fields
+
+
+def _paired_count(at: int, others: list[Other]) -> int:
+    """Those of 90 days that came on the program's 90th day or later, when counts of new parties were first told."""
+    begins = min((other.own for other in others), default=at) + WINDOW_US
+    return sum(1 for other in others if other.own > at - WINDOW_US and other.own >= begins)
 
 
 def take_note(program: Program, subject: Subject, fields: Fields) -> None:

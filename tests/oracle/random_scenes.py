@@ -166,7 +166,21 @@ def busy_days(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
     return plans
 
 
+def wages(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
+    """The same people paid about the same again, some weeks apart; sometimes one of them twice."""
+    account, way, plans = chance.choice(accounts), chance.choice(WAYS_OUT), []
+    staff = [(party, chance.choice((250_000, 270_000, 42_000))) for party in parties[: chance.randint(3, 6)]]
+    for _ in range(chance.randint(2, 4)):
+        gap = chance.choice((14 * DAY_US, 14 * DAY_US - 1, 15 * DAY_US, 30 * DAY_US, 91 * DAY_US))
+        twice = [chance.choice(staff)] if chance.random() < 0.3 else []
+        for party, pay in (*staff, *twice):
+            cents = pay * chance.choice((100, 100, 105, 92, 89)) // 100
+            plans.append(Plan(gap, *way, cents, account, party))
+            gap = chance.choice((0, 0, MINUTE_US))
+    return plans
+
+
 SCENES: Final[tuple[Scene, ...]] = (
     *(passing, passing, splitting, habit, habit, crowd, crowd, chain, chain, scatter, returned_debits, returned_debits),
-    *(tried_cards, tried_cards, tiny_entries, busy_days, busy_days),
+    *(tried_cards, tried_cards, tiny_entries, busy_days, busy_days, wages, wages),
 )

@@ -87,6 +87,7 @@ _QUIET: Final[dict[str, Any]] = {
     "fan_out_count_24h": 1,
     "fan_out_count_7d": 2,
     "fan_out_usual_week": 3,
+    "fan_out_new_count_24h": None,
     "gathered_count_24h": 0,
     "gathered_count_7d": 0,
     "gathered_usual_week": None,
@@ -121,6 +122,8 @@ _QUIET: Final[dict[str, Any]] = {
     "moved": True,
     "counterparty_unauthorized_returns_60d": 0,
     "counterparty_frozen_returns": 0,
+    "pair_regular": None,
+    "program_paired_count_90d": None,
 }
 
 

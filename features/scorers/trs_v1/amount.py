@@ -13,6 +13,7 @@ from features.scorers.families import Family
 from features.scorers.rule import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, ReasonKind, Rule
 from features.scorers.scorecard import CREDIBILITY_K
 from features.scorers.sentences import money
+from features.scorers.trs_v1.relationship import is_large_first
 
 STRUCTURING_24H_COUNT: Final = 3
 STRUCTURING_7D_COUNT: Final = 4
@@ -26,7 +27,8 @@ STRUCTURING: Final = ReasonKind(
     "structuring_pattern",
     (30,),
     Family.AMOUNT,
-    "At least 3 transfers in 24 h, or 4 in 7 days, lie between 80 % and 100 % of one reporting threshold.",
+    "At least 3 transfers in 24 h, or 4 in 7 days, lie between 80 % and 100 % of one reporting threshold; this one is "
+    "not paid to this payee regularly.",
     "31 USC 5324 and 31 CFR 1010.314 bar structuring; counts and zone [P]",
     rails=BUT_CARD,
 )
@@ -52,7 +54,7 @@ REPEATED: Final = ReasonKind(
     "repeated_amount",
     (6,),
     Family.AMOUNT,
-    "At least 5 transfers in 24 h whose amounts are within 10 % of this one.",
+    "At least 5 transfers in 24 h whose amounts are within 10 % of this one, which is not paid regularly.",
     "Count and tolerance: a Tazama preset; weight [P]",
     rails=BUT_CHECK_AND_CARD,
 )
@@ -77,7 +79,12 @@ MICRO: Final = ReasonKind(
 
 
 def structuring_pattern(v: FeatureVector) -> Reason | None:
-    """Several amounts just under a reporting line; the transfer must be one of them. 3 in 24 h, 4 in 7 d: [P]."""
+    """Several amounts just under a reporting line; the transfer must be one of them. 3 in 24 h, 4 in 7 d: [P].
+
+    Wages and rents that the same payee is paid again, once at a time, were not split to stay under the line [P].
+    """
+    if v.pair_regular:
+        return None
     if v.structuring_count_24h < STRUCTURING_24H_COUNT and v.structuring_window_count < STRUCTURING_7D_COUNT:
         return None
     if not structuring_zones(v.amount_cents):
@@ -96,12 +103,16 @@ def just_below_threshold(v: FeatureVector) -> Reason | None:
 
 
 def amount_spike(v: FeatureVector) -> Reason | None:
-    """Over three times [P] the usual amount and over the program's 95th percentile [P]."""
+    """Over three times [P] the usual amount and over the program's 95th percentile [P].
+
+    Of an entity without a usual amount of its own it says no more than that the amount is large for the program, which
+    a large first transfer with a counterparty says already: one fact has one reason.
+    """
     p95 = v.program_p95_cents
     if p95 is None or v.amount_cents is None or v.amount_cents <= p95:
         return None
     line = spike_line_cents(v)
-    if line is None or v.amount_cents <= line:
+    if line is None or v.amount_cents <= line or (v.entity_median_cents_90d is None and is_large_first(v)):
         return None
     numerator, denominator = _usual(v)
     return SPIKE.reason(
@@ -129,7 +140,7 @@ def _usual(v: FeatureVector) -> tuple[int, int]:
 
 def repeated_amount(v: FeatureVector) -> Reason | None:
     """The same amount again and again; 5 in 24 h within 10 %: a vendor preset."""
-    if v.amount_cents is None or v.repeated_amount_count_24h < REPEATED_COUNT:
+    if v.amount_cents is None or v.repeated_amount_count_24h < REPEATED_COUNT or v.pair_regular:
         return None
     return REPEATED.reason(f"{v.repeated_amount_count_24h} transfers in 24 h within 10 % of {money(v.amount_cents)}.")
 

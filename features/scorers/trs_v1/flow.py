@@ -18,6 +18,7 @@ from features.scorers.trs_v1.geography import words_of
 
 FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8
+FAN_NEW_PAYEES: Final = 3
 GATHER_SCATTER_COUNT: Final = 5
 PASSED_ON_FROM_CENTS: Final = 100_000
 PASSED_ON_PERCENT: Final = 80
@@ -43,8 +44,8 @@ FAN_OUT: Final = ReasonKind(
     "fan_out",
     (12,),
     Family.FLOW,
-    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week.",
-    "5 in 8 h: Tazama; 8 and the factor [P]",
+    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week; 3 of them new to it in 14 days.",
+    "5 in 8 h: Tazama; 8, the factor and who is new [P]",
     rails=BUT_CHECK_AND_CARD,
 )
 SCATTER_GATHER: Final = ReasonKind(
@@ -131,13 +132,19 @@ def fan_in(v: FeatureVector) -> Reason | None:
 
 
 def fan_out(v: FeatureVector) -> Reason | None:
-    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P]."""
-    usual = v.fan_out_usual_week
+    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P].
+
+    Who pays wages fans out by design on few days, which no usual week shows: so 3 of the payees must be new [P].
+    """
+    usual, new = v.fan_out_usual_week, v.fan_out_new_count_24h
     if not _unusual(v.fan_out_count_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_count_24h, FAN_COUNT_LONG, usual):
         return None
+    if new is not None and new < FAN_NEW_PAYEES:
+        return None
+    novelty = "" if new is None else f"; {new} of 24 h were first paid less than 14 days ago"
     return FAN_OUT.reason(
         f"{v.fan_out_count_8h} payees of the paying side in 8 h and {v.fan_out_count_24h} in 24 h "
-        f"({_usual_text(usual)} payees a week)."
+        f"({_usual_text(usual)} payees a week){novelty}."
     )
 
 

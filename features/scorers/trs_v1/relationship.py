@@ -83,12 +83,19 @@ def first_time_counterparty(v: FeatureVector) -> Reason | None:
     """A stranger (Tazama 030); more points when the amount is large for the program ($2,500 and p95: [P])."""
     if v.counterparty_first_time is not True:
         return None
-    line = first_time_line_cents(v)
-    if line is not None and v.amount_cents is not None and v.amount_cents >= line:
+    if v.amount_cents is not None and is_large_first(v):
         return FIRST_TIME_LARGE.reason(
             f"First transfer with this counterparty, and {money(v.amount_cents)} is large for the program."
         )
     return FIRST_TIME.reason("First transfer with this counterparty on the program.")
+
+
+def is_large_first(v: FeatureVector) -> bool:
+    """A first transfer with the counterparty, and as large as few are on the program."""
+    if v.counterparty_first_time is not True or v.rail not in BUT_CARD:
+        return False
+    line = first_time_line_cents(v)
+    return line is not None and v.amount_cents is not None and v.amount_cents >= line
 
 
 def first_time_line_cents(v: FeatureVector) -> int | None:
@@ -120,7 +127,8 @@ def counterparty_shared(v: FeatureVector) -> Reason | None:
 
 def rare_new_pair(v: FeatureVector) -> Reason | None:
     """Two quiet sides meet: worth the more, the rarer it is in the program; 1 % and 3 % of 100 and more [P]."""
-    n = v.program_transfers_90d
+    told = v.program_paired_count_90d  # None in vectors that were kept before it was measured
+    n = v.program_transfers_90d if told is None else told
     if not v.pair_first_time or n < RARE_PAIR_FLOOR or not is_rare_pair(v):
         return None
     for weight, permille in zip(RARE_PAIR_POINTS, RARE_PAIR_PERMILLE, strict=True):

@@ -11,6 +11,8 @@ from features.scorers.families import Family
 from features.scorers.rule import ReasonKind, Rule
 from features.scorers.scorecard import CREDIBILITY_K
 from features.scorers.sentences import money, tenths
+from features.scorers.trs_v1.amount import amount_spike
+from features.scorers.trs_v1.relationship import is_large_first
 
 VELOCITY_COUNT_FLOOR: Final = 5
 VELOCITY_SUM_FLOOR_CENTS: Final = 250_000
@@ -46,7 +48,8 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
     Floors of 5 and $2,500 and the factors 3 and 1.5: [P]. From 10 transfers in 30 days on the usual is the entity's own
     mean; below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day
     [P], and without such a median there is nothing to compare with. Three times the mean of all days is ordinary for an
-    entity that moves money on few days, or that pays wages.
+    entity that moves money on few days, or that pays wages. Of an entity without a usual of its own, the only transfer
+    of a day is no pace: where its amount is a spike, or large for a first one, that is its reason.
     """
     if v.velocity_24h_count < VELOCITY_COUNT_FLOOR and v.velocity_24h_sum_cents < VELOCITY_SUM_FLOOR_CENTS:
         return None
@@ -54,7 +57,7 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
     if usual_count is None:
         return None
     line = velocity_line_cents(v)
-    if not _is_often(v) and (line is None or v.velocity_24h_sum_cents < line):
+    if not _is_often(v) and (line is None or v.velocity_24h_sum_cents < line or _is_one_large(v)):
         return None
     (count, days), cents = usual_count, _usual_cents(v)
     usual = (
@@ -65,6 +68,13 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
         f"(n = {v.entity_count_30d}; busiest {v.entity_busiest_day_count_35d} and "
         f"{money(v.entity_busiest_day_cents_35d or 0)})."
     )
+
+
+def _is_one_large(v: FeatureVector) -> bool:
+    """The only transfer of the day, of an entity that is held against the program: its amount is told of it already."""
+    if v.velocity_24h_count > 1 or v.entity_count_30d >= VELOCITY_HISTORY_FLOOR:
+        return False
+    return is_large_first(v) or amount_spike(v) is not None
 
 
 def velocity_line_cents(v: FeatureVector) -> int | None:
