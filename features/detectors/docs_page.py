@@ -47,7 +47,8 @@ There is one alert per detector, subject and window, which is counted from the f
 transfer is the only one of its kind on it. Later findings within the window join the alert (`hits` counts them), which
 is written anew with each, so that it is always as of its last finding. An alert closed by a person is never changed.
 A finding opens an alert of its own when the one that covers it was closed by a person and the finding is more severe,
-or was closed by the policy and the policy would not close this one.
+or was closed by the policy and the policy would not close this one. A finding of `rapid_in_out` joins the subject's
+newest alert for 60 days when it says nothing new: payers and payee had dealt with the subject before that alert.
 
 Every transfer whose score is in review or hold is in an alert that a person decides: when no detector opens or joins
 one, `band_review` or `band_hold` opens one on the transfer. An alert on the program does not count, because it has no

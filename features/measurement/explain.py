@@ -4,11 +4,12 @@ Unit    cents, 1 to 10^12
 Errors  none: None says that no amount in that range changes the band, as it never does below the floor of the score
 
 What contains the amount changes with it: the sums of 24 h, 48 h and 2 banking days, the counts of round amounts, of
-micro-entries and of small card attempts, and whether it lies just below a threshold. Four things are known in part:
+micro-entries and of small card attempts, and whether it lies just below a threshold. Five things are known in part:
 
 * Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
 * Others just under a threshold stay counted while the new amount is under the same one. When this amount is under none,
   they are taken to be under the new amount's; when it is under another, the new amount is the only one known there.
+* Whether the payment is regular stays as it was.
 * The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount asked for them.
 * The graph stays as it was: chains and round trips are not searched again, and only the smallest amount of a
   chain follows this one downwards.

@@ -28,9 +28,9 @@ def sparse_days(w: ShardStory, *, hit: bool) -> None:
 
 
 def score_of_two_strangers(w: ShardStory, *, hit: bool) -> None:
-    for place in range(110):
+    for place in range(220):
         w.wire("enti_1", "cpty_1", 100_00 + place % 20 * 20_00, place * 20 * HOUR)
-    w.wire(*("enti_2", "cpty_2") if hit else ("enti_1", "cpty_1"), 90_00, 93 * DAY)
+    w.wire(*("enti_2", "cpty_2") if hit else ("enti_1", "cpty_1"), 90_00, 184 * DAY)
 
 
 def review_after_a_decision(w: ShardStory, *, hit: bool) -> None:

@@ -15,7 +15,7 @@ AMOUNT: Final = {
         "TRS-AMT-01",
         30,
         IN_ZONE | {"structuring_count_24h": 3, "structuring_window_count": 3},
-        ({"structuring_count_24h": 2}, {"amount_cents": 2_399_99}, {"amount_cents": 3_000_00}),
+        ({"structuring_count_24h": 2}, {"amount_cents": 2_399_99}, {"amount_cents": 3_000_00}, {"pair_regular": True}),
         BUT_CARD,
     ),
     "structuring in a week": Case(
@@ -52,8 +52,18 @@ AMOUNT: Final = {
         {"amount_cents": 500_01, "entity_median_cents_90d": None, "program_median_cents": 166_66},
         ({"amount_cents": 500_00}, {"program_median_cents": 166_67}),
     ),
+    "amount spike, of one that deals with the counterparty first but has a usual": Case(
+        "TRS-AMT-03",
+        15,
+        {"amount_cents": 2_500_00, "counterparty_first_time": True, "rail": "wire"},
+        ({"entity_median_cents_90d": None},),
+    ),
     "repeated amount": Case(
-        "TRS-AMT-04", 6, {"repeated_amount_count_24h": 5}, ({"repeated_amount_count_24h": 4},), BUT_CHECK_AND_CARD
+        "TRS-AMT-04",
+        6,
+        {"repeated_amount_count_24h": 5, "pair_regular": False},
+        ({"repeated_amount_count_24h": 4}, {"pair_regular": True}),
+        BUT_CHECK_AND_CARD,
     ),
     "round amount": Case(
         "TRS-AMT-05",
@@ -143,6 +153,12 @@ TIMING: Final = {
             {"program_median_cents": None, "program_p95_cents": None},
         ),
     ),
+    "much at the second transfer, for one that is hardly known": Case(
+        "TRS-VEL-01",
+        15,
+        YOUNG | {"amount_cents": 9_000_00, "velocity_24h_sum_cents": 9_000_00, "velocity_24h_count": 2},
+        ({"velocity_24h_count": 1},),
+    ),
     "asleep, then large": Case(
         "TRS-VEL-02",
         15,
@@ -219,7 +235,7 @@ RELATIONSHIP: Final = {
             (1, 100, 30, ({"program_transfers_90d": 99, "program_rare_pairs_90d": 0}, {"program_rare_pairs_90d": 4})),
             (10, 1_000, 30, ({"program_rare_pairs_90d": 31},)),
             (11, 1_000, 15, ({"program_rare_pairs_90d": 31},)),
-            (30, 1_000, 15, ({"program_transfers_90d": 999},)),
+            (30, 1_000, 15, ({"program_transfers_90d": 999}, {"program_paired_count_90d": 999})),
         )
     },
 }

@@ -67,8 +67,12 @@ FLOW: Final = {
     "many payees in a morning": Case(
         "TRS-FLO-02",
         12,
-        {"fan_out_count_8h": 5, "fan_out_count_24h": 5, "fan_out_usual_week": 1},
-        ({"fan_out_count_8h": 4, "fan_out_usual_week": None}, {"fan_out_usual_week": 2}),
+        {"fan_out_count_8h": 5, "fan_out_count_24h": 5, "fan_out_usual_week": 1, "fan_out_new_count_24h": 3},
+        (
+            {"fan_out_count_8h": 4, "fan_out_usual_week": None},
+            {"fan_out_usual_week": 2},
+            {"fan_out_new_count_24h": 2},
+        ),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a day": Case(

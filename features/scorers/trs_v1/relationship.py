@@ -127,8 +127,8 @@ def counterparty_shared(v: FeatureVector) -> Reason | None:
 
 def rare_new_pair(v: FeatureVector) -> Reason | None:
     """Two quiet sides meet: worth the more, the rarer it is in the program; 1 % and 3 % of 100 and more [P]."""
-    told = v.program_paired_count_90d  # None in vectors that were kept before it was measured
-    n = v.program_transfers_90d if told is None else told
+    paired = v.program_paired_count_90d  # None in vectors that were kept before it was measured
+    n = v.program_transfers_90d if paired is None else paired
     if not v.pair_first_time or n < RARE_PAIR_FLOOR or not is_rare_pair(v):
         return None
     for weight, permille in zip(RARE_PAIR_POINTS, RARE_PAIR_PERMILLE, strict=True):

@@ -126,6 +126,7 @@ KNOWN_IN_PART: Final = {
     "structuring_count_24h",
     "structuring_window_count",
     "repeated_amount_count_24h",
+    "pair_regular",
     "typology_round_trip",
     "typology_layering_hops",
     "layering_least_cents",
