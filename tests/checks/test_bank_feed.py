@@ -81,9 +81,9 @@ def test_given_accounts_first_seen_as_receivers_when_they_pay_on_then_money_is_f
 
 
 def test_given_two_quiet_strangers_when_nothing_else_is_found_then_the_review_has_an_alert_of_its_own() -> None:
-    story = busy_program(110)
+    story = busy_program(220)
 
-    wire(story, "bacc_1", "outgoing", 90_00, 93 * DAY, counterparty_id="cpty_1")
+    wire(story, "bacc_1", "outgoing", 90_00, 184 * DAY, counterparty_id="cpty_1")
 
     assert (story.scoring.band, "rare_new_pair" in signals(story)) == ("review", True)
     alert = story.alert("band_review")
