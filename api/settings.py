@@ -76,7 +76,12 @@ def _port_in(environment: Mapping[str, str]) -> int | None:
 
 def _bank_rate_in(environment: Mapping[str, str]) -> int:
     text = environment.get(BANK_RATE) or str(DEFAULT_BANK_RATE)
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(MAX_BANK_RATE)) or not 1 <= int(text) <= MAX_BANK_RATE:
+    if (
+        not text.isascii()
+        or not text.isdigit()
+        or len(text) > len(str(MAX_BANK_RATE))
+        or not 1 <= int(text) <= MAX_BANK_RATE
+    ):
         raise StartupError(f"{BANK_RATE} must be requests a second for each tenant, 1-{MAX_BANK_RATE}.")
     return int(text)
 

@@ -37,7 +37,7 @@ from store.record.chain import ChainWriter
 from store.redis_log.reader import LogReader
 from store.state_snapshots import StateSnapshots
 
-STATE_VERSION: Final = 9
+STATE_VERSION: Final = 10
 SWITCH_INTERVAL_S: Final = 0.0002
 _MAINTENANCE_EVERY_S: Final = 5.0
 _CONTROL_EVERY_ROUNDS: Final = 12

@@ -9,7 +9,7 @@ import msgspec
 
 from features.core.money_flow import money_leaves
 
-FEATURE_VERSION: Final = "features-v3"
+FEATURE_VERSION: Final = "features-v4"
 RARE_AT_MOST: Final = 3
 
 
