@@ -51,8 +51,10 @@ def is_asked(structuring_24h: int, structuring_7d: int, repeated_24h: int) -> bo
 def is_regular(subject: Subject, program: ProgramSeries, at: int) -> bool | None:
     """Whether this payee was paid as much before, and nothing else in the days since; None of an unknown side."""
     cents, payer = subject.cents, subject.source
-    if cents is None or NOBODY in (payer, subject.target):
+    if cents is None or subject.actor is None or not subject.counterparty_named:
         return None
+    if NOBODY in (payer, subject.target):
+        return False  # a side that has no transfer yet
     received = program.graph.into.get(subject.target)
     if received is None:
         return False
