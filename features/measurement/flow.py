@@ -22,6 +22,7 @@ from features.windows.paths import Chain, Ends, longest_chain, middles, way_back
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
 _STRANGER: Final = -2  # a side that is named and has no node: different from every node
+OWN_ACCOUNT_EDGES: Final = 1_024  # looked at where a counterparty is an account of the program itself
 NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, None, 0, 0, None, 0, None, 0, 0)
 
 
@@ -133,10 +134,10 @@ def dealing_with(
             edges = side.get(party.node)
             if edges is None:
                 continue
-            near = edges.near(at - DAYS_30, at, but=but, as_of=at)
             if party.node % 2:
-                nodes.update(near.others)
-            else:
+                nodes.update(edges.near(at - DAYS_30, at, but=but, as_of=at).others)
+            else:  # an own account, whose edges are for the most part those of its own transfers
+                near = edges.near(at - DAYS_30, at, but=but, as_of=at, most=OWN_ACCOUNT_EDGES)
                 sides = (program.sides_of(row, at) for row in near.rows)
                 nodes.update(node_of_actor(actor) for actor, counterparty in sides if counterparty == party.index)
     return nodes

@@ -168,20 +168,20 @@ class Edges(EventTimes):
             index += 1
         return False
 
-    def near(self, after: int, upto: int, *, but: int, as_of: int) -> Near:
-        """The newest edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
+    def near(self, after: int, upto: int, *, but: int, as_of: int, most: int = EDGES_A_NODE) -> Near:
+        """The newest ``most`` edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
         if self.revised_at > as_of:
-            return self._near_then(after, upto, but, as_of)
+            return self._near_then(after, upto, but, as_of, most)
         times = self.times
         last = len(times)
         if last and times[-1] > upto:
             last = bisect_right(times, upto)
         first = bisect_right(times, after, 0, last)
         if but == NOBODY:
-            newest = slice(max(first, last - EDGES_A_NODE), last)
+            newest = slice(max(first, last - most), last)
             return Near(times[newest], self.rows[newest], self.others[newest])
-        kept = [index for index in range(max(first, last - EDGES_A_NODE - 1), last) if self.rows[index] != but]
-        kept = kept[-EDGES_A_NODE:]
+        kept = [index for index in range(max(first, last - most - 1), last) if self.rows[index] != but]
+        kept = kept[-most:]
         return Near(
             array("q", [times[index] for index in kept]),
             array("I", [self.rows[index] for index in kept]),
@@ -303,8 +303,8 @@ class Edges(EventTimes):
         if self._week_counts is not None:
             self._week_counts.pop(week_of(at), None)
 
-    def _near_then(self, after: int, upto: int, but: int, as_of: int) -> Near:
-        newest = self._edges_then(after, upto, but, as_of=as_of)[-EDGES_A_NODE:]
+    def _near_then(self, after: int, upto: int, but: int, as_of: int, most: int) -> Near:
+        newest = self._edges_then(after, upto, but, as_of=as_of)[-most:]
         return Near(
             array("q", [edge[0] for edge in newest]),
             array("I", [edge[1] for edge in newest]),

@@ -227,6 +227,8 @@ class Teller:
         what = self.chance.choice([*kinds, *(("return",) * 3 + ("dishonour",) * 2 if rail == "ach" else ())])
         if what == "status":
             return {"status": before["status"] if direction == "incoming" else self.chance.choice(STATUSES[rail])}
+        if what == "refused" and (rail, direction) == ("card", "incoming"):
+            return {}  # a refund is a transfer of its own, which nothing undoes
         if what == "refused":
             return {"status": {"ach": "CANCELED", "card": "VOIDED", "book": "CANCELED"}.get(rail, "rejected")}
         if what == "amount":
