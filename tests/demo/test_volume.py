@@ -21,7 +21,7 @@ FIRST_DAYS = 30 * DAY_US
 MOST_PER_1000 = 20
 SEEDS = (1, 5)
 TOLD = {
-    PAYROLL: {"card declines": "card_testing"},
+    PAYROLL: {"one card tested": "card_testing"},
     REMITTANCE: {"structuring under $3,000": "structuring_pattern", "undeclared country": "country_outside_declared"},
     LENDING: {"unauthorized returns": "unauthorized_return"},
 }
