@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from demo.bank import SimulatedBank
+from features.core.instants import DAY_US
 from store.redis_log.connect import connect_sync
 from tests.support.running_service import (
     RunningService,
@@ -15,6 +16,7 @@ from tests.support.running_service import (
     tables_of,
     wait_until_committed,
 )
+from tests.support.told_owners import owners_told
 
 UNTIL = 1_780_000_000_000_000
 KILLS = 20
@@ -23,8 +25,9 @@ WITHIN_S = 240.0
 
 
 def bodies_of_one_program() -> list[bytes]:
-    deliveries = SimulatedBank(11).history(UNTIL)
-    return [delivery.body for delivery in deliveries if delivery.program == "remittance"][:EVENTS]
+    bank = SimulatedBank(11)
+    history = [delivery.body for delivery in bank.history(UNTIL) if delivery.program == "remittance"]
+    return [*owners_told(bank, "remittance", at=UNTIL - 120 * DAY_US), *history[:EVENTS]]
 
 
 def a_program(service: RunningService) -> tuple[dict[str, Any], str]:

@@ -6,7 +6,7 @@ from features.core.instants import DAY_US
 from tests.oracle.facts import Party, Program
 from tests.oracle.learning import details_differ
 from tests.oracle.reading import normal_name
-from tests.oracle.view import NEWEST, Other, Subject, within
+from tests.oracle.view import NEWEST, AtMost, Other, Subject, within
 
 Fields = dict[str, Any]
 
@@ -50,7 +50,10 @@ def _sharing_actors(program: Program, subject: Subject, others: list[Other]) -> 
 
 
 def _new_parties(subject: Subject, own: list[Other], others: list[Other]) -> int:
-    """An actor's counterparties of a day, of its newest 64 transfers, that were new to the program in that day."""
+    """An actor's counterparties of a day, of its newest 64 transfers, that were new to the program in that day.
+
+    What is searched are the newest 64 at the actor's node, where transfers of others to it stand too.
+    """
     if subject.actor is None:
         return 0
     newest = sorted((other for other in within(own, subject, DAY_US) if other.party), key=lambda each: each.own)[
@@ -60,4 +63,5 @@ def _new_parties(subject: Subject, own: list[Other], others: list[Other]) -> int
     if subject.moved:
         parties.add(subject.party)
     before = {other.party for other in others if other.own <= subject.at - DAY_US}
-    return len(parties - before - {None})
+    count = len(parties - before - {None})
+    return count if len(within(others, subject, DAY_US)) < NEWEST else AtMost(count)

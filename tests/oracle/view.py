@@ -9,6 +9,10 @@ from tests.oracle.flow import Flow, flow_of
 NEWEST: Final = 64
 
 
+class AtMost(int):
+    """A count of which no more is promised: a search that looks at the newest 64 may miss some of a busier day."""
+
+
 class Other(NamedTuple):
     """Another transfer, as it was known at an instant. Actor and node are those of today's log, owners merged."""
 

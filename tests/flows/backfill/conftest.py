@@ -8,12 +8,14 @@ import pytest
 import redis
 
 from demo.bank import SimulatedBank
+from features.core.instants import DAY_US
 from features.core.log_entry import EntryKind
 from features.core.program import Program
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom
 from tests.flows.engine_room import EngineRoom, append
+from tests.support.told_owners import owners_told
 
 UNTIL: Final = 1_780_000_000_000_000
 EVENTS: Final = 1_500
@@ -23,8 +25,10 @@ EVENTS: Final = 1_500
 def log_bodies() -> list[bytes]:
     """The program's declaration, then its events."""
     declared = Program(id=PROGRAM, tenant_id=TENANT, slug="p", name="P", declared_rails=("ach",))
-    history = [each.body for each in SimulatedBank(3).history(UNTIL) if each.program == "remittance"]
-    return [msgspec.json.encode(declared), *history[:EVENTS]]
+    bank = SimulatedBank(3)
+    history = [each.body for each in bank.history(UNTIL) if each.program == "remittance"]
+    owners = owners_told(bank, "remittance", at=UNTIL - 120 * DAY_US)
+    return [msgspec.json.encode(declared), *owners, *history[:EVENTS]]
 
 
 @pytest.fixture
