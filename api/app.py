@@ -20,19 +20,22 @@ from api.http.server import address_of, listening_socket, serve_until_signalled
 from api.log.preflight_log import PreflightLog
 from api.settings import Settings
 from api.stores import Stores
-from api.telemetry.logs import configure_logs
 from api.telemetry.metrics import RequestMetrics, measure_process
 from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
 from api.telemetry.readiness import READY, Readiness
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_gate, wired_record, wired_resources
+from features.shard.questions import Owner
 from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.directory.service import Directory
-from flows.engine import STATE_VERSION, Engine
+from flows.engine import STATE_VERSION, Engine, Scorers
+from flows.epochs import Epochs
+from flows.scorer.local import LocalScorer
+from flows.scorer.supervisor import Places, ScorerProcesses
 from flows.ticks import tick_every_minute
 from store.clock import SystemClock
 from store.control.key_usage import KeyUsage
@@ -44,9 +47,11 @@ from store.ids import new_id, new_token
 from store.keys.secrets import SecretBox, UnsealError
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
+from store.logs import configure_logs
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import check_external, connect_async, connect_sync
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.state_snapshots import StateSnapshots
@@ -72,9 +77,14 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
         target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
-        stores = _open_stores(data_dir, target, base_url, opened)
+        progress, epochs = LogProgress(data_dir.shards), Epochs(data_dir.shards)
+        segments = LogSegments(data_dir.lake_dir)
+        scorers = _scorers(settings.scorers, data_dir, target, progress, epochs, segments)
+        stores = _open_stores(
+            data_dir, target, base_url, opened, segments=segments, progress=progress, owner=scorers.owner
+        )
         directory = _directory(stores, settings)
-        engine = _started_engine(stores, data_dir, target, opened, directory)
+        engine = _started_engine(scorers, epochs, stores, data_dir, target, opened, directory)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = wired_resources(stores, _readiness(stores, engine), backfills)
         preflight_log = resources.preflight_log
@@ -116,7 +126,7 @@ async def _in_background(
     tasks = [
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
         asyncio.create_task(_fetch_when_caught_up(engine, directory)),
-        asyncio.create_task(tick_every_minute(stores.appender, shards=stores.shards.count, clock=stores.clock)),
+        asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
         asyncio.create_task(_stop_when_ended(engine)),
     ]
@@ -166,7 +176,38 @@ def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) ->
     return embedded.socket_path
 
 
-def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, opened: ExitStack) -> Stores:
+def _scorers(
+    count: int, data_dir: DataDir, target: str | Path, progress: LogProgress, epochs: Epochs, segments: LogSegments
+) -> Scorers:
+    if count:
+        places = Places(
+            redis=str(target),
+            snapshots=data_dir.snapshots_dir,
+            lake=data_dir.lake_dir,
+            state_version=STATE_VERSION,
+        )
+        StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)  # removes what a crash left half-written
+        return ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
+    return LocalScorer(
+        Shards(data_dir.shards),
+        progress,
+        epochs=epochs,
+        open_redis=lambda: connect_sync(target),
+        snapshots=StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION),
+        segments=segments,
+    )
+
+
+def _open_stores(
+    data_dir: DataDir,
+    target: str | Path,
+    base_url: str,
+    opened: ExitStack,
+    *,
+    segments: LogSegments,
+    progress: LogProgress,
+    owner: Owner,
+) -> Stores:
     clock = SystemClock()
     reading = opened.enter_context(closing(connect_sync(target)))
     reader = LogReader(reading, range(data_dir.shards))
@@ -183,7 +224,8 @@ def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, opened: E
     return Stores(
         clock=clock,
         new_id=new_id,
-        shards=Shards(data_dir.shards),
+        owner=owner,
+        progress=progress,
         box=box,
         process=new_id(),
         hot=hot,
@@ -191,7 +233,7 @@ def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, opened: E
         registry=registry,
         appender=appender,
         reader=reader,
-        segments=LogSegments(data_dir.lake_dir),
+        segments=segments,
         database=database,
         record=wired_record(
             database,
@@ -211,19 +253,26 @@ def _directory(stores: Stores, settings: Settings) -> Directory:
         database=stores.database,
         keys=stores.registry.tenancy.bank_keys,
         appender=stores.appender,
-        shards=stores.shards,
+        progress=stores.progress,
         clock=stores.clock,
     )
 
 
 def _started_engine(
-    stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack, directory: Directory
+    scorers: Scorers,
+    epochs: Epochs,
+    stores: Stores,
+    data_dir: DataDir,
+    target: str | Path,
+    opened: ExitStack,
+    directory: Directory,
 ) -> Engine:
     engine = Engine(
-        stores.shards,
+        scorers,
+        stores.progress,
+        epochs=epochs,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
-        snapshots=StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION),
         segments=stores.segments,
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
@@ -238,13 +287,15 @@ def _started_engine(
 def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
     reading = opened.enter_context(closing(connect_sync(target)))
     step_log = StepLog(
-        stores.shards,
+        stores.progress,
         appender=stores.appender,
         segments=stores.segments,
         open_reader=lambda: LogReader(reading, range(data_dir.shards)),
         clock=stores.clock,
     )
-    return BackfillService(step_log, database=stores.database, new_id=stores.new_id, folder=data_dir.path)
+    return BackfillService(
+        step_log, owner=stores.owner, database=stores.database, new_id=stores.new_id, folder=data_dir.path
+    )
 
 
 def _metrics(

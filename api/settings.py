@@ -1,5 +1,6 @@
 """The settings of ``clearhold serve``: options of the command and variables of the environment."""
 
+import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,6 +15,7 @@ from store.data_dir import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable
 REDIS_URL: Final = "CLEARHOLD_REDIS_URL"
+SCORERS: Final = "CLEARHOLD_SCORERS"
 BASE_URL: Final = "CLEARHOLD_BASE_URL"
 METRICS_PORT: Final = "CLEARHOLD_METRICS_PORT"
 BANK_URL: Final = "CLEARHOLD_BANK_URL"
@@ -23,6 +25,7 @@ MIN_ADMIN_TOKEN_LENGTH: Final = 16
 MAX_PORT: Final = 65_535
 DEFAULT_BANK_RATE: Final = 20
 MAX_BANK_RATE: Final = 1_000
+MOST_SCORERS: Final = 64
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,11 +42,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_port: int | None = None
     bank_url: str | None = None
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
+    scorers: int = 0
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
     def of(
-        cls, *, data: Path, host: str, port: int, environment: Mapping[str, str], metrics_port: int | None = None
+        cls,
+        *,
+        data: Path,
+        host: str,
+        port: int,
+        environment: Mapping[str, str],
+        metrics_port: int | None = None,
+        scorers: int | None = None,
     ) -> Self:
         """An empty variable counts as one that is not set; an option goes before its variable."""
         token = environment.get(ADMIN_TOKEN) or None
@@ -61,8 +72,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
             bank_url=_bank_url_in(environment),
             bank_rate=_bank_rate_in(environment),
+            scorers=_scorers_in(environment) if scorers is None else scorers,
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
+
+
+def _scorers_in(environment: Mapping[str, str]) -> int:
+    """By default one a core beyond the first."""
+    text = environment.get(SCORERS) or None
+    if text is None:
+        return min(MOST_SCORERS, len(os.sched_getaffinity(0)) - 1)
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(MOST_SCORERS)) or int(text) > MOST_SCORERS:
+        raise StartupError(f"{SCORERS} must be a number of processes, 0-{MOST_SCORERS}; 0 scores in this one.")
+    return int(text)
 
 
 def _port_in(environment: Mapping[str, str]) -> int | None:

@@ -4,7 +4,7 @@ import duckdb
 import msgspec
 import redis.asyncio
 
-from features.shard.shards import Shards
+from features.shard.questions import Owner
 from store.clock import Clock
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
@@ -15,6 +15,7 @@ from store.lake.log_segments import LogSegments
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
 from store.redis_log.appender import LogAppender
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 
 
@@ -27,11 +28,14 @@ class RecordStores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stores(msgspec.Struct, frozen=True, kw_only=True):
-    """``hot`` is Redis as the event loop reaches it, ``process`` an id of this run."""
+    """``owner`` answers for the state of programs, ``hot`` is Redis as the event loop reaches it, ``process`` an id of
+    this run.
+    """
 
     clock: Clock
     new_id: IdFactory
-    shards: Shards
+    owner: Owner
+    progress: LogProgress
     box: SecretBox
     process: str
     hot: redis.asyncio.Redis

@@ -34,25 +34,25 @@ from store.redis_log.commit_waiter import CommitWaiter
 
 def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring) -> Resources:
     """The resources of the areas; the pre-flight log among them is opened once the flow has caught up."""
-    shards = stores.shards
+    progress = stores.progress
     events = RawEvents(stores.reader, stores.segments)
-    pending = PendingEntries(shards)
-    recorded = RecordedPreflights(committed=Preflights(stores.database), events=events, shards=shards)
+    pending = PendingEntries(progress)
+    recorded = RecordedPreflights(committed=Preflights(stores.database), events=events, progress=progress)
     return Resources(
         stores=stores,
         events=events,
         pending=pending,
         command_log=CommandLog(
             appender=stores.appender,
-            shards=shards.count,
+            shards=progress.shards,
             pending=pending,
-            waiter=CommitWaiter(shards.committed_offset),
+            waiter=CommitWaiter(progress.committed_offset),
             results=EntryResults(stores.database),
             clock=stores.clock,
             new_id=stores.new_id,
         ),
         preflight_log=PreflightLog(
-            appender=stores.appender, recorded=recorded, pending=pending, keyed=IdIndex(), shards=shards
+            appender=stores.appender, recorded=recorded, pending=pending, keyed=IdIndex(), shards=progress.shards
         ),
         recorded_preflights=recorded,
         downloads=Downloads(),

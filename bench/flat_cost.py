@@ -19,7 +19,7 @@ from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shard import ShardState
-from flows.engine import GC_THRESHOLDS
+from flows.scorer.scoring import GC_THRESHOLDS
 
 YOUNG_TRANSFERS: Final = 10_000
 SIZES: Final = (100_000, 1_000_000, 5_000_000)

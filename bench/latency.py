@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.harness import Figure, Promise, Run, percentile
 from bench.log_feed import PacedFeeder
-from bench.workbench import MarkedShards, Workbench, programs
+from bench.workbench import MarkedProgress, Workbench, programs
 
 PER_SECOND: Final = 1_000
 P99_MS: Final = Promise(250)
@@ -29,8 +29,8 @@ def run(run: Run) -> Iterator[Figure]:
         step_us = _US * PROGRAMS * 2 // PER_SECOND
         feeds = programs(PROGRAMS, entities=500, counterparties=1_000, start_at=now, step_us=step_us)
         bench.declare(feeds, appended_at=now)
-        shards = MarkedShards(bench.data_dir.shards)
-        engine = bench.engine(shards)
+        progress = MarkedProgress(bench.data_dir.shards)
+        engine = bench.engine(progress)
         engine.start()
         try:
             with PacedFeeder(bench.socket, feeds, per_second=PER_SECOND) as feeder:
@@ -42,7 +42,7 @@ def run(run: Run) -> Iterator[Figure]:
             engine.stop(_STOP_WITHIN_S)
         from_at = started_at + int(WARM_UP_S * _US)
         events = bench.database.execute(_EVENTS, [from_at]).fetchall()
-        latencies = sorted(_latencies(events, shards.marks))
+        latencies = sorted(_latencies(events, progress.marks))
     note = f"{len(latencies):,} of {appended:,} events, the first {WARM_UP_S:.0f} s left out"
     for name, share, promise in (("p50", 0.5, None), ("p99", 0.99, P99_MS), ("max", 1.0, None)):
         yield Figure(

@@ -22,7 +22,7 @@ from bench.workbench import PREFIX
 from features.core.canonical import Chain
 from features.core.principal import Principal, PrincipalKind
 from features.core.rows.record import ChainFactRow
-from flows.engine import GC_THRESHOLDS
+from flows.scorer.scoring import GC_THRESHOLDS
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
@@ -35,6 +35,7 @@ from store.record.export_check import ExportCheck
 from store.record.notes import opened_note
 from store.record.reader import RecordFilter, RecordReader
 from store.record.verification import Verification
+from store.tables.row_tables import row_tables
 
 LINKS: Final = 1_000_000
 QUICK_LINKS: Final = 100_000
@@ -79,7 +80,7 @@ class Record:
 
     def append(self, first: int, count: int) -> None:
         facts = [_fact(number) for number in range(first, first + count)]
-        self.writer.commit({ChainFactRow: facts}, {0: first + count}, _AT)
+        self.writer.commit(row_tables({ChainFactRow: facts}), {0: first + count}, _AT)
 
     def sign(self) -> str:
         return self.checkpoints.sign(self.operator, Chain.DISPOSITIONS).note

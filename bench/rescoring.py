@@ -16,7 +16,6 @@ from bench.stream_events import YEAR_START
 from bench.workbench import TENANT, Workbench, programs, wait_until_caught_up
 from features.catalogue.vector import FEATURE_VERSION
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.shards import Shards
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.engine import Engine
@@ -26,6 +25,7 @@ from store.ids import new_id
 from store.lake.log_segments import LogSegments
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 
 TRANSFERS_PER_S: Final = Promise(50_000, at_least=True)
@@ -49,7 +49,7 @@ def run(run: Run) -> Iterator[Figure]:
         with run.counting("filling the log", events) as done:
             append_all(bench.redis, interleaved([feed], count=events), appended_at=appended_at, done=done)
         run.say("scoring for the first time")
-        engine = bench.engine(Shards(bench.data_dir.shards))
+        engine = bench.engine(LogProgress(bench.data_dir.shards))
         engine.start()
         try:
             wait_until_caught_up(engine, within_s=_WITHIN_S)
@@ -83,13 +83,15 @@ def _rescored(bench: Workbench, engine: Engine, program_id: str) -> float:
     async def main() -> int:
         client = connect_async(bench.socket)
         step_log = StepLog(
-            engine.shards,
-            appender=LogAppender(client, shards=engine.shards.count),
+            engine.progress,
+            appender=LogAppender(client, shards=engine.progress.shards),
             segments=LogSegments(bench.data_dir.lake_dir),
-            open_reader=lambda: LogReader(bench.redis, range(engine.shards.count)),
+            open_reader=lambda: LogReader(bench.redis, range(engine.progress.shards)),
             clock=SystemClock(),
         )
-        backfills = BackfillService(step_log, database=bench.database, new_id=new_id, folder=bench.data_dir.path)
+        backfills = BackfillService(
+            step_log, owner=engine.scorers.owner, database=bench.database, new_id=new_id, folder=bench.data_dir.path
+        )
         try:
             return await backfills.rescore_transfers(TENANT, program_id, None)
         finally:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from bench.harness import Figure, Promise, Run
 from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START
-from bench.workbench import MarkedShards, Workbench, programs, wait_until_caught_up
+from bench.workbench import MarkedProgress, Workbench, programs, wait_until_caught_up
 from features.bank.events import EVENT_DECODER, decode_object
 from features.core.log_entry import EntryKind, LogEntry
 from flows.log_source import BATCH_ENTRIES
@@ -62,9 +62,9 @@ def run(run: Run) -> Iterator[Figure]:
             key = shard_key(feed.shard)
             bench.redis.execute_command("COPY", key, key, "DB", _COPY_DB)
         run.say("scoring")
-        shards = MarkedShards(bench.data_dir.shards)
-        scored_s = _scored(bench, shards)
-        transactions = len({at // _SAME_COMMIT_US for _, _, at in shards.marks})
+        progress = MarkedProgress(bench.data_dir.shards)
+        scored_s = _scored(bench, progress)
+        transactions = len({at // _SAME_COMMIT_US for _, _, at in progress.marks})
         run.say(f"the same without scoring, in {transactions} transactions as well")
         unscored_s = _unscored(bench, [feed.shard for feed in feeds], -(-count // transactions))
     yield Figure(
@@ -84,8 +84,8 @@ def run(run: Run) -> Iterator[Figure]:
     )
 
 
-def _scored(bench: Workbench, shards: MarkedShards) -> float:
-    engine = bench.engine(shards)
+def _scored(bench: Workbench, progress: MarkedProgress) -> float:
+    engine = bench.engine(progress)
     started = time.perf_counter()
     engine.start()
     try:

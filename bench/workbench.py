@@ -17,12 +17,15 @@ from features.core.log_entry import EntryKind
 from features.core.program import Program
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
+from flows.epochs import Epochs
+from flows.scorer.local import LocalScorer
 from store.clock import SystemClock
 from store.data_dir import DEFAULT_SHARDS, DataDir
 from store.duck.database import open_database
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.connect import connect_sync
+from store.redis_log.progress import LogProgress
 from store.redis_log.server import EmbeddedRedis
 from store.state_snapshots import StateSnapshots
 
@@ -31,11 +34,11 @@ TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"
 _POLL_S: Final = 0.01
 
 
-class MarkedShards(Shards):
-    """Shards that remember when each commit was marked: (shard, offset, microseconds)."""
+class MarkedProgress(LogProgress):
+    """Progress that remembers when each commit was marked: (shard, offset, microseconds)."""
 
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
+    def __init__(self, shards: int) -> None:
+        super().__init__(shards)
         self.marks: list[tuple[int, int, int]] = []
 
     def mark_committed(self, shard: int, offset: int) -> None:
@@ -65,13 +68,23 @@ class Workbench:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._opened.close()
 
-    def engine(self, shards: Shards) -> Engine:
+    def engine(self, progress: LogProgress) -> Engine:
+        epochs, segments = Epochs(progress.shards), LogSegments(self.data_dir.lake_dir)
+        scorer = LocalScorer(
+            Shards(progress.shards),
+            progress,
+            epochs=epochs,
+            open_redis=lambda: connect_sync(self.socket),
+            snapshots=StateSnapshots(self.data_dir.snapshots_dir, format_version=STATE_VERSION),
+            segments=segments,
+        )
         return Engine(
-            shards,
+            scorer,
+            progress,
+            epochs=epochs,
             open_redis=lambda: connect_sync(self.socket),
             database=self.database,
-            snapshots=StateSnapshots(self.data_dir.snapshots_dir, format_version=STATE_VERSION),
-            segments=LogSegments(self.data_dir.lake_dir),
+            segments=segments,
             chains=ChainWriter(self.database, self.data_dir.record_dir),
             clock=SystemClock(),
         )

@@ -3,7 +3,7 @@
 Unit    seconds; shards by number. Series that need the log are left out while the log cannot be reached
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from typing import Final
 
@@ -12,10 +12,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from features.core.instants import SECOND_US
-from features.shard.shards import Shards
 from flows.counts import Distribution, FlowCounts
 from store.clock import Clock
 from store.redis_log.offsets import log_time_of
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 
 _PER_SHARD: Final = ("shard",)
@@ -28,15 +28,15 @@ class FlowCollector(Collector):
 
     def __init__(
         self,
-        shards: Shards,
+        progress: LogProgress,
         *,
         counts: FlowCounts,
-        snapshot_offsets: dict[int, int],
+        snapshot_offsets: Mapping[int, int],
         waiting: Callable[[int], int],
         reader: LogReader,
         clock: Clock,
     ) -> None:
-        self._shards, self._counts, self._snapshot_offsets = shards, counts, snapshot_offsets
+        self._progress, self._counts, self._snapshot_offsets = progress, counts, snapshot_offsets
         self._waiting, self._reader, self._clock = waiting, reader, clock
 
     def collect(self) -> Iterator[Metric]:
@@ -49,7 +49,7 @@ class FlowCollector(Collector):
         entries = GaugeMetricFamily(
             "clearhold_flow_behind_entries", "Entries appended by this process and not applied yet.", labels=_PER_SHARD
         )
-        for shard in range(self._shards.count):
+        for shard in range(self._progress.shards):
             entries.add_metric([str(shard)], self._waiting(shard))
         yield entries
         yield self._snapshot_ages()
@@ -63,7 +63,7 @@ class FlowCollector(Collector):
             labels=_PER_SHARD,
         )
         now = self._clock.now()
-        for shard, offset in self._snapshot_offsets.copy().items():  # Another thread writes to it.
+        for shard, offset in dict(self._snapshot_offsets).items():  # Another thread writes to it.
             if offset:
                 family.add_metric([str(shard)], max(0, now - log_time_of(offset)) / SECOND_US)
         return family
@@ -74,7 +74,7 @@ class FlowCollector(Collector):
             "clearhold_flow_behind_seconds", "Age of the oldest entry that is not committed.", labels=_PER_SHARD
         )
         try:
-            for shard in range(self._shards.count):
+            for shard in range(self._progress.shards):
                 seconds.add_metric([str(shard)], self._behind_us(shard) / SECOND_US)
         except ConnectionError:  # The gauge shows it, and the flow's own reader logs it.
             reachable.add_metric([], 0)
@@ -85,7 +85,7 @@ class FlowCollector(Collector):
         yield seconds
 
     def _behind_us(self, shard: int) -> int:
-        committed = self._shards.committed_offset(shard)
+        committed = self._progress.committed_offset(shard)
         oldest = self._reader.range(shard, committed, self._reader.tail(shard), count=1)
         return max(0, self._clock.now() - oldest[0].appended_at) if oldest else 0
 

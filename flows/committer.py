@@ -5,24 +5,23 @@ Results queue while a transaction is written, so batches grow with the load. Tra
 the queue is full. A transaction that fails is retried until it succeeds: outside the log its rows exist nowhere else.
 """
 
-from collections.abc import Callable, Iterable
-from threading import Condition, Event, Thread
+from collections.abc import Callable, Mapping
+from threading import Condition, Event, Lock, Thread
 from time import monotonic, perf_counter
 from typing import Final
 
-import msgspec
 import structlog
-from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from features.core.instants import SECOND_US
-from features.core.rows.events import QuarantineRow
-from features.shard.shards import Shards
 from flows.counts import FlowCounts
-from flows.shard_step import ShardResults
+from flows.epochs import Epochs
+from flows.row_batch import RowBatch
 from store.clock import Clock
-from store.duck.writer import BatchWriter, Rows
+from store.duck.writer import BatchWriter
+from store.redis_log.progress import LogProgress
+from store.tables.row_tables import RowTables, joined_by_type
 
-QUEUED_ENTRIES_LIMIT: Final = 8_192
+QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024
 LEAST_INTERVAL_S: Final = 0.05
 _RETRY_S: Final = 1.0
@@ -30,19 +29,35 @@ _RETRY_S: Final = 1.0
 log = structlog.get_logger()
 
 
+OnCommit = Callable[[RowTables, Mapping[int, int]], None]
+"""Called with the rows and the offsets that were committed."""
+
+
 class Committer:
-    """Takes results from the flow thread and commits them on its own."""
+    """The ``RowSink`` in front of the tables: takes batches from any thread and commits them on its own.
+
+    A batch of an epoch that is over is dropped whole: its shards have another owner by now, which reads the same log.
+    ``on_commit`` is called with what was committed, on the committer's thread.
+    """
 
     def __init__(
-        self, writer: BatchWriter, shards: Shards, *, clock: Clock, on_commit: Callable[[Rows], None] | None = None
+        self,
+        writer: BatchWriter,
+        progress: LogProgress,
+        *,
+        clock: Clock,
+        epochs: Epochs | None = None,
+        on_commit: OnCommit | None = None,
     ) -> None:
-        """``on_commit`` gets the rows of each commit, on this thread: it must neither fail nor wait."""
-        self._writer, self._shards, self._clock, self._on_commit = writer, shards, clock, on_commit
-        self._queue: list[ShardResults] = []
+        self._writer, self._progress, self._clock = writer, progress, clock
+        self._epochs = epochs or Epochs(progress.shards)
+        self._on_commit = on_commit
+        self._queue: list[RowBatch] = []
         self._entries = 0
         self._changed = Condition()
         self._closing = False
         self._abandoned = Event()
+        self._committing = Lock()
         self._thread = Thread(target=self._run, name="committer", daemon=True)
         self.counts = FlowCounts()
         self.failure: str | None = None
@@ -51,13 +66,32 @@ class Committer:
     def start(self) -> None:
         self._thread.start()
 
-    def put(self, results: ShardResults) -> None:
-        """Queue one shard's results; waits while the queue is full."""
+    def put(self, batch: RowBatch) -> None:
+        """Queue a batch; waits while the queue is full. One of an epoch that is over is not taken."""
+        if not self._epochs.are_current(batch.epochs):
+            return
         with self._changed:
             self._changed.wait_for(lambda: self._entries < QUEUED_ENTRIES_LIMIT or self._closing)
-            self._queue.append(results)
-            self._entries += results.entries
+            self._queue.append(batch)
+            self._entries += batch.entries
             self._changed.notify_all()
+        for shard, offset in batch.offsets.items():
+            self._progress.mark_applied(shard, offset)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Return once everything queued so far is committed; False if that took too long."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._entries == 0, timeout_s)
+
+    def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]:
+        """Let only the owners of these epochs write for their shards; returns the committed offset of each.
+
+        No commit of an earlier owner is under way when this returns, so its successor can begin at these offsets.
+        """
+        with self._committing:
+            for shard, epoch in epochs.items():
+                self._epochs.set(shard, epoch)
+            return {shard: self._progress.committed_offset(shard) for shard in epochs}
 
     def close(self, timeout_s: float) -> bool:
         """Commit the queue and stop; False if that took too long."""
@@ -83,20 +117,21 @@ class Committer:
                 self._changed.wait_for(lambda: self._queue or self._closing)
                 pause = began + LEAST_INTERVAL_S - monotonic()
                 self._changed.wait_for(lambda: self._entries >= FULL_ENTRIES or self._closing, timeout=max(0.0, pause))
-                batch, self._queue, self._entries = self._queue, [], 0
-                self._changed.notify_all()
-            if not batch:
+                batches, self._queue = self._queue, []
+            if not batches:
                 return
-            self._commit(batch)
+            with self._committing:
+                self._commit(batches)
+            with self._changed:
+                self._entries -= sum(batch.entries for batch in batches)
+                self._changed.notify_all()
 
-    def _commit(self, batch: list[ShardResults]) -> None:
-        by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
-        offsets: dict[int, int] = {}
-        for results in batch:
-            offsets[results.shard] = results.offset
-            for row_type, of_type in results.rows.items():
-                by_type.setdefault(row_type, []).extend(of_type)
-        rows: Rows = by_type
+    def _commit(self, queued: list[RowBatch]) -> None:
+        batches = [batch for batch in queued if self._epochs.are_current(batch.epochs)]
+        if not batches:
+            return
+        rows = joined_by_type(batch.tables for batch in batches)
+        offsets = {shard: offset for batch in batches for shard, offset in batch.offsets.items()}
         while not self._abandoned.is_set():
             began = perf_counter()
             try:
@@ -105,42 +140,21 @@ class Committer:
                 self.failure = f"{type(error).__name__}: {error}"
                 self.counts.commit_failures += 1
                 log.error("commit_failed", error=self.failure)  # noqa: TRY400 - the engine's message is enough
-                rows, invalid = self._writer.without_invalid_rows(rows, self._clock.now())
-                if not invalid:
-                    self._abandoned.wait(_RETRY_S)
+                self._abandoned.wait(_RETRY_S)
                 continue
             self.failure = None
-            self._count(batch, rows, seconds=perf_counter() - began)
+            self._count(batches, seconds=perf_counter() - began)
             for shard, offset in offsets.items():
-                self._shards.mark_committed(shard, offset)
+                self._progress.mark_committed(shard, offset)
             if self._on_commit is not None:
-                self._on_commit(rows)
+                self._on_commit(rows, offsets)
             return
 
-    def _count(self, batch: list[ShardResults], rows: Rows, *, seconds: float) -> None:
+    def _count(self, batches: list[RowBatch], *, seconds: float) -> None:
         counts, now = self.counts, self._clock.now()
         counts.commit_seconds.add(seconds)
-        counts.batch_entries.add(sum(results.entries for results in batch))
-        counts.quarantined += len(rows.get(QuarantineRow, ()))
-        for results in batch:
-            if results.oldest_at is not None:
-                counts.lag_seconds.add(max(0, now - results.oldest_at) / SECOND_US)
-
-
-class RecordSink(DynamicSink[tuple[str, ShardResults]]):
-    """Hands results to the committer."""
-
-    def __init__(self, committer: Committer) -> None:
-        self._committer = committer
-
-    def build(self, _step_id: str, _worker_index: int, _worker_count: int) -> "RecordPartition":
-        return RecordPartition(self._committer)
-
-
-class RecordPartition(StatelessSinkPartition[tuple[str, ShardResults]]):
-    def __init__(self, committer: Committer) -> None:
-        self._committer = committer
-
-    def write_batch(self, items: Iterable[tuple[str, ShardResults]]) -> None:
-        for _, results in items:
-            self._committer.put(results)
+        counts.batch_entries.add(sum(batch.entries for batch in batches))
+        for batch in batches:
+            counts.quarantined += batch.quarantined
+            if batch.oldest_at is not None:
+                counts.lag_seconds.add(max(0, now - batch.oldest_at) / SECOND_US)

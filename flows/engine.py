@@ -1,127 +1,138 @@
-"""The running flow of one process.
+"""The running flow of one service: who scores, who commits, and the upkeep of the log.
 
-Start   load each shard's newest state snapshot, replay the log's segments after it where Redis no longer holds them,
-        then read from Redis
+scoring of shards (a thread here, or processes of their own) ─▶ RowSink ─▶ committer ─▶ tables, chains, offsets
+
+Start   scoring begins from each shard's newest snapshot; what the log holds after it is replayed
 Run     score, commit, take snapshots; every few seconds move committed entries into segments and trim Redis
 Stop    apply and commit what the log holds, take a snapshot of each changed shard, all within a deadline
 """
 
-import gc
-import sys
-from collections.abc import Callable, Sequence
-from itertools import count, groupby, islice
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count, groupby
 from operator import itemgetter
 from threading import Event, Thread
 from time import monotonic
-from typing import Final
+from typing import Final, Protocol
 
 import duckdb
 import redis
 import structlog
-from bytewax.dataflow import Dataflow
-from bytewax.testing import run_main
 
-from features.shard.shards import Shards
+from features.shard.questions import Owner
 from flows.collector import FlowCollector
-from flows.committer import Committer, RecordSink
-from flows.log_source import LogSource
-from flows.score_bank_events import score_bank_events
-from flows.shard_step import ShardChunk, ShardStep, StepContext
-from flows.snapshotting import SnapshotWriter, load_state
+from flows.committer import Committer
+from flows.epochs import Epochs
+from flows.scorer.supervisor import Commits
 from store.clock import Clock
 from store.duck.database import fold_wal
-from store.duck.writer import BatchWriter, Rows, committed_offsets
+from store.duck.writer import BatchWriter, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.record.chain import ChainWriter
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
-from store.state_snapshots import StateSnapshots
+from store.tables.row_tables import RowTables
 
 STATE_VERSION: Final = 10
-SWITCH_INTERVAL_S: Final = 0.0002
 _MAINTENANCE_EVERY_S: Final = 5.0
 _CONTROL_EVERY_ROUNDS: Final = 12
-_REPLAY_PAGE_ENTRIES: Final = 2_048
-GC_THRESHOLDS: Final = (50_000, 50, 1_000_000)
 
 log = structlog.get_logger()
 
 
+class Scorers(Protocol):
+    """Whoever scores all shards of the log: a thread of this process, or processes that it looks after."""
+
+    @property
+    def owner(self) -> Owner:
+        """Whoever answers questions about the programs."""
+
+    @property
+    def snapshot_offsets(self) -> Mapping[int, int]:
+        """The offset of each shard's newest snapshot on disk; it goes on changing."""
+
+    def start(self, commits: Commits) -> None: ...
+
+    def on_commit(self, rows: RowTables, offsets: Mapping[int, int]) -> None:
+        """Called with what was committed."""
+
+    def drain(self, timeout_s: float) -> None:
+        """Apply what the log holds, and stop; returns when that is done or the time is over."""
+
+    def close(self, timeout_s: float) -> None:
+        """Take last snapshots of what is committed, and end."""
+
+    @property
+    def failure(self) -> str | None:
+        """The error that holds up scoring, None while there is none."""
+
+    @property
+    def ended(self) -> bool:
+        """True when nothing is scored until the service is started again."""
+
+
 class Engine:
-    """Owns the threads that move entries from the log into the state and the store."""
+    """Owns the threads that commit what is scored and look after the log."""
 
     def __init__(
         self,
-        shards: Shards,
+        scorers: Scorers,
+        progress: LogProgress,
         *,
+        epochs: Epochs,
         open_redis: Callable[[], redis.Redis],
         database: duckdb.DuckDBPyConnection,
-        snapshots: StateSnapshots,
         segments: LogSegments,
         chains: ChainWriter,
         clock: Clock,
         maintenance_tasks: Sequence[Callable[[], None]] = (),
-        on_commit: Callable[[Rows], None] | None = None,
+        on_commit: Callable[[RowTables], None] | None = None,
     ) -> None:
         """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread; ``on_commit`` gets the
-        rows of each commit, on the committer's.
+        rows of each commit, on the committer's: it must neither fail nor wait.
         """
-        self.shards = shards
-        self._open_redis, self._database = open_redis, database
-        self._snapshots, self._segments, self._clock = snapshots, segments, clock
-        self._chains, self._maintenance_tasks, self._on_commit = chains, maintenance_tasks, on_commit
-        self._draining, self._stopping, self._stopped = Event(), Event(), Event()
+        self.scorers, self.progress = scorers, progress
+        self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
+        self._chains, self._maintenance_tasks = chains, maintenance_tasks
+        self._committer = Committer(
+            BatchWriter(database, chains), progress, epochs=epochs, clock=clock, on_commit=self._committed
+        )
+        self._on_commit = on_commit
+        self._stopped = Event()
         self._targets: dict[int, int] = {}
-        self._flow_failure: str | None = None
 
     def start(self) -> None:
         """Restore the state and start the threads; catching up with the log goes on in the background."""
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
-        gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state, and the garbage here has no cycles
         self._chains.open()
-        committed = self._restore()
+        for shard, offset in committed_offsets(self._database).items():
+            self.progress.mark_committed(shard, offset)
         reader = self._log_reader()
-        self._targets = {shard: reader.tail(shard) for shard in range(self.shards.count)}
-        self._snapshot_writer = SnapshotWriter(self.shards, self._snapshots)
-        self._committer = Committer(
-            BatchWriter(self._database, self._chains), self.shards, clock=self._clock, on_commit=self._on_commit
-        )
-        context = StepContext(self.shards, committed=committed, snapshots=self._snapshot_writer)
+        self._targets = {shard: reader.tail(shard) for shard in range(self.progress.shards)}
         self._committer.start()
-        self._replay_segments(context)
-        source = LogSource(
-            lambda shards: LogReader(self._open_redis(), shards),
-            start={shard: self.shards.applied_offset(shard) for shard in range(self.shards.count)},
-            draining=self._draining,
-            stopping=self._stopping,
-        )
-        flow = score_bank_events(source, context=context, record=RecordSink(self._committer))
-        self._flow_thread = Thread(target=self._run_flow, args=(flow,), name="flow", daemon=True)
+        self.scorers.start(self._committer)
         self._maintenance_thread = Thread(target=self._run_maintenance, name="maintenance", daemon=True)
-        self._snapshot_writer.start()
-        self._flow_thread.start()
         self._maintenance_thread.start()
 
     @property
     def failure(self) -> str | None:
         """The error that holds up the flow, None while there is none."""
-        return self._flow_failure or self._committer.failure
+        return self.scorers.failure or self._committer.failure
 
     @property
     def ended(self) -> bool:
-        """True when a thread of the flow has ended: nothing is scored until the process is started again."""
-        return self._flow_failure is not None or self._committer.ended
+        """True when a part of the flow has ended: nothing is scored until the process is started again."""
+        return self.scorers.ended or self._committer.ended
 
     def caught_up(self) -> bool:
         """True once every entry that was in the log at the start is committed."""
-        return all(self.shards.committed_offset(shard) >= target for shard, target in self._targets.items())
+        return all(self.progress.committed_offset(shard) >= target for shard, target in self._targets.items())
 
     def collector(self, *, waiting: Callable[[int], int]) -> FlowCollector:
         """The metrics of the running flow; ``waiting`` counts a shard's entries that are appended and not applied."""
         return FlowCollector(
-            self.shards,
+            self.progress,
             counts=self._committer.counts,
-            snapshot_offsets=self._snapshot_writer.written,
+            snapshot_offsets=self.scorers.snapshot_offsets,
             waiting=waiting,
             reader=self._log_reader(),
             clock=self._clock,
@@ -130,51 +141,20 @@ class Engine:
     def stop(self, timeout_s: float) -> None:
         """Drain the log, commit and take snapshots; what does not fit into the time is replayed at the next start."""
         deadline = monotonic() + timeout_s
-        self._draining.set()
-        self._flow_thread.join(max(0.1, timeout_s * 0.5))
-        self._stopping.set()
+        self.scorers.drain(timeout_s * 0.5)
         self._stopped.set()
-        self._flow_thread.join(max(0.1, deadline - monotonic()))
-        committed = self._committer.close(max(0.1, deadline - monotonic()))
-        if committed and not self._flow_thread.is_alive():
-            for shard in range(self.shards.count):
-                if monotonic() < deadline:
-                    self._snapshot_writer.take(shard)
-        self._snapshot_writer.close(max(0.1, deadline - monotonic()))
+        self._committer.flush(max(0.1, deadline - monotonic()))
+        self.scorers.close(max(0.1, deadline - monotonic()))
+        self._committer.close(max(0.1, deadline - monotonic()))
         self._maintenance_thread.join(max(0.1, deadline - monotonic()))
 
+    def _committed(self, rows: RowTables, offsets: Mapping[int, int]) -> None:
+        self.scorers.on_commit(rows, offsets)
+        if self._on_commit is not None:
+            self._on_commit(rows)
+
     def _log_reader(self) -> LogReader:
-        return LogReader(self._open_redis(), range(self.shards.count))
-
-    def _restore(self) -> dict[int, int]:
-        """Load each shard's newest snapshot; returns the committed offset of each shard that has one."""
-        committed = committed_offsets(self._database)
-        for shard, offset in committed.items():
-            self.shards.mark_committed(shard, offset)
-        for shard in range(self.shards.count):
-            self.shards.restore(load_state(self._snapshots, shard, committed_offset=committed.get(shard, 0)))
-        gc.freeze()
-        return committed
-
-    def _run_flow(self, flow: Dataflow) -> None:
-        try:
-            run_main(flow)  # type: ignore[no-untyped-call]
-        except BaseException as error:  # noqa: BLE001 - Bytewax raises bare BaseExceptions; all mean that the flow ended
-            self._flow_failure = f"{type(error).__name__}: {error}"
-            log.critical("flow_failed", error=self._flow_failure)
-
-    def _replay_segments(self, context: StepContext) -> None:
-        """Apply the entries behind a shard's snapshot that Redis no longer holds."""
-        for shard in range(self.shards.count):
-            after = self.shards.applied_offset(shard)
-            if after >= self._segments.last_offset(shard):
-                continue
-            step, entries = ShardStep(context), self._segments.read(shard, after)
-            while page := list(islice(entries, _REPLAY_PAGE_ENTRIES)):
-                for results in step.on_batch([ShardChunk(shard, page)])[0]:
-                    if results.rows:
-                        self._committer.put(results)
-            log.info("segments_replayed", shard=shard, after=after, upto=self.shards.applied_offset(shard))
+        return LogReader(self._open_redis(), range(self.progress.shards))
 
     def _run_maintenance(self) -> None:
         """One round every few seconds until the stop. A round that fails is tried again as the next one."""
@@ -200,6 +180,6 @@ class Engine:
 
     def _trim_log(self, segmenter: Segmenter) -> None:
         """Move committed entries into segments, and trim from Redis the entries that a segment and a snapshot cover."""
-        for shard in range(self.shards.count):
-            snapshot_offset = self._snapshot_writer.written.get(shard, 0)
-            segmenter.run_once(shard, self.shards.committed_offset(shard), snapshot_offset)
+        for shard in range(self.progress.shards):
+            snapshot_offset = self.scorers.snapshot_offsets.get(shard, 0)
+            segmenter.run_once(shard, self.progress.committed_offset(shard), snapshot_offset)

@@ -5,48 +5,71 @@ takes, so batches stay about the same size. Redis blocks the read until the firs
 short rest between reads gathers several and leaves the processor to the requests that bring them.
 """
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 
 from features.core.log_entry import LogEntry
 from flows.shard_step import ShardChunk
-from store.redis_log.reader import LogReader
 
 BATCH_ENTRIES: Final = 2_048
 _LEAST_PER_SHARD: Final = 64
 _BLOCK_MS: Final = 50
 _RETRY_S: Final = 0.1
 _FEW_ENTRIES: Final = 64
-_GATHER_S: Final = 0.005
+_GATHER_S: Final = 0.02
 
 log = structlog.get_logger()
+
+
+class Reader(Protocol):
+    """A log of shards, each a sequence of entries: see ``LogReader.read`` for the meaning.
+
+    Built-in ``ConnectionError`` while the log cannot be reached.
+    """
+
+    def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]: ...
 
 
 class LogSource(DynamicSource[ShardChunk]):
     """Each shard is read after its offset in ``start``; setting ``draining`` ends the flow at the end of the log."""
 
     def __init__(
-        self, open_reader: Callable[[list[int]], LogReader], *, start: dict[int, int], draining: Event, stopping: Event
+        self,
+        open_reader: Callable[[Sequence[int]], Reader],
+        *,
+        start: Mapping[int, int],
+        pause: Callable[[float], None],
+        draining: Event,
+        stopping: Event,
     ) -> None:
-        self._open_reader, self._start = open_reader, start
+        """``pause`` is called instead of sleeping."""
+        self._open_reader, self._start, self._pause = open_reader, start, pause
         self._draining, self._stopping = draining, stopping
 
     def build(self, _step_id: str, worker_index: int, worker_count: int) -> "LogPartition":
         shards = [shard for shard in self._start if shard % worker_count == worker_index]
         after = {shard: self._start[shard] for shard in shards}
-        return LogPartition(self._open_reader(shards), after, draining=self._draining, stopping=self._stopping)
+        reader = self._open_reader(shards)
+        return LogPartition(reader, after, pause=self._pause, draining=self._draining, stopping=self._stopping)
 
 
 class LogPartition(StatelessSourcePartition[ShardChunk]):
     """One worker's shards."""
 
-    def __init__(self, reader: LogReader, after: dict[int, int], *, draining: Event, stopping: Event) -> None:
-        self._reader, self._after = reader, after
+    def __init__(
+        self,
+        reader: Reader,
+        after: dict[int, int],
+        *,
+        pause: Callable[[float], None],
+        draining: Event,
+        stopping: Event,
+    ) -> None:
+        self._reader, self._after, self._pause = reader, after, pause
         self._draining, self._stopping = draining, stopping
         self._busy = 1
         self._few = False
@@ -54,7 +77,7 @@ class LogPartition(StatelessSourcePartition[ShardChunk]):
     def next_batch(self) -> Iterable[ShardChunk]:
         draining = self._draining.is_set()
         if self._few and not draining:
-            time.sleep(_GATHER_S)
+            self._pause(_GATHER_S)
         if self._stopping.is_set():
             raise StopIteration
         count = max(_LEAST_PER_SHARD, BATCH_ENTRIES // self._busy)
@@ -62,7 +85,7 @@ class LogPartition(StatelessSourcePartition[ShardChunk]):
             batch = self._reader.read(self._after, count=count, block_ms=0 if draining else _BLOCK_MS)
         except ConnectionError as error:
             log.warning("log_unreachable", error=str(error))
-            time.sleep(_RETRY_S)
+            self._pause(_RETRY_S)
             return []
         if draining and not batch:
             raise StopIteration

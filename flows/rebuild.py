@@ -21,7 +21,8 @@ from features.core.canonical import Chain
 from features.core.log_entry import LogEntry
 from features.shard.shard import ShardState
 from features.shard.shards import Shards
-from flows.shard_step import ShardChunk, ShardResults, ShardStep, StepContext
+from flows.row_batch import batch_of
+from flows.shard_step import ShardChunk, ShardStep, StepContext
 from store.clock import Clock
 from store.data_dir import DataDir, StartupError
 from store.duck.database import open_database
@@ -95,7 +96,8 @@ def _replay(
         while page := list(islice(entries, PAGE_ENTRIES)):
             results, _ = step.on_batch([ShardChunk(shard, page)])
             for each in results:
-                _commit(writer, each, clock)
+                batch = batch_of([each], {})
+                writer.commit(batch.tables, batch.offsets, clock.now())
             applied += len(page)
             on_progress(shard, applied)
         shards.restore(ShardState(shard))  # Its rows are committed; the state is no longer needed.
@@ -110,18 +112,6 @@ def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[L
     while page := reader.range(shard, after, tail, count=PAGE_ENTRIES):
         yield from page
         after = page[-1].offset
-
-
-def _commit(writer: BatchWriter, results: ShardResults, clock: Clock) -> None:
-    """As the committer does: a row that no table accepts is quarantined, and the others are committed."""
-    rows, offsets = results.rows, {results.shard: results.offset}
-    try:
-        writer.commit(rows, offsets, clock.now())
-    except (duckdb.Error, ArithmeticError, TypeError, ValueError):
-        valid, invalid = writer.without_invalid_rows(rows, clock.now())
-        if not invalid:
-            raise
-        writer.commit(valid, offsets, clock.now())
 
 
 def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification: Verification) -> int:

@@ -1,7 +1,7 @@
 """The stateful step: a shard's entries applied in log order, one list of rows out of each batch."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -33,6 +33,11 @@ class ShardResults:
         self.oldest_at: int | None = None
         self.rows: defaultdict[type[msgspec.Struct], list[msgspec.Struct]] = defaultdict(list)
 
+    @property
+    def is_committed(self) -> bool:
+        """Whether all that it holds had been committed before: there is nothing to write."""
+        return self.oldest_at is None
+
     def emit(self, row: msgspec.Struct) -> None:
         self.rows[type(row)].append(row)
 
@@ -43,14 +48,26 @@ class Snapshots(Protocol):
     def offer(self, shard: int, entries: int) -> None: ...
 
 
+def _nothing() -> None:
+    """What happens between two entries when nobody waits for an answer."""
+
+
 class StepContext:
     """Shared by all shard steps of this process. ``committed`` holds each shard's last committed offset at the start.
 
     Entries up to that offset change the state and produce no rows: their rows are already in the tables.
     """
 
-    def __init__(self, shards: Shards, *, committed: Mapping[int, int], snapshots: Snapshots) -> None:
+    def __init__(
+        self,
+        shards: Shards,
+        *,
+        committed: Mapping[int, int],
+        snapshots: Snapshots,
+        between_entries: Callable[[], None] = _nothing,
+    ) -> None:
         self.shards, self.committed, self.snapshots = shards, committed, snapshots
+        self.between_entries = between_entries
 
 
 class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
@@ -66,10 +83,10 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
         context = self._context
         committed = context.committed.get(chunk.shard, 0)
         results = ShardResults(chunk.shard)
-        skipped = ShardResults(chunk.shard)
-        apply = context.shards.apply
+        apply, between_entries = context.shards.apply, context.between_entries
         for entry in chunk.entries:
-            apply(entry, results.emit if entry.offset > committed else skipped.emit)
+            between_entries()
+            apply(entry, results.emit if entry.offset > committed else _dropped)
         results.offset = chunk.entries[-1].offset
         results.entries = len(chunk.entries)
         results.oldest_at = _oldest_at(chunk.entries, after=committed)
@@ -78,6 +95,10 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
 
     def snapshot(self) -> None:
         return None
+
+
+def _dropped(_: msgspec.Struct) -> None:
+    """A row that is in the tables already."""
 
 
 def _oldest_at(entries: Sequence[LogEntry], *, after: int) -> int | None:

@@ -4,7 +4,7 @@ A snapshot is due after a number of entries that grows with the state, so taking
 work.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Final
@@ -29,16 +29,19 @@ class SnapshotWriter:
     ``written`` holds the offset of each shard's newest snapshot on disk.
     """
 
-    def __init__(self, shards: Shards, snapshots: StateSnapshots) -> None:
-        self._shards, self._snapshots = shards, snapshots
-        self._taken = {shard: shards.state(shard).applied_offset for shard in range(shards.count)}
+    def __init__(self, shards: Shards, snapshots: StateSnapshots, *, committed_offset: Callable[[int], int]) -> None:
+        self._shards, self._snapshots, self._committed_offset = shards, snapshots, committed_offset
+        self._taken: dict[int, int] = {}
         self._since = dict.fromkeys(range(shards.count), 0)
-        self.written = dict(self._taken)
+        self.written: dict[int, int] = {}
         self._queue: SimpleQueue[tuple[int, int, list[bytes]]] = SimpleQueue()
         self._closing = Event()
         self._thread = Thread(target=self._run, name="snapshot-writer", daemon=True)
 
-    def start(self) -> None:
+    def begin(self) -> None:
+        """Begin with the states as they were loaded, each of which is in a snapshot."""
+        self._taken = {shard: self._shards.applied_offset(shard) for shard in range(self._shards.count)}
+        self.written |= self._taken
         self._thread.start()
 
     def offer(self, shard: int, entries: int) -> None:
@@ -70,16 +73,11 @@ class SnapshotWriter:
                 if self._closing.is_set():
                     return
                 continue
-            while self._shards.committed_offset(shard) < offset:
-                if self._closing.wait(_COMMIT_POLL_S) and self._shards.committed_offset(shard) < offset:
-                    log.warning("snapshot_dropped", shard=shard, offset=offset)
-                    break
-            else:
-                self._write(shard, offset, parts)
+            self._write(shard, offset, parts)
 
     def _write(self, shard: int, offset: int, parts: list[bytes]) -> None:
         try:
-            self._snapshots.write(shard, offset, _framed(parts))
+            self._snapshots.write(shard, offset, framed(parts))
         except OSError as error:
             log.error("snapshot_failed", shard=shard, error=str(error))  # noqa: TRY400 - more of the log is replayed
             return
@@ -87,18 +85,11 @@ class SnapshotWriter:
 
 
 def load_state(snapshots: StateSnapshots, shard: int, *, committed_offset: int) -> ShardState:
-    """The state in the shard's newest snapshot, or an empty one: an unreadable snapshot costs a replay, not the start.
-
-    A snapshot ahead of the tables, as after an older database was restored, is not used: the rows between the two would
-    never be written.
-    """
-    snapshot = snapshots.newest(shard)
+    """The state in the shard's newest usable snapshot, or an empty one: none costs a replay, not the start."""
+    snapshot = snapshots.newest(shard, upto=committed_offset)
     if snapshot is None:
         return ShardState(shard)
     offset, state = snapshot
-    if offset > committed_offset:
-        log.warning("snapshot_ahead", shard=shard, offset=offset, committed=committed_offset)
-        return ShardState(shard)
     try:
         return ShardState.loaded(_parts(state))
     except Exception as error:  # noqa: BLE001 - whatever another version wrote: the log is replayed instead
@@ -106,7 +97,8 @@ def load_state(snapshots: StateSnapshots, shard: int, *, committed_offset: int) 
         return ShardState(shard)
 
 
-def _framed(parts: list[bytes]) -> Iterator[bytes]:
+def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts of a dumped state, each behind its length."""
     for part in parts:
         yield len(part).to_bytes(_LENGTH_BYTES, "big")
         yield part

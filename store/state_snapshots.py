@@ -32,9 +32,11 @@ class StateSnapshots:
     Files of earlier versions are removed once ``keep`` files of this one exist; those of later versions are left alone.
     """
 
-    def __init__(self, root: Path, *, format_version: int, keep: int = KEPT_PER_SHARD) -> None:
+    def __init__(self, root: Path, *, format_version: int, keep: int = KEPT_PER_SHARD, tidies: bool = True) -> None:
+        """``tidies`` for the one process that may remove what a crash left half-written."""
         make_durable_folder(root)
-        remove_unfinished(root)
+        if tidies:
+            remove_unfinished(root)
         self._root, self._format_version, self._keep = root, format_version, keep
 
     def write(self, shard: int, offset: int, chunks: Iterable[bytes]) -> Path:
@@ -56,10 +58,17 @@ class StateSnapshots:
                 outdated.unlink()
         return path
 
-    def newest(self, shard: int) -> tuple[int, bytes] | None:
-        """The newest undamaged snapshot as (offset, state)."""
+    def newest(self, shard: int, *, upto: int) -> tuple[int, bytes] | None:
+        """The newest undamaged snapshot as (offset, state), of an offset that the tables have reached.
+
+        One that is ahead of the tables, as after a kill or after an older database was restored, is not used: the rows
+        between the two would never be written.
+        """
         for path in self._newest_first(shard):
             offset = int(path.name.split(".")[2])
+            if offset > upto:
+                log.warning("snapshot_ahead", shard=shard, offset=offset, committed=upto)
+                continue
             state = _intact_state(path.read_bytes(), _header(shard, offset, self._format_version))
             if state is not None:
                 return offset, state

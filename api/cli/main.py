@@ -11,7 +11,7 @@ import typer
 from api.app import serve as run_service
 from api.cli import explain, rebuild, replay, verify
 from api.cli.docs import openapi_text
-from api.settings import Settings
+from api.settings import MOST_SCORERS, Settings
 from store.data_dir import StartupError
 
 CANNOT_START: Final = 2
@@ -56,14 +56,24 @@ def serve(
             max=65_535,
         ),
     ] = None,
+    scorers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that score; 0 scores in this one. Default: one a core beyond the first.",
+            min=0,
+            max=MOST_SCORERS,
+        ),
+    ] = None,
 ) -> None:
-    """Run the service: embedded Redis, DuckDB, flow and API in one process.
+    """Run the service: embedded Redis, scorers, DuckDB and API.
 
     Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops.
     """
     try:
         run_service(
-            Settings.of(data=data, host=host, port=port, environment=os.environ, metrics_port=metrics_port),
+            Settings.of(
+                data=data, host=host, port=port, environment=os.environ, metrics_port=metrics_port, scorers=scorers
+            ),
             on_ready=lambda address: print(f"ready {address}", flush=True),
         )
     except StartupError as error:

@@ -61,7 +61,7 @@ def _ingest(resources: Resources) -> IngestService:
     return IngestService(
         tenancy=stores.registry.tenancy,
         log=stores.appender,
-        shards=stores.shards,
+        owner=stores.owner,
         pending=resources.pending,
         clock=stores.clock,
     )

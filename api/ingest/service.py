@@ -18,7 +18,7 @@ from api.log.pending_entries import EventKey, PendingEntries
 from features.core.errors import InvalidRequestError, UnauthorizedError
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind
-from features.shard.shards import Shards
+from features.shard.questions import Owner, SeenEvent
 from store.clock import Clock
 from store.control.credentials import IngestTarget
 from store.control.tenancy import Tenancy
@@ -49,9 +49,9 @@ class IngestService:
     """One for the process; belongs to the API's event loop."""
 
     def __init__(
-        self, *, tenancy: Tenancy, log: LogAppender, shards: Shards, pending: PendingEntries, clock: Clock
+        self, *, tenancy: Tenancy, log: LogAppender, owner: Owner, pending: PendingEntries, clock: Clock
     ) -> None:
-        self._tenancy, self._log, self._shards, self._pending, self._clock = tenancy, log, shards, pending, clock
+        self._tenancy, self._log, self._owner, self._pending, self._clock = tenancy, log, owner, pending, clock
         self._appending: dict[EventKey, asyncio.Future[bool]] = {}
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
@@ -61,10 +61,7 @@ class IngestService:
         while (other := self._appending.get(key)) is not None:
             if await asyncio.shield(other):
                 return True
-        if self._pending.holds(key) or self._shards.seen_event(*key):
-            return True
-        await self._append(target, key, raw)
-        return False
+        return await self._taken(target, key, raw)
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, once the sender has proved to know its secret. Every path computes an HMAC."""
@@ -88,16 +85,20 @@ class IngestService:
             raise UnauthorizedError(UNVERIFIED)
         return target
 
-    async def _append(self, target: IngestTarget, key: EventKey, raw: bytes) -> None:
-        """Append for all requests that wait for this event; if it fails, the next of them tries."""
+    async def _taken(self, target: IngestTarget, key: EventKey, raw: bytes) -> bool:
+        """Append for all requests that wait for this event, unless it is known; if it fails, the next of them tries."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._appending[key] = done
         stored = False
         try:
+            stored = self._pending.holds(key) or (await self._owner.ask(key[0], SeenEvent(key[1]))).value
+            if stored:
+                return True
             now = self._clock.now()
             offset = await self._log.append(target.shard, EntryKind.BANK, target.program_id, now, raw)
             self._pending.add(target.shard, offset, now, key)
             stored = True
+            return False
         finally:
             del self._appending[key]
             done.set_result(stored)

@@ -9,7 +9,7 @@ from collections import deque
 from operator import itemgetter
 from typing import Final
 
-from features.shard.shards import Shards
+from store.redis_log.progress import LogProgress
 
 UNAPPLIED_LIMIT: Final = 65_536
 """Entries a shard. Beyond it the oldest are forgotten: a duplicate of one is then appended, and skipped by the flow."""
@@ -20,9 +20,9 @@ EventKey = tuple[str, str]
 class PendingEntries:
     """Belongs to the API's event loop."""
 
-    def __init__(self, shards: Shards) -> None:
-        self._shards = shards
-        self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(shards.count)]
+    def __init__(self, progress: LogProgress) -> None:
+        self._progress = progress
+        self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(progress.shards)]
         self._keys: set[EventKey] = set()
 
     def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
@@ -48,11 +48,11 @@ class PendingEntries:
     def entries(self, shard: int) -> int:
         """How many of the shard's entries are not applied yet. Any thread may ask."""
         offsets = list(self._waiting[shard])  # One step, while the event loop may be appending.
-        return len(offsets) - bisect_right(offsets, self._shards.applied_offset(shard), key=itemgetter(0))
+        return len(offsets) - bisect_right(offsets, self._progress.applied_offset(shard), key=itemgetter(0))
 
     def _drop_applied(self, shard: int) -> None:
         waiting = self._waiting[shard]
-        applied = self._shards.applied_offset(shard)
+        applied = self._progress.applied_offset(shard)
         while waiting and waiting[0][0] <= applied:
             self._forget(waiting.popleft())
 

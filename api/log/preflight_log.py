@@ -18,7 +18,6 @@ from features.core.instants import SECOND_US
 from features.core.log_entry import EntryKind, shard_of
 from features.core.preflight import PreflightRecord
 from features.core.principal import Principal
-from features.shard.shards import Shards
 from features.windows.id_index import IdIndex
 from store.redis_log.appender import LogAppender
 
@@ -37,10 +36,10 @@ class PreflightLog:
         recorded: RecordedPreflights,
         pending: PendingEntries,
         keyed: IdIndex,
-        shards: Shards,
+        shards: int,
     ) -> None:
         self._appender, self._recorded, self._pending, self._keyed = appender, recorded, pending, keyed
-        self._shard_count = shards.count
+        self._shard_count = shards
         self.is_open = False
 
     def open(self, keyed_ids: Iterable[str]) -> None:

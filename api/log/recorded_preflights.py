@@ -13,9 +13,9 @@ from anyio import to_thread
 from features.core.errors import UnavailableError
 from features.core.preflight import PreflightRecord
 from features.core.principal import Principal
-from features.shard.shards import Shards
 from store.duck.preflights import Preflights
 from store.lake.raw_events import RawEvents
+from store.redis_log.progress import LogProgress
 
 UNCOMMITTED_LIMIT: Final = 65_536
 """Pre-flights a shard that may be durable and not yet committed."""
@@ -27,10 +27,10 @@ UNREADABLE: Final = "The record of this pre-flight cannot be read at the moment.
 class RecordedPreflights:
     """Belongs to the API's event loop; reads go to worker threads."""
 
-    def __init__(self, *, committed: Preflights, events: RawEvents, shards: Shards) -> None:
-        self._committed, self._events, self._shards = committed, events, shards
+    def __init__(self, *, committed: Preflights, events: RawEvents, progress: LogProgress) -> None:
+        self._committed, self._events, self._progress = committed, events, progress
         self._places: dict[str, tuple[int, int]] = {}
-        self._order: list[deque[tuple[int, str]]] = [deque() for _ in range(shards.count)]
+        self._order: list[deque[tuple[int, str]]] = [deque() for _ in range(progress.shards)]
 
     def has_room(self, shard: int) -> bool:
         self._drop_committed(shard)
@@ -62,7 +62,7 @@ class RecordedPreflights:
 
     def _drop_committed(self, shard: int) -> None:
         order = self._order[shard]
-        committed = self._shards.committed_offset(shard)
+        committed = self._progress.committed_offset(shard)
         while order and order[0][0] <= committed:
             _, preflight_id = order.popleft()
             self._places.pop(preflight_id, None)

@@ -76,7 +76,7 @@ def _preflights(resources: Resources) -> PreflightService:
     stores = resources.stores
     return PreflightService(
         programs=ProgramService(stores.registry.tenancy),
-        shards=stores.shards,
+        owner=stores.owner,
         log=resources.preflight_log,
         clock=stores.clock,
         new_id=stores.new_id,

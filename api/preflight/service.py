@@ -23,8 +23,7 @@ from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
 from features.core.principal import Principal
 from features.core.program import Program
-from features.landing.preflight import assess_proposed
-from features.shard.shards import Shards
+from features.shard.questions import Owner, ScoreProposal
 from store.clock import Clock
 from store.ids import IdFactory
 
@@ -35,9 +34,9 @@ class PreflightService:
     """One for the process; belongs to the API's event loop."""
 
     def __init__(
-        self, *, programs: ProgramService, shards: Shards, log: PreflightLog, clock: Clock, new_id: IdFactory
+        self, *, programs: ProgramService, owner: Owner, log: PreflightLog, clock: Clock, new_id: IdFactory
     ) -> None:
-        self._programs, self._shards, self._log = programs, shards, log
+        self._programs, self._owner, self._log = programs, owner, log
         self._clock, self._new_id = clock, new_id
         self._under_way: dict[str, asyncio.Future[bool]] = {}
 
@@ -97,16 +96,14 @@ class PreflightService:
         asked_at = self._clock.now()
         transfer = proposed(request.transfer)
         stale = self._log.behind(program.id, now=asked_at)
-        with self._shards.reading(program.id) as state:  # The lock is held for this one read.
-            assessed = assess_proposed(state, transfer, at=asked_at, stale=stale)
-        scored_at = self._clock.now()
+        assessed, scoring_us = await self._owner.ask(program.id, ScoreProposal(transfer, asked_at, stale))
         answer = answer_of(
             assessed.score,
             preflight_id=preflight_id,
             program_id=program.id,
             degraded_reasons=assessed.degraded_reasons,
-            scoring_us=scored_at - asked_at,
-            latency_us=scored_at - arrived_at,
+            scoring_us=scoring_us,
+            latency_us=self._clock.now() - arrived_at,
         )
         record = PreflightRecord(
             tenant_id=principal.tenant_id,

@@ -12,7 +12,6 @@ from features.core.log_entry import LogEntry, shard_of
 from features.core.rows.emit import Emit
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
-from features.windows.id_index import key_of
 
 
 class _Guarded:
@@ -33,7 +32,6 @@ class Shards:
     def __init__(self, count: int) -> None:
         self.count = count
         self._guarded = [_Guarded(ShardState(shard)) for shard in range(count)]
-        self._committed = [0] * count
 
     def restore(self, state: ShardState) -> None:
         """Replace a shard's state by a loaded one, before the first read or entry."""
@@ -67,17 +65,5 @@ class Shards:
                 if not guarded.waiting:
                     guarded.readers_done.notify_all()
 
-    def seen_event(self, program_id: str, event_id: str) -> bool:
-        """True when an event of that id was applied; ingest answers ``duplicate`` by it."""
-        with self.reading(program_id) as program:
-            return program.events.get(key_of(event_id)) is not None
-
     def applied_offset(self, shard: int) -> int:
         return self._guarded[shard].state.applied_offset
-
-    def committed_offset(self, shard: int) -> int:
-        """The offset up to which the store has committed the shard."""
-        return self._committed[shard]
-
-    def mark_committed(self, shard: int, offset: int) -> None:
-        self._committed[shard] = offset

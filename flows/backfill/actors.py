@@ -6,7 +6,6 @@ The detectors that look at actors are asked again as well, about each actor's ne
 comes from; see docs/decisions/0017-detectors-run-again.md.
 """
 
-import asyncio
 from collections.abc import Iterable
 from typing import Final
 
@@ -15,7 +14,7 @@ import duckdb
 from features.core.backfill import ActorRange, ActorsRescored, Strongest
 from features.landing.actor_scores import shares_of
 from features.scorers.actor_decay import DAY, LIVES
-from features.shard.shards import Shards
+from features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from features.state.score_memory import STRONGEST
 from flows.backfill.step_log import Steps
 from flows.backfill.workers import Workers
@@ -34,20 +33,19 @@ class ActorBackfill:
         self,
         steps: Steps,
         *,
-        shards: Shards,
+        owner: Owner,
         database: duckdb.DuckDBPyConnection,
         workers: Workers,
         counts: BackfillCounts,
     ) -> None:
-        self._steps, self._shards, self._database = steps, shards, database
+        self._steps, self._owner, self._database = steps, owner, database
         self._workers, self._counts = workers, counts
 
     async def run(self) -> None:
         steps, workers = self._steps, self._workers
         if not steps.progress.total:
-            with self._shards.reading(steps.program_id) as program:
-                actors, parties = len(program.actors), len(program.counterparties.all)
-            steps.note(total=actors + parties, actors=actors, counterparties=parties)
+            of = (await self._owner.ask(steps.program_id, CountParties())).value
+            steps.note(total=of.actors + of.counterparties, actors=of.actors, counterparties=of.counterparties)
         upto = steps.progress.started_offset
         with StrongestScorings(
             self._database, tenant_id=steps.tenant_id, program_id=steps.program_id, upto=upto
@@ -61,8 +59,7 @@ class ActorBackfill:
         first = at.position
         if first < at.actors:
             upto = min(first + STEP_SUBJECTS, at.actors)
-            with self._shards.reading(self._steps.program_id) as program:
-                ids = [actor.id for actor in program.actors[first:upto]]
+            ids = (await self._owner.ask(self._steps.program_id, ActorIds(first, upto))).value
             evaluate = ActorRange(
                 actors=(first, upto),
                 strongest=_with_shares(await self._workers.run(strongest.of, ids)),
@@ -71,8 +68,7 @@ class ActorBackfill:
         else:
             upto = min(first + STEP_SUBJECTS, at.total)
             indices = (first - at.actors, upto - at.actors)
-            with self._shards.reading(self._steps.program_id) as program:
-                ids = [party.id for party in program.counterparties.all[slice(*indices)] if not party.unlisted]
+            ids = (await self._owner.ask(self._steps.program_id, CounterpartyIds(*indices))).value
             newest = await self._workers.run(strongest.last_of_counterparties, ids)
             evaluate = ActorRange(counterparties=indices, newest=newest)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
@@ -84,15 +80,13 @@ def _with_shares(stored: Iterable[StoredScore]) -> tuple[Strongest, ...]:
     return tuple(Strongest(each.transfer_id, each.score, *shares_of(each.reasons)) for each in stored)
 
 
-async def subjects_of(shards: Shards, program_id: str, *, actors: int, parties: int) -> ActorsRescored:
-    """How many of the first actors and counterparties have a score; called on the API's event loop."""
+async def subjects_of(owner: Owner, program_id: str, *, actors: int, parties: int) -> ActorsRescored:
+    """How many of the first actors and counterparties have a score."""
     entities = counterparties = 0
     for first in range(0, max(actors, parties), _COUNTED_AT_ONCE):
-        await asyncio.sleep(0)
-        with shards.reading(program_id) as program:
-            upto = first + _COUNTED_AT_ONCE
-            entities += sum(not actor.is_account for actor in program.actors[first : min(upto, actors)])
-            counterparties += sum(not each.unlisted for each in program.counterparties.all[first : min(upto, parties)])
-    with shards.reading(program_id) as program:
-        agents = entities if program.holds_agents else 0
-    return ActorsRescored(entities=entities, counterparties=counterparties, agents=agents)
+        upto = first + _COUNTED_AT_ONCE
+        counted = (await owner.ask(program_id, CountParties(first, min(upto, actors), min(upto, parties)))).value
+        entities += counted.entities
+        counterparties += counted.listed
+    holds_agents = (await owner.ask(program_id, CountParties())).value.holds_agents
+    return ActorsRescored(entities=entities, counterparties=counterparties, agents=entities if holds_agents else 0)

@@ -20,6 +20,7 @@ from features.core.errors import UnavailableError
 from features.core.rows.backfills import BackfillRow
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.trs_v1 import scorer as trs_v1
+from features.shard.questions import Owner
 from flows.backfill.actors import ActorBackfill, subjects_of
 from flows.backfill.step_log import StepLog, Steps
 from flows.backfill.transfers import TransferBackfill
@@ -45,11 +46,12 @@ class BackfillService:
         self,
         step_log: StepLog,
         *,
+        owner: Owner,
         database: duckdb.DuckDBPyConnection,
         new_id: Callable[[], str],
         folder: Path,
     ) -> None:
-        self._log, self._database, self._new_id, self._folder = step_log, database, new_id, folder
+        self._log, self._owner, self._database, self._new_id, self._folder = step_log, owner, database, new_id, folder
         self._rows = BackfillRows(database)
         self._workers = Workers()
         self._turn = asyncio.Lock()
@@ -64,7 +66,7 @@ class BackfillService:
     async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored:
         """Score every entity, agent and counterparty again; returns the number of each."""
         at = await self._result(tenant_id, program_id, Subjects.ACTORS, backfill_id)
-        return await subjects_of(self._log.shards, program_id, actors=at.actors, parties=at.counterparties)
+        return await subjects_of(self._owner, program_id, actors=at.actors, parties=at.counterparties)
 
     async def resume(self) -> None:
         """Resume the backfills that an earlier process left unfinished; called once its log entries are committed."""
@@ -151,7 +153,7 @@ class BackfillService:
         if steps.progress.subjects is Subjects.ACTORS:
             return ActorBackfill(
                 steps,
-                shards=self._log.shards,
+                owner=self._owner,
                 database=self._database,
                 workers=self._workers,
                 counts=self.counts,

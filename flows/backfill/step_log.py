@@ -17,11 +17,11 @@ import structlog
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, LogEntry, shard_of
-from features.shard.shards import Shards
 from store.clock import Clock
 from store.lake.log_segments import LogSegments
 from store.redis_log.appender import LogAppender
 from store.redis_log.commit_waiter import CommitWaiter
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4
@@ -42,7 +42,7 @@ class StepLog:
 
     def __init__(
         self,
-        shards: Shards,
+        progress: LogProgress,
         *,
         appender: LogAppender,
         segments: LogSegments,
@@ -50,9 +50,9 @@ class StepLog:
         clock: Clock,
         settle: Settle | None = None,
     ) -> None:
-        self.shards = shards
+        self._shards = progress.shards
         self._appender, self._segments, self._open_reader, self._clock = appender, segments, open_reader, clock
-        self._settle = settle or CommitWaiter(shards.committed_offset).wait
+        self._settle = settle or CommitWaiter(progress.committed_offset).wait
 
     async def append(self, program_id: str, step: BackfillStep) -> int:
         """Returns the step's offset once it is durable."""
@@ -94,7 +94,7 @@ class StepLog:
             after = page[-1].offset
 
     def shard_of(self, program_id: str) -> int:
-        return shard_of(program_id, self.shards.count)
+        return shard_of(program_id, self._shards)
 
 
 class Steps:

@@ -8,11 +8,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
+import msgspec
+
 from features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from store.duck.writer import Rows
+from store.tables.row_tables import RowTables
 
 MAX_CANDIDATES: Final = 10_000
+_PARTY: Final = ("tenant_id", "program_id", "id")
 
 
 class FirstSeen:
@@ -26,13 +29,9 @@ class FirstSeen:
     def __len__(self) -> int:
         return len(self._candidates)
 
-    def offer(self, rows: Rows) -> None:
+    def offer(self, rows: RowTables) -> None:
         """Take the parties of a commit, without those whose fetch it records."""
-        fetched = {
-            (row.tenant_id, row.program_id, row.kind, row.id)
-            for row in rows.get(DirectoryRow, ())
-            if isinstance(row, DirectoryRow)
-        }
+        fetched = set(_cells(rows, DirectoryRow, "tenant_id", "program_id", "kind", "id"))
         for key in dict.fromkeys(_parties_in(rows)):
             if not self._has_key(key.tenant_id) or key in fetched:
                 continue
@@ -47,15 +46,15 @@ class FirstSeen:
         return list(dict.fromkeys(self._candidates.popleft() for _ in range(count)))
 
 
-def _parties_in(rows: Rows) -> Iterator[PartyKey]:
-    for kind in (AccountRow, EntityRow, CounterpartyRow):
-        for row in rows.get(kind, ()):
-            match row:
-                case AccountRow():
-                    yield PartyKey(row.tenant_id, row.program_id, DirectoryKind.ACCOUNT, row.id)
-                case EntityRow():
-                    yield PartyKey(row.tenant_id, row.program_id, DirectoryKind.ENTITY, row.id)
-                case CounterpartyRow():
-                    yield PartyKey(row.tenant_id, row.program_id, kind_of_counterparty(row.id), row.id)
-                case _:
-                    pass
+def _parties_in(rows: RowTables) -> Iterator[PartyKey]:
+    for row_type, kind in ((AccountRow, DirectoryKind.ACCOUNT), (EntityRow, DirectoryKind.ENTITY)):
+        for tenant_id, program_id, party_id in _cells(rows, row_type, *_PARTY):
+            yield PartyKey(tenant_id, program_id, kind, party_id)
+    for tenant_id, program_id, party_id in _cells(rows, CounterpartyRow, *_PARTY):
+        yield PartyKey(tenant_id, program_id, kind_of_counterparty(party_id), party_id)
+
+
+def _cells(rows: RowTables, row_type: type[msgspec.Struct], *columns: str) -> Iterator[tuple[str, ...]]:
+    table = rows.get(row_type.__name__)
+    if table is not None:
+        yield from zip(*(table.column(name).to_pylist() for name in columns), strict=True)

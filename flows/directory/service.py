@@ -2,7 +2,6 @@
 
 import duckdb
 
-from features.shard.shards import Shards
 from flows.directory.bank_client import BankClient, http_client
 from flows.directory.collector import DirectoryCollector
 from flows.directory.counts import DirectoryCounts
@@ -11,8 +10,9 @@ from flows.directory.first_seen import FirstSeen
 from store.clock import Clock
 from store.control.bank_keys import BankKeys
 from store.duck.directory import DirectoryTable
-from store.duck.writer import Rows
 from store.redis_log.appender import LogAppender
+from store.redis_log.progress import LogProgress
+from store.tables.row_tables import RowTables
 
 
 class Directory:
@@ -26,11 +26,11 @@ class Directory:
         database: duckdb.DuckDBPyConnection,
         keys: BankKeys,
         appender: LogAppender,
-        shards: Shards,
+        progress: LogProgress,
         clock: Clock,
     ) -> None:
         self._root, self._per_second, self._database = root, per_second, database
-        self._keys, self._appender, self._shards, self._clock = keys, appender, shards, clock
+        self._keys, self._appender, self._progress, self._clock = keys, appender, progress, clock
         self._first_seen = FirstSeen(has_key=lambda tenant_id: keys.of_tenant(tenant_id) is not None)
         self._counts = DirectoryCounts()
 
@@ -38,7 +38,7 @@ class Directory:
     def collector(self) -> DirectoryCollector:
         return DirectoryCollector(self._counts)
 
-    def offer(self, rows: Rows) -> None:
+    def offer(self, rows: RowTables) -> None:
         """Take the parties of a commit; for the committer's thread."""
         if self._root is not None:
             self._first_seen.offer(rows)
@@ -54,8 +54,8 @@ class Directory:
                 first_seen=self._first_seen,
                 keys=self._keys,
                 appender=self._appender,
-                shards=self._shards.count,
-                committed_offset=self._shards.committed_offset,
+                shards=self._progress.shards,
+                committed_offset=self._progress.committed_offset,
                 clock=self._clock,
                 per_second=self._per_second,
                 counts=self._counts,

@@ -6,29 +6,22 @@ chain writer turns them into links, which are committed in the same transaction 
 Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are stored with its offsets, or none
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import duckdb
-import msgspec
 import pyarrow as pa
 
-from features.core.rows.events import QuarantineRow
 from store.duck.schema import TABLES, LogOffsetRow
 from store.record.chain import ChainWriter
 from store.record.rows import FACT_TYPE, RecordChainRow
-from store.tables.columns import Column, arrow_table, columns_of
+from store.tables.row_tables import RowTables, row_tables, rows_of
 
-_ROW_TYPES: Final[tuple[type[msgspec.Struct], ...]] = (FACT_TYPE, *(row_type for _, row_type in TABLES))
-_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[Column, ...]]] = {kind: columns_of(kind) for kind in _ROW_TYPES}
-_INSERTS: Final[Mapping[type[msgspec.Struct], str]] = {
-    row_type: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
+_INSERTS: Final[Mapping[str, str]] = {
+    row_type.__name__: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
     for name, row_type in TABLES
 }
 _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
-
-
-Rows = Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]]
 
 
 class BatchWriter:
@@ -40,12 +33,7 @@ class BatchWriter:
         self._chains = chains
         self._in_doubt = False
 
-    def commit(
-        self,
-        rows: Rows,
-        offsets: Mapping[int, int],
-        committed_at: int,
-    ) -> None:
+    def commit(self, rows: RowTables, offsets: Mapping[int, int], committed_at: int) -> None:
         """Append rows by their type and, for each shard, the offset of the last entry applied.
 
         A batch for which this raised may be passed again: if it was committed after all, it is not written twice.
@@ -56,10 +44,11 @@ class BatchWriter:
         marks = [
             LogOffsetRow(shard=shard, offset=offset, committed_at=committed_at) for shard, offset in offsets.items()
         ]
-        batches = {kind: batch for kind, batch in rows.items() if kind is not FACT_TYPE}
-        batches |= {LogOffsetRow: marks} | ({RecordChainRow: links} if links else {})
-        # Columns are built before the transaction opens, so that a row of the wrong shape costs nothing.
-        tables = [(_INSERTS[kind], arrow_table(_COLUMNS[kind], batch)) for kind, batch in batches.items() if batch]
+        own = row_tables({LogOffsetRow: marks, RecordChainRow: links})
+        # Statements are looked up before the transaction opens, so that a row of an unknown type costs nothing.
+        tables = [
+            (_INSERTS[name], table) for name, table in (*rows.items(), *own.items()) if name != FACT_TYPE.__name__
+        ]
         self._cursor.begin()
         try:
             for insert, table in tables:
@@ -73,13 +62,13 @@ class BatchWriter:
             self._chains.settle(links)
         self._in_doubt = False
 
-    def _links_of(self, rows: Rows) -> list[RecordChainRow]:
-        facts = [row for row in rows.get(FACT_TYPE, ()) if isinstance(row, FACT_TYPE)]
-        if not facts:
+    def _links_of(self, rows: RowTables) -> list[RecordChainRow]:
+        facts = rows.get(FACT_TYPE.__name__)
+        if facts is None:
             return []
         if self._chains is None:
             raise ValueError("This writer has no chains to link facts to.")
-        return self._chains.rows_of(facts)
+        return self._chains.rows_of(rows_of(FACT_TYPE, facts))
 
     def _was_committed(self, offsets: Mapping[int, int]) -> bool:
         """Whether the batch that failed last is in the tables after all; if so, the chains' files are completed."""
@@ -90,37 +79,9 @@ class BatchWriter:
         self._in_doubt = not was_committed
         return was_committed
 
-    def without_invalid_rows(self, rows: Rows, at: int) -> tuple[Rows, int]:
-        """The rows, those that no table accepts replaced by quarantine rows, and the number of replacements.
-
-        Called only after a commit failed: one invalid row must not hold up the others of its batch.
-        """
-        valid: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
-        quarantined: list[msgspec.Struct] = []
-        for kind, batch in rows.items():
-            for row in batch:
-                error = _refusal(kind, row)
-                if error is None:
-                    valid.setdefault(kind, []).append(row)
-                else:
-                    fields = msgspec.structs.asdict(row)
-                    place = (fields.get("program_id", ""), fields["shard"], fields["offset"])
-                    quarantined.append(QuarantineRow(*place, kind.__name__, at, error))
-        valid.setdefault(QuarantineRow, []).extend(quarantined)
-        return valid, len(quarantined)
-
     def _append(self, insert: str, arrow_rows: pa.Table) -> None:  # noqa: ARG002 - see below
         """The statement reads ``arrow_rows`` by name from this frame: 1.5 ms a table less than registering a view."""
         self._cursor.execute(insert)
-
-
-def _refusal(kind: type[msgspec.Struct], row: msgspec.Struct) -> str | None:
-    """Why the row cannot be written as columns, None when it can."""
-    try:
-        arrow_table(_COLUMNS[kind], [row])
-    except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
-    return None
 
 
 def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:

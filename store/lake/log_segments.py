@@ -22,10 +22,12 @@ _NO_SHARD: Final = -1  # the shard column of a control stream's segments
 class LogSegments:
     """All segments under ``root``/log. One thread writes; any may read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, tidies: bool = True) -> None:
+        """``tidies`` for the one process that may remove what a crash left half-written."""
         self._folder = root / "log"
         make_durable_folder(self._folder)
-        remove_unfinished(self._folder)
+        if tidies:
+            remove_unfinished(self._folder)
         self._opening = Lock()
         self._streams: dict[str, SegmentFiles] = {}
 

@@ -14,5 +14,10 @@ def shard_key(shard: int) -> str:
     return f"log:{shard}"
 
 
+def owner_key(shard: int) -> str:
+    """A hash: the epoch of the shard's owner, and the address at which it answers."""
+    return f"owner:{shard}"
+
+
 def control_key(tenant_id: str) -> str:
     return f"log:tenant:{tenant_id}"

@@ -3,7 +3,7 @@
 Errors  the built-in ``ConnectionError`` while Redis is down or still starting; a later read continues as before
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import redis
@@ -29,10 +29,16 @@ _CONTROL_PAGE: Final = 500
 _USUAL_ORDER: Final = [FIELD_KIND, FIELD_PROGRAM, FIELD_APPENDED_AT, FIELD_BODY]
 
 
+Wait = Callable[[int, float], None]
+"""Returns when a descriptor can be read, or when so many seconds are over."""
+
+
 class LogReader:
     """For one thread at a time. ``shards`` are those this process owns."""
 
-    def __init__(self, client: redis.Redis, shards: Sequence[int]) -> None:
+    def __init__(self, client: redis.Redis, shards: Sequence[int], *, wait: Wait | None = None) -> None:
+        """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for."""
+        self._wait = wait
         self._redis = redis.Redis(connection_pool=client.connection_pool)
         for command in ("XREAD", "XRANGE"):  # As they come: the client's own shaping costs more than all that follows.
             self._redis.set_response_callback(command, _as_it_came)
@@ -46,7 +52,11 @@ class LogReader:
             return []
         offsets = [stream_id_of(after.get(shard, 0)) for shard in self._shard_of_key.values()]
         block = ("BLOCK", min(block_ms, MAX_BLOCK_MS)) if block_ms > 0 else ()
-        answer = self._execute("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
+        command = ("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
+        if block and self._wait is not None:
+            answer = self._awaited(self._wait, command, block_ms / 1_000)
+        else:
+            answer = self._execute(*command)
         return [
             (self._shard_of_key[key], [_entry(self._shard_of_key[key], *entry) for entry in entries])
             for key, entries in answer or ()
@@ -90,6 +100,23 @@ class LogReader:
             if len(page) < _CONTROL_PAGE:
                 return
             after = f"({page[-1][0].decode()}"
+
+    def _awaited(self, wait: Wait, command: tuple[str | int | bytes, ...], seconds: float) -> Any:
+        """One command whose answer may take so long, on a connection beside which others can be waited for."""
+        pool = self._redis.connection_pool
+        try:
+            connection: Any = pool.get_connection()
+            try:
+                connection.send_command(*command)
+                wait(connection._sock.fileno(), seconds)  # noqa: SLF001 - the client offers no descriptor to wait for
+                return connection.read_response()
+            except BaseException:
+                connection.disconnect()
+                raise
+            finally:
+                pool.release(connection)
+        except (RedisConnectionError, RedisTimeoutError) as error:
+            raise ConnectionError(f"The log cannot be read: {error}") from error
 
     def _execute(self, *command: str | int | bytes) -> Any:
         """One command. A Redis that cannot be reached surfaces as what Python calls it; other errors are ours."""

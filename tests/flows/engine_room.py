@@ -11,11 +11,14 @@ import redis
 from features.core.log_entry import EntryKind, shard_of
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
+from flows.epochs import Epochs
+from flows.scorer.local import LocalScorer
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.keys import shard_key
+from store.redis_log.progress import LogProgress
 from store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually
 
@@ -32,6 +35,12 @@ def append(client: redis.Redis, program_id: str, bodies: Iterable[bytes], kind: 
     pipeline.execute()
 
 
+def shards_of(engine: Engine) -> Shards:
+    """The state itself, which nobody but a test reads from outside."""
+    assert isinstance(engine.scorers, LocalScorer)
+    return engine.scorers.shards
+
+
 class EngineRoom:
     """Where an engine can be started again and again on the same stores."""
 
@@ -42,12 +51,22 @@ class EngineRoom:
     def running(self) -> Iterator[Engine]:
         """An engine that has caught up; stopped cleanly on leaving."""
         with closing(open_database(self.folder / "clearhold.duckdb")) as database:
-            engine = Engine(
+            progress, epochs, segments = LogProgress(SHARDS), Epochs(SHARDS), LogSegments(self.folder / "lake")
+            scorer = LocalScorer(
                 Shards(SHARDS),
+                progress,
+                epochs=epochs,
+                open_redis=self.open_redis,
+                snapshots=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
+                segments=segments,
+            )
+            engine = Engine(
+                scorer,
+                progress,
+                epochs=epochs,
                 open_redis=self.open_redis,
                 database=database,
-                snapshots=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
-                segments=LogSegments(self.folder / "lake"),
+                segments=segments,
                 chains=ChainWriter(database, self.folder / "record"),
                 clock=SystemClock(),
             )

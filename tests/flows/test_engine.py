@@ -13,9 +13,9 @@ from demo.bank import SimulatedBank
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
 from features.core.rows.events import EventRow
-from features.shard.shards import Shards
 from flows.committer import Committer
 from flows.log_source import LogPartition
+from flows.row_batch import batch_of
 from flows.shard_step import ShardChunk, ShardResults
 from store.clock import SystemClock
 from store.duck.database import open_database
@@ -23,9 +23,10 @@ from store.duck.writer import BatchWriter
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.redis_log.connect import connect_sync
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
-from tests.flows.engine_room import SHARDS, EngineRoom, append
+from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.waiting import eventually
 
 PROGRAM = "3f0c8a52-0000-4000-8000-000000000001"
@@ -113,7 +114,7 @@ def test_given_a_log_trimmed_behind_its_segments_when_no_snapshot_is_left_then_t
     append(log_redis, PROGRAM, history[:500])
     with room.running() as engine:
         shard = shard_of(PROGRAM, SHARDS)
-        committed = engine.shards.committed_offset(shard)
+        committed = engine.progress.committed_offset(shard)
     segmenter = Segmenter(LogReader(log_redis, range(SHARDS)), LogSegments(room.folder / "lake"), linger_ms=0)
     assert segmenter.run_once(shard, committed, committed) == 500
     for snapshot in room.snapshots():
@@ -121,7 +122,7 @@ def test_given_a_log_trimmed_behind_its_segments_when_no_snapshot_is_left_then_t
 
     append(log_redis, PROGRAM, history[500:])
     with room.running() as engine:
-        events = engine.shards.state(shard).programs[PROGRAM].events
+        events = shards_of(engine).state(shard).programs[PROGRAM].events
         assert len(events) == len({msgspec.json.decode(body)["id"] for body in history})
 
     assert room.rows("SELECT count(*) FROM bank_events") == [(len(history),)]
@@ -191,7 +192,7 @@ def test_given_a_log_out_of_reach_when_it_is_back_then_reading_goes_on_and_drain
     entry = LogEntry(shard=0, offset=7, kind="tick", program_id="", appended_at=1, body=b"")
     stopping, draining = Event(), Event()
     reader: Any = _GoneThenBack([entry])
-    partition = LogPartition(reader, {0: 0}, draining=draining, stopping=stopping)
+    partition = LogPartition(reader, {0: 0}, pause=lambda _: None, draining=draining, stopping=stopping)
 
     assert list(partition.next_batch()) == []
     assert list(partition.next_batch()) == [ShardChunk(0, [entry])]
@@ -207,18 +208,17 @@ def test_given_a_row_that_no_table_takes_when_its_batch_is_committed_then_it_is_
     good.emit(_an_event_row(offset=5, created_at=7))
     odd.emit(_an_event_row(offset=6, created_at=2**70))
     good.offset, odd.offset = 5, 6
-    shards = Shards(SHARDS)
+    progress = LogProgress(SHARDS)
     with closing(open_database(room.folder / "clearhold.duckdb")) as database:
-        committer = Committer(BatchWriter(database), shards, clock=SystemClock())
-        committer.put(good)
-        committer.put(odd)
+        committer = Committer(BatchWriter(database), progress, clock=SystemClock())
+        committer.put(batch_of([good, odd], {}))
         committer.start()
         assert committer.close(5.0)
 
     assert committer.failure is None
     assert room.rows('SELECT "offset" FROM bank_events') == [(5,)]
     assert room.rows('SELECT "offset", kind FROM quarantine') == [(6, "EventRow")]
-    assert [shards.committed_offset(shard) for shard in (0, 1)] == [5, 6]
+    assert [progress.committed_offset(shard) for shard in (0, 1)] == [5, 6]
 
 
 def _an_event_row(*, offset: int, created_at: int) -> EventRow:

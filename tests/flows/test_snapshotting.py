@@ -21,15 +21,14 @@ def test_given_a_shard_of_many_parties_when_entries_are_applied_then_a_tenth_of_
 ) -> None:
     monkeypatch.setattr(snapshotting, "DUE_ENTRIES", 1)
     shards = Shards(1)
-    writer = SnapshotWriter(shards, StateSnapshots(tmp_path, format_version=1))
+    writer = SnapshotWriter(shards, StateSnapshots(tmp_path, format_version=1), committed_offset=lambda _: PARTIES)
+    writer.begin()
     for number in range(1, PARTIES + 1):
         party = a_counterparty(id=f"cpty_{number}")
         body = an_event("counterparty.created", party, event_id=f"evnt_{number}")
         shards.apply(LogEntry(0, number, EntryKind.BANK.value, "prg_1", T0, body), lambda _row: None)
-    shards.mark_committed(0, PARTIES)
     assert shards.state(0).size == PARTIES
 
-    writer.start()
     writer.offer(0, entries)
     writer.close(5.0)
 

@@ -12,6 +12,7 @@ from features.core.rows.alerts import AlertBodyRow
 from features.core.rows.record import ChainFactRow
 from store.duck.writer import BatchWriter
 from store.record.chain import ChainWriter
+from store.tables.row_tables import row_tables
 from tests.support.clock import T0
 
 TENANT: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"
@@ -64,4 +65,6 @@ def chains_of(database: duckdb.DuckDBPyConnection, folder: Path) -> ChainWriter:
 def record(database: duckdb.DuckDBPyConnection, folder: Path, facts: Sequence[ChainFactRow]) -> None:
     """Commit facts, and the alerts that they cite, as one batch."""
     alerts = [an_alert_body(fact.offset) for fact in facts if fact.chain == Chain.DISPOSITIONS]
-    BatchWriter(database, chains_of(database, folder)).commit({AlertBodyRow: alerts, ChainFactRow: facts}, {}, T0)
+    BatchWriter(database, chains_of(database, folder)).commit(
+        row_tables({AlertBodyRow: alerts, ChainFactRow: facts}), {}, T0
+    )

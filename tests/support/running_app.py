@@ -22,6 +22,7 @@ from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
+from flows.local_owner import LocalOwner
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
 from store.duck.database import open_database
@@ -33,7 +34,9 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
+from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
+from store.tables.row_tables import row_tables
 from tests.support.clock import FrozenClock, SequentialIds
 
 T = TypeVar("T")
@@ -92,6 +95,7 @@ class RunningApp:
         self.clock = FrozenClock()
         self.new_id = SequentialIds()
         self.shards = Shards(SHARDS)
+        self.progress = LogProgress(SHARDS)
         self.limits = dict.fromkeys(RateClass, 1_000_000)  # The clock stands still, so a bucket never fills again.
         self.checks = {"database": True, "redis": True, "flow": True}
         self.sync_redis: Redis = opened.enter_context(closing(connect_sync(socket)))
@@ -103,7 +107,8 @@ class RunningApp:
         self.stores = Stores(
             clock=self.clock,
             new_id=self.new_id,
-            shards=self.shards,
+            owner=LocalOwner(self.shards),
+            progress=self.progress,
             box=SecretBox(MASTER_KEY),
             process="the first process",
             hot=self._appending,
@@ -165,14 +170,16 @@ class RunningApp:
             self.catch_up()
 
         step_log = StepLog(
-            self.shards,
+            self.progress,
             appender=self.appender,
             segments=self.stores.segments,
             open_reader=lambda: LogReader(self.sync_redis, range(SHARDS)),
             clock=self.clock,
             settle=settle,
         )
-        return BackfillService(step_log, database=self.stores.database, new_id=self.new_id, folder=self._folder)
+        return BackfillService(
+            step_log, owner=self.stores.owner, database=self.stores.database, new_id=self.new_id, folder=self._folder
+        )
 
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)
@@ -234,7 +241,8 @@ class RunningApp:
             if entry.offset > self.shards.applied_offset(entry.shard):
                 self.shards.apply(entry, lambda row: rows.setdefault(type(row), []).append(row))
                 offsets[entry.shard] = entry.offset
+                self.progress.mark_applied(entry.shard, entry.offset)
         if commit:
-            self._writer.commit(rows, offsets, self.clock.now())
+            self._writer.commit(row_tables(rows), offsets, self.clock.now())
             for shard, offset in offsets.items():
-                self.shards.mark_committed(shard, offset)
+                self.progress.mark_committed(shard, offset)

@@ -95,11 +95,23 @@ class RunningService:
 
     def kill_redis(self) -> int:
         """Kill the embedded Redis alone; how many processes that were."""
-        servers = self._children()
+        servers = self._children("redis-server")
         with contextlib.suppress(ProcessLookupError):
             for pid in servers:
                 os.kill(pid, signal.SIGKILL)
         return len(servers)
+
+    def kill_scorers(self, sign: signal.Signals = signal.SIGKILL) -> int:
+        """Kill each scorer process alone, or stop it, as ``sign`` says; how many there were."""
+        scorers = self.scorers()
+        with contextlib.suppress(ProcessLookupError):
+            for pid in scorers:
+                os.kill(pid, sign)
+        return len(scorers)
+
+    def scorers(self) -> list[int]:
+        """The process ids of its scorers."""
+        return [pid for pid in self._children("python") if b"flows.scorer.process" in _command_line(pid)]
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=15)
@@ -120,13 +132,13 @@ class RunningService:
         decoded: dict[str, Any] = msgspec.json.decode(content)
         return decoded
 
-    def _children(self) -> list[int]:
+    def _children(self, wanted: str) -> list[int]:
         assert self._process is not None
         found = []
         for status in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 name, _, rest = status.read_text().partition(") ")
-                if name.endswith("(redis-server") and int(rest.split()[1]) == self._process.pid:
+                if name.partition("(")[2].startswith(wanted) and int(rest.split()[1]) == self._process.pid:
                     found.append(int(status.parent.name))
         return found
 
@@ -135,6 +147,12 @@ class RunningService:
         assert self._process.stdout is not None
         self.output += self._process.stdout.read().decode()  # it has ended
         self._process.stdout.close()
+
+
+def _command_line(pid: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 def post_until_taken(service: RunningService, program: dict[str, Any], bodies: list[bytes], *, within_s: float) -> int:

@@ -17,6 +17,7 @@ from features.measurement.explain import smallest_change
 from features.scorers.trs_v1 import scorer as trs_v1
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, PROGRAM, some_features
@@ -47,7 +48,7 @@ def a_scoring(vector: FeatureVector = SPIKE, **over: Any) -> TransferFeaturesRow
 
 def stored(folder: Path, *rows: TransferFeaturesRow) -> str:
     with closing(open_database(folder / "clearhold.duckdb")) as database:
-        BatchWriter(database).commit({TransferFeaturesRow: rows}, {}, AT)
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: rows}), {}, AT)
     return str(folder)
 
 

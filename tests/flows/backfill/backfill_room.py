@@ -44,12 +44,13 @@ class BackfillRoom:
             reading = self.room.open_redis()
             backfills = BackfillService(
                 StepLog(
-                    engine.shards,
+                    engine.progress,
                     appender=LogAppender(client, shards=SHARDS),
                     segments=engine._segments,
                     open_reader=lambda: LogReader(reading, range(SHARDS)),
                     clock=SystemClock(),
                 ),
+                owner=engine.scorers.owner,
                 database=engine._database,
                 new_id=lambda: f"backfill_{next(self._numbers)}",
                 folder=self.room.folder,

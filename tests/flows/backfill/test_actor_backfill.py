@@ -22,7 +22,7 @@ from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.backfill.conftest import UNTIL
-from tests.flows.engine_room import SHARDS, EngineRoom, append
+from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 
 SCORES = (
@@ -44,7 +44,7 @@ def rescored_actors(room: BackfillRoom, engine: Engine) -> ActorsRescored:
 
 
 def program_of(engine: Engine) -> ProgramState:
-    return engine.shards.state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM]
+    return shards_of(engine).state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM]
 
 
 def test_given_a_program_when_its_actors_are_rescored_then_each_has_a_record_and_a_repeat_says_the_same(

@@ -15,7 +15,7 @@ from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.redis_log.reader import LogReader
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
-from tests.flows.engine_room import SHARDS
+from tests.flows.engine_room import SHARDS, shards_of
 
 NEWEST = (
     "SELECT COLUMNS(c -> c NOT IN ('offset', 'scored_at', 'paths')) FROM transfer_features "
@@ -37,11 +37,11 @@ OLD = "UPDATE transfer_features SET feature_version = 'features-v0', score = NUL
 
 
 def transfers_of(engine: Engine) -> int:
-    return len(engine.shards.state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM].transfers)
+    return len(shards_of(engine).state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM].transfers)
 
 
 def scores_in_memory(engine: Engine) -> list[tuple[int, int, int]]:
-    table = engine.shards.state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM].transfers
+    table = shards_of(engine).state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM].transfers
     records = [table.read(row) for row in range(len(table))]
     return [(record.score, record.score_n, record.confidence_permille) for record in records]
 

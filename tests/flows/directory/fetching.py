@@ -17,6 +17,7 @@ from flows.directory.fetcher import DirectoryFetcher
 from flows.directory.first_seen import FirstSeen
 from store.duck.directory import DirectoryTable
 from store.tables.columns import row_builder, select_list
+from store.tables.row_tables import row_tables
 from tests.support import bank_events as bank
 from tests.support.bank_api import BankApi
 from tests.support.clock import T0
@@ -51,7 +52,7 @@ class Fetching:
             keys=keys,
             appender=api.appender,
             shards=SHARDS,
-            committed_offset=api.shards.committed_offset,
+            committed_offset=api.progress.committed_offset,
             clock=api.clock,
             per_second=RATE,
             counts=self.counts,
@@ -96,7 +97,7 @@ class Fetching:
             stored: list[Any] = self.table(name, row_type)
             rows[row_type] = stored[self._offered.get(name, 0) :]
             self._offered[name] = len(stored)
-        self.first_seen.offer(rows)
+        self.first_seen.offer(row_tables(rows))
 
     def table(self, name: str, row_type: type[Row]) -> list[Row]:
         query = f"SELECT {select_list(row_type)} FROM {name} ORDER BY rowid"  # noqa: S608 - names of the schema

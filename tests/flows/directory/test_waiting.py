@@ -5,6 +5,7 @@ from features.core.instants import SECOND_US
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from flows.directory.first_seen import MAX_CANDIDATES, FirstSeen
 from flows.directory.waiting import FIRST_RETRY_US, MAX_RETRY_US, MAX_WAITING, Waiting
+from store.tables.row_tables import Rows, row_tables
 from tests.support.clock import T0
 
 A, B = "tenant a", "tenant b"
@@ -109,12 +110,11 @@ def counterparty(party_id: str) -> CounterpartyRow:
 
 def test_given_rows_of_a_commit_then_their_parties_are_candidates_once_with_the_words_of_the_bank() -> None:
     first_seen = FirstSeen(has_key=lambda tenant: tenant == A)
-    first_seen.offer(
-        {
-            AccountRow: [account(1), account(1), account(2, tenant=B)],
-            CounterpartyRow: [counterparty("cpty_1"), counterparty("bacc_9")],
-        }
-    )
+    rows: Rows = {
+        AccountRow: [account(1), account(1), account(2, tenant=B)],
+        CounterpartyRow: [counterparty("cpty_1"), counterparty("bacc_9")],
+    }
+    first_seen.offer(row_tables(rows))
     candidates = [(key.kind.value, key.id) for key in first_seen.take(99)]
 
     assert candidates == [("account", "bacc_1"), ("counterparty", "cpty_1"), ("account", "bacc_9")]
@@ -124,14 +124,15 @@ def test_given_rows_of_a_commit_then_their_parties_are_candidates_once_with_the_
 def test_given_a_commit_that_records_a_fetch_then_the_party_is_no_candidate() -> None:
     first_seen = FirstSeen(has_key=lambda _: True)
     fetched = DirectoryRow(A, "prg_1", "account", "bacc_1", 0, 1, T0, "found", None)
-    first_seen.offer({AccountRow: [account(1), account(2)], DirectoryRow: [fetched], EntityRow: []})
+    rows: Rows = {AccountRow: [account(1), account(2)], DirectoryRow: [fetched], EntityRow: []}
+    first_seen.offer(row_tables(rows))
 
     assert [key.id for key in first_seen.take(99)] == ["bacc_2"]
 
 
 def test_given_more_candidates_than_fit_then_the_rest_is_counted() -> None:
     first_seen = FirstSeen(has_key=lambda _: True)
-    first_seen.offer({AccountRow: [account(number) for number in range(MAX_CANDIDATES + 3)]})
+    first_seen.offer(row_tables({AccountRow: [account(number) for number in range(MAX_CANDIDATES + 3)]}))
 
     assert (len(first_seen), first_seen.overflowed) == (MAX_CANDIDATES, 3)
     assert len(first_seen.take(10)) == 10

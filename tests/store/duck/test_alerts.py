@@ -14,6 +14,7 @@ from store.duck import timeline
 from store.duck.alerts import AlertFilter, Alerts
 from store.duck.timeline import Place
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert
 from tests.support.principals import a_key, an_operator
 
@@ -25,7 +26,7 @@ def commit(database: duckdb.DuckDBPyConnection, *rows: msgspec.Struct) -> None:
     of_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
     for row in rows:
         of_type.setdefault(type(row), []).append(row)
-    BatchWriter(database).commit(of_type, {}, AT)
+    BatchWriter(database).commit(row_tables(of_type), {}, AT)
 
 
 def paged(database: duckdb.DuckDBPyConnection, wanted: AlertFilter, *, limit: int = 25, now: int = AT) -> list[str]:

@@ -12,6 +12,7 @@ from store.duck.renamed_columns import RENAMED_COLUMNS
 from store.duck.scorings import newest_of
 from store.duck.writer import BatchWriter
 from store.tables.columns import columns_of
+from store.tables.row_tables import row_tables
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, some_features
 
@@ -31,13 +32,15 @@ def test_given_tables_that_an_earlier_version_made_when_opened_then_they_have_th
 ) -> None:
     path = tmp_path / "clearhold.duckdb"
     with open_database(path) as database:
-        BatchWriter(database).commit({TransferFeaturesRow: [some_features(transfer_id="old", paths="{}")]}, {}, AT)
+        BatchWriter(database).commit(
+            row_tables({TransferFeaturesRow: [some_features(transfer_id="old", paths="{}")]}), {}, AT
+        )
         for column in ("paths", "hard", "reasons", "fan_in_count_24h", "program_unauthorized_return_rate_60d"):
             database.execute(f"ALTER TABLE transfer_features DROP COLUMN {column}")
     new = some_features(transfer_id="new", paths="{}", hard=True, reasons="[1]")
 
     with open_database(path) as database:
-        BatchWriter(database).commit({TransferFeaturesRow: [new]}, {}, AT)
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: [new]}), {}, AT)
         (old,) = newest_of(database, "old")
         assert newest_of(database, "new") == [new]
 
@@ -53,7 +56,7 @@ def test_given_columns_with_the_names_of_an_earlier_version_when_opened_then_the
     counts = {name: place for place, name in enumerate(RENAMED_COLUMNS["transfer_features"].values(), start=1)}
     stored = some_features(transfer_id="old", vector=a_vector(**counts))
     with open_database(path) as database:
-        BatchWriter(database).commit({TransferFeaturesRow: [stored]}, {}, AT)
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: [stored]}), {}, AT)
         for former, name in RENAMED_COLUMNS["transfer_features"].items():
             database.execute(f"ALTER TABLE transfer_features RENAME COLUMN {name} TO {former}")
 
@@ -68,7 +71,7 @@ def test_given_a_rename_that_was_interrupted_when_opened_again_then_the_rest_is_
     path = tmp_path / "clearhold.duckdb"
     stored = some_features(transfer_id="old", vector=a_vector(fan_in_count_24h=3, fan_in_count_7d=4))
     with open_database(path) as database:
-        BatchWriter(database).commit({TransferFeaturesRow: [stored]}, {}, AT)
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: [stored]}), {}, AT)
         database.execute("ALTER TABLE transfer_features RENAME COLUMN fan_in_count_7d TO fan_in_7d")
 
     with open_database(path) as database:

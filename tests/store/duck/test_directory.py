@@ -16,6 +16,7 @@ from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow
 from store.duck.database import open_database
 from store.duck.directory import DirectoryTable, DueParty
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.clock import T0
 
 A, B = "tnt_a", "tnt_b"
@@ -54,7 +55,7 @@ def write(database: duckdb.DuckDBPyConnection, *rows: msgspec.Struct) -> Directo
     by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
     for row in rows:
         by_type.setdefault(type(row), []).append(row)
-    BatchWriter(database).commit(by_type, {0: 1}, T0)
+    BatchWriter(database).commit(row_tables(by_type), {0: 1}, T0)
     return DirectoryTable(database)
 
 

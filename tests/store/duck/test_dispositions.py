@@ -11,6 +11,7 @@ from store.duck.dispositions import DispositionFilter, Dispositions, StoredDispo
 from store.duck.entry_results import EntryResults
 from store.duck.writer import BatchWriter
 from store.record.rows import RecordChainRow
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_link, a_result
 from tests.support.principals import a_key, an_operator
 
@@ -21,7 +22,7 @@ def commit(database: duckdb.DuckDBPyConnection, *rows: DispositionRow) -> None:
     """Dispositions, each with a link behind the one before."""
     hashes = [None, *(row.id for row in rows)]
     links = [a_link(row, seq=seq, prev_hash=hashes[seq]) for seq, row in enumerate(rows)]
-    BatchWriter(database).commit({DispositionRow: rows, RecordChainRow: links}, {}, AT)
+    BatchWriter(database).commit(row_tables({DispositionRow: rows, RecordChainRow: links}), {}, AT)
 
 
 def ids(found: list[StoredDisposition]) -> list[str]:
@@ -33,7 +34,7 @@ def test_given_links_of_several_chains_and_tenants_when_read_then_each_dispositi
 ) -> None:
     first, second = a_disposition(), a_disposition(id="dsp_2", offset=7)
     others = [a_link(first, chain="actions", hash="x"), a_link(first, tenant_id="tnt_2", hash="y")]
-    BatchWriter(database).commit({RecordChainRow: others}, {}, AT)
+    BatchWriter(database).commit(row_tables({RecordChainRow: others}), {}, AT)
     commit(database, first, second)
 
     found = [Dispositions(database).find(OPERATOR, disposition_id) for disposition_id in ("dsp_1", "dsp_2", "dsp_3")]
@@ -113,7 +114,7 @@ def test_given_an_entry_that_was_tried_again_when_its_result_is_read_then_the_ne
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     made = a_result(offset=8)
-    BatchWriter(database).commit({EntryResultRow: [made, a_result(offset=3, result="not_held")]}, {}, AT)
+    BatchWriter(database).commit(row_tables({EntryResultRow: [made, a_result(offset=3, result="not_held")]}), {}, AT)
     results = EntryResults(database)
 
     assert results.find(OPERATOR, "dsp_1") == made

@@ -18,6 +18,7 @@ from features.core.rows.events import EventRow
 from features.core.rows.transfers import TransferRow
 from store.duck.database import fold_wal, open_database
 from store.duck.writer import BatchWriter, committed_offsets
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, a_transfer, an_event
 
 database = open_database(Path(sys.argv[1]))
@@ -36,7 +37,7 @@ while True:
         EventRow: [an_event(offset=offset, event_id=f"{offset}-{n}") for n in range(rows)],
         TransferRow: [a_transfer(offset=offset, id=f"{offset}-{n}") for n in range(rows)],
     }
-    writer.commit(batch, {3: offset}, AT)
+    writer.commit(row_tables(batch), {3: offset}, AT)
     print(offset, flush=True)
 """
 

@@ -9,6 +9,7 @@ from features.core.errors import ForbiddenError
 from features.core.rows.alerts import LabelRow
 from store.duck.labels import LabelFilter, Labels
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label
 from tests.support.principals import a_key, an_operator
 
@@ -16,7 +17,7 @@ OPERATOR = an_operator(TENANT)
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: LabelRow) -> None:
-    BatchWriter(database).commit({LabelRow: rows}, {}, AT)
+    BatchWriter(database).commit(row_tables({LabelRow: rows}), {}, AT)
 
 
 FILTERS: list[tuple[dict[str, Any], list[str]]] = [

@@ -10,6 +10,7 @@ from features.core.vocabulary import Band, Decision, Direction, Rail
 from store.duck.preflights import Preflights, idempotent_ids
 from store.duck.writer import BatchWriter
 from store.ids import new_id
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
 from tests.support.principals import an_operator
 
@@ -49,7 +50,7 @@ def test_given_a_recorded_preflight_when_found_then_it_is_the_record_and_only_it
 ) -> None:
     record = a_record()
     body = msgspec.json.encode(record).decode()
-    BatchWriter(database).commit({PreflightRow: [a_preflight(body=body), a_preflight(id="pre_2")]}, {}, AT)
+    BatchWriter(database).commit(row_tables({PreflightRow: [a_preflight(body=body), a_preflight(id="pre_2")]}), {}, AT)
 
     preflights = Preflights(database)
 
@@ -59,7 +60,9 @@ def test_given_a_recorded_preflight_when_found_then_it_is_the_record_and_only_it
 
 
 def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database: duckdb.DuckDBPyConnection) -> None:
-    BatchWriter(database).commit({PreflightMatchRow: [a_match(preflight_id="pre_1", transfer_id="trf_7")]}, {}, AT)
+    BatchWriter(database).commit(
+        row_tables({PreflightMatchRow: [a_match(preflight_id="pre_1", transfer_id="trf_7")]}), {}, AT
+    )
 
     preflights = Preflights(database)
 
@@ -71,6 +74,6 @@ def test_given_a_match_then_the_landed_transfer_is_named_to_its_tenant(database:
 def test_given_preflights_then_those_asked_under_a_key_are_listed(database: duckdb.DuckDBPyConnection) -> None:
     in_body, in_header = derived_id("preflight", "k"), derived_id("effect", "k")
     rows = [a_preflight(id=in_body, idempotency_key="k"), a_preflight(id=in_header), a_preflight(id=new_id())]
-    BatchWriter(database).commit({PreflightRow: rows}, {}, AT)
+    BatchWriter(database).commit(row_tables({PreflightRow: rows}), {}, AT)
 
     assert sorted(idempotent_ids(database)) == sorted([in_body, in_header])

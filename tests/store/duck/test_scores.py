@@ -11,6 +11,7 @@ from features.core.errors import ForbiddenError
 from features.core.rows.scores import ScoreRow
 from store.duck.scores import Scores
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT
 from tests.support.principals import a_key, an_operator
 
@@ -41,7 +42,7 @@ def a_score(**over: Any) -> ScoreRow:
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: ScoreRow) -> Scores:
-    BatchWriter(database).commit({ScoreRow: rows}, {}, AT)
+    BatchWriter(database).commit(row_tables({ScoreRow: rows}), {}, AT)
     return Scores(database)
 
 

@@ -19,6 +19,7 @@ from flows.backfill.actors import FADING
 from store.duck.scorings import NewestScorings, newest_of
 from store.duck.strongest import StoredScore, StrongestScorings
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.vectors import VECTORS
 
@@ -30,9 +31,8 @@ def a_scoring(**over: Any) -> TransferFeaturesRow:
 
 
 def write(database: duckdb.DuckDBPyConnection, *rows: msgspec.Struct) -> None:
-    BatchWriter(database).commit(
-        {type(row): [each for each in rows if type(each) is type(row)] for row in rows}, {}, AT
-    )
+    of_type = {type(row): [each for each in rows if type(each) is type(row)] for row in rows}
+    BatchWriter(database).commit(row_tables(of_type), {}, AT)
 
 
 def newest(database: duckdb.DuckDBPyConnection, *, upto: int = 2**62) -> NewestScorings:

@@ -12,6 +12,7 @@ from features.core.rows.transfers import TransferRow
 from store.duck import transfers as transfers_module
 from store.duck.transfers import Place, TransferFilter, Transfers
 from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 
@@ -21,7 +22,7 @@ MANY_VERSIONS = 300
 def commit(
     database: duckdb.DuckDBPyConnection, *rows: TransferRow, features: Sequence[TransferFeaturesRow] = ()
 ) -> None:
-    BatchWriter(database).commit({TransferRow: rows, TransferFeaturesRow: features}, {}, AT)
+    BatchWriter(database).commit(row_tables({TransferRow: rows, TransferFeaturesRow: features}), {}, AT)
 
 
 def page_ids(

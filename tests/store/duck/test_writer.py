@@ -15,7 +15,8 @@ from features.core.rows.transfers import TransferRow
 from store.duck.database import fold_wal, open_database
 from store.duck.schema import TABLES, LogOffsetRow
 from store.duck.writer import BatchWriter, committed_offsets
-from store.tables.columns import Row, columns_of, row_builder, select_list
+from store.tables.columns import Row, arrow_table, columns_of, row_builder, select_list
+from store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, a_transfer, an_event
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
@@ -57,7 +58,7 @@ def test_given_random_rows_when_committed_then_they_read_back_equal(
     rows = data.draw(st.lists(values_for(row_type), max_size=5))
     database.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table
 
-    BatchWriter(database).commit({row_type: rows}, {}, AT)
+    BatchWriter(database).commit(row_tables({row_type: rows}), {}, AT)
 
     assert rows_of(database, table, row_type) == rows
 
@@ -66,8 +67,8 @@ def test_given_batches_when_committed_then_the_highest_offset_of_each_shard_is_t
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     writer = BatchWriter(database)
-    writer.commit({EventRow: [an_event(offset=5)]}, {3: 5, 4: 9}, AT)
-    writer.commit({EventRow: [an_event(offset=8)]}, {3: 8}, AT + 1)
+    writer.commit(row_tables({EventRow: [an_event(offset=5)]}), {3: 5, 4: 9}, AT)
+    writer.commit(row_tables({EventRow: [an_event(offset=8)]}), {3: 8}, AT + 1)
 
     assert committed_offsets(database) == {3: 8, 4: 9}
 
@@ -78,13 +79,18 @@ def test_given_a_commit_that_fails_midway_then_nothing_of_it_is_there_and_the_ne
     writer = BatchWriter(database)
     broken = a_transfer(rail=None)
 
+    tables = {
+        "EventRow": arrow_table(columns_of(EventRow), [an_event()]),
+        "TransferRow": arrow_table(columns_of(TransferRow), [a_transfer(), broken]),
+    }
+
     with pytest.raises(duckdb.ConstraintException):
-        writer.commit({EventRow: [an_event()], TransferRow: [a_transfer(), broken]}, {3: 1}, AT)
+        writer.commit(tables, {3: 1}, AT)
 
     assert rows_of(database, "bank_events", EventRow) == []
     assert rows_of(database, "transfers", TransferRow) == []
     assert committed_offsets(database) == {}
-    writer.commit({EventRow: [an_event()]}, {3: 1}, AT)
+    writer.commit(row_tables({EventRow: [an_event()]}), {3: 1}, AT)
     assert rows_of(database, "bank_events", EventRow) == [an_event()]
 
 
@@ -100,11 +106,11 @@ def test_given_a_commit_that_duckdb_refuses_at_the_end_then_nothing_of_it_is_the
 
     writer._append = append_while_the_table_changes  # type: ignore[method-assign]
     with pytest.raises(duckdb.Error):
-        writer.commit({EventRow: [an_event()]}, {}, AT)
+        writer.commit(row_tables({EventRow: [an_event()]}), {}, AT)
     writer._append = append  # type: ignore[method-assign]
     database.execute("ALTER TABLE bank_events DROP COLUMN note")
 
-    writer.commit({EventRow: [an_event(event_id="evt_2")]}, {3: 2}, AT)
+    writer.commit(row_tables({EventRow: [an_event(event_id="evt_2")]}), {3: 2}, AT)
 
     assert rows_of(database, "bank_events", EventRow) == [an_event(event_id="evt_2")]
 
@@ -128,10 +134,10 @@ def test_given_a_commit_that_succeeded_and_still_raised_when_tried_again_then_it
     writer = BatchWriter(database)
     writer._cursor = RaisesAfterCommit(writer._cursor)  # type: ignore[assignment]
     with pytest.raises(duckdb.IOException):
-        writer.commit({EventRow: [an_event()]}, {3: 1, 4: 2}, AT)
+        writer.commit(row_tables({EventRow: [an_event()]}), {3: 1, 4: 2}, AT)
 
-    writer.commit({EventRow: [an_event()]}, {3: 1, 4: 2}, AT)
-    writer.commit({EventRow: [an_event(offset=2)]}, {3: 2}, AT)
+    writer.commit(row_tables({EventRow: [an_event()]}), {3: 1, 4: 2}, AT)
+    writer.commit(row_tables({EventRow: [an_event(offset=2)]}), {3: 2}, AT)
 
     assert rows_of(database, "bank_events", EventRow) == [an_event(), an_event(offset=2)]
 
@@ -141,7 +147,7 @@ def test_given_a_row_of_an_unknown_type_then_the_batch_is_refused_whole(database
         id: str
 
     with pytest.raises(KeyError):
-        BatchWriter(database).commit({EventRow: [an_event()], Stray: [Stray("x")]}, {3: 1}, AT)
+        BatchWriter(database).commit(row_tables({EventRow: [an_event()], Stray: [Stray("x")]}), {3: 1}, AT)
 
     assert committed_offsets(database) == {}
 
@@ -150,7 +156,7 @@ def test_given_a_closed_database_when_opened_again_then_rows_and_offsets_are_the
     with open_database(path) as connection:
         writer = BatchWriter(connection)
         for offset in range(1, 4):
-            writer.commit({EventRow: [an_event(offset=offset)]}, {3: offset, 4: 7}, AT)
+            writer.commit(row_tables({EventRow: [an_event(offset=offset)]}), {3: offset, 4: 7}, AT)
 
     with open_database(path) as connection:
         assert committed_offsets(connection) == {3: 3, 4: 7}
@@ -162,7 +168,7 @@ def test_given_a_grown_write_ahead_log_when_folded_then_it_is_empty_and_the_rows
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     writer = BatchWriter(database)
-    writer.commit({EventRow: [an_event(offset=offset) for offset in range(100)]}, {3: 99}, AT)
+    writer.commit(row_tables({EventRow: [an_event(offset=offset) for offset in range(100)]}), {3: 99}, AT)
 
     assert not fold_wal(database)
     assert fold_wal(database, over_bytes=1_000)
@@ -173,7 +179,7 @@ def test_given_a_grown_write_ahead_log_when_folded_then_it_is_empty_and_the_rows
 def test_given_versions_then_the_latest_view_shows_the_newest_of_each(database: duckdb.DuckDBPyConnection) -> None:
     versions = [a_transfer(offset=2, status="posted"), a_transfer(offset=1, status="pending")]
     other_program = a_transfer(program_id="prg_2", offset=1, status="failed")
-    BatchWriter(database).commit({TransferRow: [*versions, other_program]}, {}, AT)
+    BatchWriter(database).commit(row_tables({TransferRow: [*versions, other_program]}), {}, AT)
 
     latest = database.execute("SELECT program_id, status FROM transfers_latest ORDER BY program_id").fetchall()
 

@@ -12,10 +12,11 @@ import pytest
 from features.core.canonical import Chain, canonical
 from features.core.rows.record import ChainFactRow
 from store.data_dir import StartupError
-from store.duck.writer import BatchWriter, Rows
+from store.duck.writer import BatchWriter
 from store.record import chain_file
 from store.record.chain import links_of
 from store.record.rows import RecordChainRow
+from store.tables.row_tables import row_tables
 from tests.support.clock import T0
 from tests.support.record import TENANT, a_fact, chains_of, record
 
@@ -80,7 +81,7 @@ def test_given_fifty_parallel_appends_when_each_is_answered_then_there_is_one_un
 
     def append(number: int) -> None:
         with serial:  # The committer's thread is the only one that writes; callers wait for it.
-            writer.commit({ChainFactRow: [a_fact(number)]}, {number % 4: number}, T0)
+            writer.commit(row_tables({ChainFactRow: [a_fact(number)]}), {number % 4: number}, T0)
 
     with ThreadPoolExecutor(50) as callers:
         list(callers.map(append, range(50)))
@@ -103,11 +104,11 @@ def test_given_a_commit_that_fails_when_tried_again_then_no_link_is_lost_or_doub
     monkeypatch.setattr(chain_file, "append_durably", half_then_full_disk)
     for _ in range(2):
         with pytest.raises(OSError, match="No space"):
-            writer.commit({ChainFactRow: [a_fact(0), a_fact(1)]}, {1: 1}, T0)
+            writer.commit(row_tables({ChainFactRow: [a_fact(0), a_fact(1)]}), {1: 1}, T0)
     monkeypatch.setattr(chain_file, "append_durably", append)
 
-    writer.commit({ChainFactRow: [a_fact(0), a_fact(1)]}, {1: 1}, T0)
-    writer.commit({ChainFactRow: [a_fact(2)]}, {1: 2}, T0)
+    writer.commit(row_tables({ChainFactRow: [a_fact(0), a_fact(1)]}), {1: 1}, T0)
+    writer.commit(row_tables({ChainFactRow: [a_fact(2)]}), {1: 2}, T0)
 
     assert_one_chain(stored(database), 3)
     assert file_of(tmp_path).read_bytes() == b"".join(map(chain_file.line_of, stored(database)))
@@ -118,14 +119,11 @@ def test_given_a_fact_that_no_column_takes_when_sifted_then_the_others_are_linke
 ) -> None:
     writer = BatchWriter(database, chains_of(database, tmp_path / "record"))
     odd_one = msgspec.structs.replace(a_fact(1), created_at=2**70)
-    rows: Rows = {ChainFactRow: [a_fact(0), odd_one, a_fact(2)]}
+    tables = row_tables({ChainFactRow: [a_fact(0), odd_one, a_fact(2)]})
 
-    with pytest.raises((OverflowError, ValueError)):
-        writer.commit(rows, {1: 2}, T0)
-    without_invalid_rows, odd = writer.without_invalid_rows(rows, T0)
-    writer.commit(without_invalid_rows, {1: 2}, T0)
+    writer.commit(tables, {1: 2}, T0)
 
-    assert odd == 1
+    assert tables["QuarantineRow"].num_rows == 1
     assert_one_chain(stored(database), 2)
 
 
@@ -133,7 +131,7 @@ def test_given_a_writer_without_chains_when_a_fact_comes_then_the_batch_is_refus
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     with pytest.raises(ValueError, match="no chains"):
-        BatchWriter(database).commit({ChainFactRow: [a_fact(0)]}, {1: 1}, T0)
+        BatchWriter(database).commit(row_tables({ChainFactRow: [a_fact(0)]}), {1: 1}, T0)
 
 
 @pytest.mark.parametrize("left", [0, 1, 3])

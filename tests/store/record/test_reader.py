@@ -14,6 +14,7 @@ from features.core.rows.alerts import AlertBodyRow
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.record.reader import RecordFilter, RecordReader
+from store.tables.row_tables import row_tables
 from tests.support.clock import T0
 from tests.support.principals import a_key, an_operator
 from tests.support.record import POLICY, PROGRAM, SECOND_US, TENANT, a_fact, an_alert_body, record
@@ -27,7 +28,9 @@ def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with open_database(tmp_path / "clearhold.duckdb") as connection:
         facts = [a_fact(number) for number in range(6)] + [a_fact(number, chain="actions") for number in (6, 7)]
         record(connection, tmp_path / "record", facts)
-        BatchWriter(connection).commit({AlertBodyRow: [an_alert_body(9)]}, {}, T0)  # Nobody has decided it yet.
+        BatchWriter(connection).commit(
+            row_tables({AlertBodyRow: [an_alert_body(9)]}), {}, T0
+        )  # Nobody has decided it yet.
         yield connection
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from api.telemetry.logs import without_values
+from store.logs import without_values
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.running_service import ADMIN_TOKEN, RunningService
 from tests.support.waiting import eventually
@@ -22,7 +22,7 @@ PLANTED: Final = "op_plantedTokenThatNobodyMayRead"
 
 _FAILING: Final = f"""
 import structlog
-from api.telemetry.logs import configure_logs
+from store.logs import configure_logs
 
 def handler(headers):
     raise OverflowError("date value out of range")
@@ -46,7 +46,7 @@ def test_given_a_secret_in_a_frame_when_its_failure_is_logged_then_the_secret_is
 _REFUSED: Final = """
 from litestar import Request
 from api.http.errors import render_error
-from api.telemetry.logs import configure_logs
+from store.logs import configure_logs
 from features.core.errors import UnavailableError
 
 configure_logs()
@@ -81,7 +81,7 @@ def test_given_what_an_exception_says_when_it_quotes_values_then_they_are_blanke
 
 _GROUP: Final = """
 import sys, structlog, threading, warnings
-from api.telemetry.logs import configure_logs
+from store.logs import configure_logs
 
 configure_logs()
 try:

@@ -1,0 +1,129 @@
+"""The questions that may be asked of whoever owns a program's state, and their answers.
+
+A question is answered between two entries of the log, from the state as it then stands, and changes nothing. Questions
+and answers are plain data, so that the owner may be another process.
+"""
+
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from features.core.preflight import ProposedTransfer, Resolved
+from features.core.reason import Score
+from features.landing.preflight import assess_proposed
+from features.state.program import ProgramState
+from features.windows.id_index import key_of
+
+AnswerT = TypeVar("AnswerT")
+AnswerOf_co = TypeVar("AnswerOf_co", covariant=True)
+
+
+class Question(Protocol[AnswerOf_co]):
+    """One question about one program."""
+
+    def answer(self, program: ProgramState) -> AnswerOf_co: ...
+
+
+class SeenEvent(msgspec.Struct, frozen=True, tag=True):
+    """Whether an event of that id was applied; ingest answers ``duplicate`` by it."""
+
+    event_id: str
+
+    def answer(self, program: ProgramState) -> bool:
+        return program.events.get(key_of(self.event_id)) is not None
+
+
+class ProposalScore(msgspec.Struct, frozen=True):
+    """The score of a proposed transfer, the parties it was resolved to, and the facts missing for it."""
+
+    score: Score
+    resolved: Resolved
+    degraded_reasons: tuple[str, ...]
+
+
+class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
+    """The score that a transfer would get if it landed ``at`` that instant; ``stale`` when the state lags behind."""
+
+    transfer: ProposedTransfer
+    at: int
+    stale: bool
+
+    def answer(self, program: ProgramState) -> ProposalScore:
+        assessed = assess_proposed(program, self.transfer, at=self.at, stale=self.stale)
+        return ProposalScore(assessed.score, assessed.resolved, assessed.degraded_reasons)
+
+
+class PartyCounts(msgspec.Struct, frozen=True):
+    """``actors`` and ``counterparties`` are all there are; the others count those of the range that get a score."""
+
+    actors: int
+    counterparties: int
+    entities: int
+    listed: int
+    holds_agents: bool
+
+
+class CountParties(msgspec.Struct, frozen=True, tag=True):
+    """How many actors and counterparties there are, and how many with a place in [first, upto) are scored."""
+
+    first: int = 0
+    upto_actor: int = 0
+    upto_counterparty: int = 0
+
+    def answer(self, program: ProgramState) -> PartyCounts:
+        actors, parties = program.actors, program.counterparties.all
+        return PartyCounts(
+            actors=len(actors),
+            counterparties=len(parties),
+            entities=sum(not actor.is_account for actor in actors[self.first : self.upto_actor]),
+            listed=sum(not party.unlisted for party in parties[self.first : self.upto_counterparty]),
+            holds_agents=bool(program.holds_agents),
+        )
+
+
+class ActorIds(msgspec.Struct, frozen=True, tag=True):
+    """The ids of the actors with a place in [first, upto)."""
+
+    first: int
+    upto: int
+
+    def answer(self, program: ProgramState) -> tuple[str, ...]:
+        return tuple(actor.id for actor in program.actors[self.first : self.upto])
+
+
+class CounterpartyIds(msgspec.Struct, frozen=True, tag=True):
+    """The ids of the listed counterparties with a place in [first, upto)."""
+
+    first: int
+    upto: int
+
+    def answer(self, program: ProgramState) -> tuple[str, ...]:
+        parties = program.counterparties.all[self.first : self.upto]
+        return tuple(party.id for party in parties if not party.unlisted)
+
+
+AnyQuestion = SeenEvent | ScoreProposal | CountParties | ActorIds | CounterpartyIds
+
+ANSWER_TYPES: Final[dict[type, object]] = {
+    SeenEvent: bool,
+    ScoreProposal: ProposalScore,
+    CountParties: PartyCounts,
+    ActorIds: tuple[str, ...],
+    CounterpartyIds: tuple[str, ...],
+}
+"""What each question is answered with: how an answer that came over a socket is decoded."""
+
+
+class Answer(NamedTuple, Generic[AnswerT]):
+    """``took_us`` is the time that the answer itself took in its owner, without any wait for it."""
+
+    value: AnswerT
+    took_us: int
+
+
+class Owner(Protocol):
+    """Whoever holds the state of a program: this process, or another one."""
+
+    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+        """The answer as of now; UnavailableError while the state has no owner."""
+        ...

@@ -1,0 +1,27 @@
+"""Who may write for a shard: each owner has an epoch, and only the newest counts.
+
+A shard is given away by raising its epoch. Whatever its former owner still sends carries an older one and is refused,
+so two owners of a shard do no harm: both read the same log, and the rows of one of them are written.
+"""
+
+from collections.abc import Mapping
+
+
+class Epochs:
+    """The present epoch of every shard, 0 for one that was never given away. Written by one thread, read by any."""
+
+    def __init__(self, shards: int) -> None:
+        self._of = [0] * shards
+
+    def of(self, shard: int) -> int:
+        return self._of[shard]
+
+    def set(self, shard: int, epoch: int) -> None:
+        """Give the shard to the owner of that epoch; ValueError for one that is not newer than the present one."""
+        if epoch <= self._of[shard]:
+            raise ValueError(f"Epoch {epoch} of shard {shard} is not newer than {self._of[shard]}.")
+        self._of[shard] = epoch
+
+    def are_current(self, epochs: Mapping[int, int]) -> bool:
+        """Whether a batch of these shards and epochs comes from their present owners."""
+        return all(self._of[shard] == epoch for shard, epoch in epochs.items())

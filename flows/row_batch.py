@@ -1,0 +1,103 @@
+"""What leaves the shards: the rows of one batch of entries as tables of columns, and the offsets they bring shards to.
+
+One process may make a batch and another commit it, so a batch has a form in bytes: a length, a header in MessagePack,
+then the tables one after the other, each as an Arrow stream at a multiple of 64 bytes.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import msgspec
+import pyarrow as pa
+
+from features.core.rows.events import QuarantineRow
+from flows.shard_step import ShardResults
+from store.tables.row_tables import row_tables
+
+_LENGTH_BYTES: Final = 8
+_ALIGNED: Final = 64  # tables are read where they lie, so each begins where a number may
+
+
+class RowBatch(msgspec.Struct, frozen=True):
+    """``tables`` by the name of the row type; ``oldest_at`` is the append time of the first entry that had not been
+    committed before, None when all had been; ``epochs`` are those under which the shards are owned.
+    """
+
+    tables: dict[str, pa.Table]
+    offsets: dict[int, int]
+    epochs: dict[int, int]
+    entries: int
+    oldest_at: int | None
+
+    @property
+    def quarantined(self) -> int:
+        table = self.tables.get(QuarantineRow.__name__)
+        return 0 if table is None else int(table.num_rows)
+
+
+class RowSink(Protocol):
+    """Where the rows of shards go to be committed, in the order in which they come."""
+
+    def put(self, batch: RowBatch) -> None:
+        """Hand over a batch; waits while there is no room."""
+        ...
+
+
+class _Header(msgspec.Struct, array_like=True):
+    offsets: dict[int, int]
+    epochs: dict[int, int]
+    entries: int
+    oldest_at: int | None
+    tables: list[tuple[str, int]]
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_HEADERS: Final = msgspec.msgpack.Decoder(_Header)
+
+
+def batch_of(results: Sequence[ShardResults], epochs: dict[int, int]) -> RowBatch:
+    """The results of several shards, or of one at several times, as one batch."""
+    rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
+    for each in results:
+        for kind, of_kind in each.rows.items():
+            rows.setdefault(kind, []).extend(of_kind)
+    offsets = {each.shard: each.offset for each in results}
+    return RowBatch(
+        tables=row_tables(rows),
+        offsets=offsets,
+        epochs={shard: epochs.get(shard, 0) for shard in offsets},
+        entries=sum(each.entries for each in results),
+        oldest_at=min((each.oldest_at for each in results if each.oldest_at is not None), default=None),
+    )
+
+
+def encoded(batch: RowBatch) -> list[bytes | memoryview]:
+    """The parts of the batch's bytes, in order; nothing is copied that need not be."""
+    streams = {name: _stream_of(table) for name, table in batch.tables.items()}
+    sizes = [(name, stream.size) for name, stream in streams.items()]
+    header = _ENCODER.encode(_Header(batch.offsets, batch.epochs, batch.entries, batch.oldest_at, sizes))
+    parts: list[bytes | memoryview] = [len(header).to_bytes(_LENGTH_BYTES, "big") + header]
+    parts.append(bytes(-len(parts[0]) % _ALIGNED))
+    for stream in streams.values():
+        parts += (memoryview(stream), bytes(-stream.size % _ALIGNED))
+    return parts
+
+
+def decoded(data: memoryview) -> RowBatch:
+    """The batch; its tables go on living in ``data``."""
+    length = int.from_bytes(data[:_LENGTH_BYTES], "big")
+    at = _LENGTH_BYTES + length
+    header = _HEADERS.decode(data[_LENGTH_BYTES:at])
+    at += -at % _ALIGNED
+    tables: dict[str, pa.Table] = {}
+    for name, size in header.tables:
+        tables[name] = pa.ipc.open_stream(pa.py_buffer(data[at : at + size])).read_all()
+        at += size + -size % _ALIGNED
+    return RowBatch(tables, header.offsets, header.epochs, header.entries, header.oldest_at)
+
+
+def _stream_of(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()

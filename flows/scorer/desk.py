@@ -1,0 +1,159 @@
+"""The scoring thread's dealings with its service: questions are answered between two entries, rows are sent.
+
+A byte in memory that both processes share says that a question waits, so asking costs a busy scorer nothing until there
+is one. While the thread waits for the log, or for room to send, it waits for questions too.
+"""
+
+import mmap
+import os
+import select
+import socket
+from collections.abc import Callable, Sequence
+from time import monotonic, perf_counter_ns
+from typing import Final, NoReturn
+
+import msgspec
+import structlog
+
+from features.shard.questions import Question
+from features.shard.shards import Shards
+from flows.row_batch import RowBatch, encoded
+from flows.scorer.question_codec import decoded_question, encoded_answer
+from flows.scorer.wire import Buffer, Frames, Kind, frame, header, total
+
+ALIVE_EVERY_S: Final = 1.0
+ANSWERED_WITHIN_S: Final = 5.0
+GONE: Final = 3  # exit code of a scorer whose service is gone
+_RECEIVE_BYTES: Final = 1 << 16
+_NS_PER_US: Final = 1_000
+
+log = structlog.get_logger()
+
+
+class Desk:
+    """The ``Attendant`` and the ``RowSink`` of a scorer process. Belongs to its one thread."""
+
+    def __init__(
+        self, rows: socket.socket, questions: socket.socket, flag: mmap.mmap, shards: Shards, *, epochs: dict[int, int]
+    ) -> None:
+        self._rows, self._questions, self._flag = rows, questions, flag
+        self._shards, self._epochs = shards, epochs
+        self._watched = [rows, questions]
+        self._asked, self._told = Frames(), Frames()
+        self._alive_at = 0.0
+        self.committed: dict[int, int] = {}
+        self.draining = self.closing = False
+        self.on_pause: list[Callable[[], None]] = []
+        """What else is looked at whenever the thread pauses."""
+
+        rows.settimeout(0)
+        questions.settimeout(0)
+
+    def between_entries(self) -> None:
+        if self._flag[0]:
+            self._answer_waiting()
+
+    def pause(self, seconds: float) -> None:
+        self.wait(None, seconds)
+
+    def wait(self, descriptor: int | None, seconds: float) -> None:
+        """Return when the descriptor can be read or the time is over; answers questions meanwhile."""
+        deadline = monotonic() + seconds
+        others = () if descriptor is None else (descriptor,)
+        while True:
+            for look in self.on_pause:
+                look()
+            self._show_life()
+            left = min(max(0.0, deadline - monotonic()), ALIVE_EVERY_S)
+            readable, _, _ = select.select([*self._watched, *others], (), (), left)
+            self._serve(readable)
+            if descriptor in readable or monotonic() >= deadline:
+                return
+
+    def put(self, batch: RowBatch) -> None:
+        """Send a batch; while there is no room for it, questions are answered."""
+        parts: list[Buffer] = [*encoded(batch)]
+        self._send([header(Kind.BATCH, total(parts)), *parts])
+
+    def tell(self, kind: Kind, body: object = None) -> None:
+        self._send([frame(kind, b"" if body is None else msgspec.msgpack.encode(body))])
+
+    def leave_sockets(self) -> None:
+        """For a forked child: the service must notice when its parent is gone."""
+        self._rows.close()
+        self._questions.close()
+
+    def _send(self, parts: list[Buffer]) -> None:
+        self._alive_at = monotonic()
+        for part in parts:
+            view = memoryview(part)
+            while view:
+                try:
+                    view = view[self._rows.send(view) :]
+                except BlockingIOError:
+                    readable, _, _ = select.select(self._watched, [self._rows], (), ALIVE_EVERY_S)
+                    self._serve(readable)
+                except OSError:
+                    _leave()
+
+    def _show_life(self) -> None:
+        if monotonic() - self._alive_at > ALIVE_EVERY_S:
+            self.tell(Kind.ALIVE)
+
+    def _serve(self, readable: Sequence[object]) -> None:
+        if self._questions in readable:
+            self._answer_waiting()
+        if self._rows in readable:
+            for kind, body in self._told.feed(self._heard()):
+                if kind is Kind.COMMITTED:
+                    self.committed |= msgspec.msgpack.decode(body, type=dict[int, int])
+                elif kind is Kind.DRAIN:
+                    self.draining = True
+                elif kind is Kind.CLOSE:
+                    self.closing = True
+
+    def _heard(self) -> bytes:
+        data = _received(self._rows)
+        return _leave() if data == b"" else data or b""
+
+    def _answer_waiting(self) -> None:
+        self._flag[0] = 0  # before reading: whoever asks from here on sets it again
+        data = _received(self._questions)
+        if data == b"" and self._questions in self._watched:  # The service stops: it asks no more, and drains the log.
+            self._watched.remove(self._questions)
+        for _, body in self._asked.feed(data or b""):
+            answer = frame(Kind.ANSWER, self._answered(body))
+            self._questions.settimeout(ANSWERED_WITHIN_S)  # it is small, and read at once
+            try:
+                self._questions.sendall(answer)
+            except OSError:
+                _leave()
+            finally:
+                self._questions.settimeout(0)
+
+    def _answered(self, body: bytes) -> bytes:
+        number, program_id, question = decoded_question(body)
+        asked: Question[object] = question
+        began = perf_counter_ns()
+        try:
+            with self._shards.reading(program_id) as program:
+                value = asked.answer(program)
+        except Exception as error:  # noqa: BLE001 - one question that cannot be answered must not end the scoring
+            log.error("question_failed", question=type(question).__name__, error=f"{type(error).__name__}: {error}")  # noqa: TRY400 - one line
+            return encoded_answer(number, 0, None, failed=True)
+        return encoded_answer(number, (perf_counter_ns() - began) // _NS_PER_US, value)
+
+
+def _received(connection: socket.socket) -> bytes | None:
+    """What there is to read now: None for nothing yet, nothing at the end."""
+    try:
+        return connection.recv(_RECEIVE_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _leave() -> NoReturn:
+    """The service is gone, so nothing that this process does counts any more."""
+    os._exit(GONE)

@@ -1,0 +1,121 @@
+"""Scoring on a thread of this process: ``clearhold serve --scorers 0``, tests and benchmarks of the stream."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+import redis
+import structlog
+
+from features.shard.questions import Owner
+from features.shard.shards import Shards
+from flows.epochs import Epochs
+from flows.local_owner import LocalOwner
+from flows.scorer.scoring import Scoring
+from flows.scorer.supervisor import Commits
+from flows.snapshotting import SnapshotWriter
+from store.lake.log_segments import LogSegments
+from store.redis_log.progress import LogProgress
+from store.redis_log.reader import LogReader
+from store.state_snapshots import StateSnapshots
+
+SWITCH_INTERVAL_S: Final = 0.0002
+
+log = structlog.get_logger()
+
+
+class Alone:
+    """Nobody asks this thread anything: others read the state themselves, under the shards' locks."""
+
+    def between_entries(self) -> None:
+        """Nothing to do."""
+
+    def pause(self, seconds: float) -> None:
+        if seconds:
+            time.sleep(seconds)
+
+
+class LocalScorer:
+    """The ``Scorers`` of a service in one process."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        progress: LogProgress,
+        *,
+        epochs: Epochs,
+        open_redis: Callable[[], redis.Redis],
+        snapshots: StateSnapshots,
+        segments: LogSegments,
+    ) -> None:
+        self.shards = shards
+        self._owner = LocalOwner(shards)
+        self._progress, self._epochs, self._open_redis = progress, epochs, open_redis
+        self._snapshots, self._segments = snapshots, segments
+        self._writer = SnapshotWriter(shards, snapshots, committed_offset=progress.committed_offset)
+        self._draining, self._stopping = Event(), Event()
+        self._failure: str | None = None
+
+    def start(self, commits: Commits) -> None:
+        """Restore the state, then score on a thread."""
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        owned = range(self.shards.count)
+        committed = {shard: self._progress.committed_offset(shard) for shard in owned}
+        epochs = {shard: self._epochs.of(shard) for shard in owned}
+        scoring = Scoring(self.shards, owned, committed=committed, epochs=epochs, sink=commits, attendant=Alone())
+        scoring.restore(self._snapshots)
+        for shard in owned:
+            self._progress.mark_applied(shard, self.shards.applied_offset(shard))
+        self._writer.begin()
+        self._thread = Thread(target=self._run, args=(scoring,), name="flow", daemon=True)
+        self._thread.start()
+
+    def on_commit(self, rows: object, offsets: object) -> None:
+        """The progress of this process says it already."""
+
+    @property
+    def owner(self) -> Owner:
+        return self._owner
+
+    @property
+    def snapshot_offsets(self) -> Mapping[int, int]:
+        return self._writer.written
+
+    @property
+    def failure(self) -> str | None:
+        return self._failure
+
+    @property
+    def ended(self) -> bool:
+        return self._failure is not None
+
+    def drain(self, timeout_s: float) -> None:
+        self._draining.set()
+        self._thread.join(max(0.1, timeout_s))
+        self._stopping.set()
+        self._thread.join(max(0.1, timeout_s / 4))
+
+    def close(self, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        if not self._thread.is_alive():
+            for shard in range(self.shards.count):
+                is_committed = self._progress.committed_offset(shard) >= self.shards.applied_offset(shard)
+                if is_committed and monotonic() < deadline:
+                    self._writer.take(shard)
+        self._writer.close(max(0.1, deadline - monotonic()))
+
+    def _run(self, scoring: Scoring) -> None:
+        try:
+            scoring.replay_segments(self._segments, self._writer)
+            scoring.run(
+                lambda shards: LogReader(self._open_redis(), shards),
+                self._writer,
+                draining=self._draining,
+                stopping=self._stopping,
+            )
+        except BaseException as error:  # noqa: BLE001 - Bytewax raises bare BaseExceptions; all mean that the flow ended
+            self._failure = f"{type(error).__name__}: {error}"
+            log.critical("flow_failed", error=self._failure)

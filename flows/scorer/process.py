@@ -1,0 +1,112 @@
+"""A scorer process: one thread that owns some shards, reads their log, scores, and answers questions about them.
+
+No DuckDB, no HTTP. It is started by its service with two connected sockets, and ends with it.
+"""
+
+import gc
+import mmap
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+import msgspec
+import structlog
+
+from features.shard.shards import Shards
+from flows.log_source import Reader
+from flows.scorer.desk import Desk
+from flows.scorer.forked_snapshots import ForkedSnapshots
+from flows.scorer.scoring import Scoring
+from flows.scorer.wire import Kind, Start
+from store.lake.log_segments import LogSegments
+from store.logs import configure_logs
+from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
+from store.state_snapshots import StateSnapshots
+
+_POLL_S: Final = 0.05
+_RETRY_S: Final = 0.2
+
+log = structlog.get_logger()
+
+
+def main() -> None:
+    """Score until told to close. Reads a ``Start`` from standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # A Ctrl-C is for the service, which closes its scorers in order.
+    start = msgspec.json.decode(sys.stdin.buffer.read(), type=Start)
+    configure_logs()
+    rows, questions = socket.socket(fileno=start.rows), socket.socket(fileno=start.questions)
+    shards = Shards(start.shards)
+    flag = mmap.mmap(start.flag, 1)
+    desk = Desk(rows, questions, flag, shards, epochs=start.epochs)
+    desk.committed |= start.committed
+    try:
+        _score(start, shards, desk)
+    except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another
+        log.exception("scorer_failed")
+        desk.tell(Kind.FAILED, f"{type(error).__name__}: {error}")
+        sys.stderr.flush()
+        os._exit(1)
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _score(start: Start, shards: Shards, desk: Desk) -> None:
+    owned = sorted(start.epochs)
+    stored = StateSnapshots(Path(start.snapshots), format_version=start.state_version, tidies=False)
+    scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=desk, attendant=desk)
+    scoring.restore(stored)
+    snapshots = ForkedSnapshots(shards, owned, stored, desk)
+    desk.on_pause.append(snapshots.look)
+    desk.tell(Kind.SNAPSHOTS, snapshots.written)
+    scoring.replay_segments(LogSegments(Path(start.lake), tidies=False), snapshots)
+    draining = Event()
+    client = connect_sync(start.redis)
+    waiting = _Waiting(shards, _tails(LogReader(client, owned), owned, desk), desk, draining)
+    desk.on_pause.append(waiting.look)
+
+    def reader(of: Sequence[int]) -> Reader:
+        return LogReader(client, of, wait=desk.wait)
+
+    scoring.run(reader, snapshots, draining=draining, stopping=Event())
+    desk.tell(Kind.DRAINED)
+    while not desk.closing:
+        desk.pause(_POLL_S)
+    snapshots.take_all()
+    gc.disable()
+
+
+def _tails(reader: LogReader, owned: Sequence[int], desk: Desk) -> dict[int, int]:
+    """The offset of each shard's newest entry, once the log can be reached."""
+    while True:
+        try:
+            return {shard: reader.tail(shard) for shard in owned}
+        except ConnectionError as error:
+            log.warning("log_unreachable", error=str(error))
+            desk.pause(_RETRY_S)
+
+
+class _Waiting:
+    """Says once that the log's tail of the start is reached, and ends the reading when the service wants that."""
+
+    def __init__(self, shards: Shards, tails: dict[int, int], desk: Desk, draining: Event) -> None:
+        self._shards, self._tails, self._desk, self._draining = shards, tails, desk, draining
+        self._is_ready = False
+
+    def look(self) -> None:
+        if self._desk.draining or self._desk.closing:
+            self._draining.set()
+        if not self._is_ready and all(
+            self._shards.applied_offset(shard) >= tail for shard, tail in self._tails.items()
+        ):
+            self._is_ready = True
+            self._desk.tell(Kind.READY)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Questions and answers as bytes.
+
+Errors  ``msgspec.MsgspecError`` for bytes that are no question or answer
+"""
+
+from typing import Final, TypeVar
+
+import msgspec
+
+from features.core.errors import UnavailableError
+from features.shard.questions import ANSWER_TYPES, Answer, AnyQuestion, Question
+
+AnswerT = TypeVar("AnswerT")
+
+FAILED: Final = "The question could not be answered."
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
+_QUESTIONS: Final = msgspec.msgpack.Decoder(tuple[int, str, AnyQuestion])
+_ENVELOPES: Final = msgspec.msgpack.Decoder(tuple[int, int, msgspec.Raw, bool])
+_ANSWERS: Final = {kind: msgspec.msgpack.Decoder(answer) for kind, answer in ANSWER_TYPES.items()}
+
+
+def encoded_question(number: int, program_id: str, question: Question[object]) -> bytes:
+    return _ENCODE((number, program_id, question))
+
+
+def decoded_question(body: bytes) -> tuple[int, str, AnyQuestion]:
+    """The question's number, which its answer carries, its program and itself."""
+    return _QUESTIONS.decode(body)
+
+
+def encoded_answer(number: int, took_us: int, value: object, *, failed: bool = False) -> bytes:
+    return _ENCODE((number, took_us, value, failed))
+
+
+def number_of(body: bytes) -> int:
+    return _ENVELOPES.decode(body)[0]
+
+
+def decoded_answer(body: bytes, question: Question[AnswerT]) -> Answer[AnswerT]:
+    """The answer to this question; UnavailableError when its owner failed to answer it."""
+    _, took_us, value, failed = _ENVELOPES.decode(body)
+    if failed:
+        raise UnavailableError(FAILED)
+    answer: AnswerT = _ANSWERS[type(question)].decode(value)
+    return Answer(answer, took_us)

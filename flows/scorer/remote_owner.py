@@ -1,0 +1,106 @@
+"""Asks the scorer processes: the ``Owner`` of a service whose shards live elsewhere.
+
+Errors  UnavailableError while the program's scorer is starting, and for what was asked of one that died meanwhile
+"""
+
+import asyncio
+import mmap
+import socket
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final, TypeVar, cast
+
+from features.core.errors import UnavailableError
+from features.core.log_entry import shard_of
+from features.shard.questions import Answer, Question
+from flows.scorer.question_codec import decoded_answer, encoded_question, number_of
+from flows.scorer.wire import Frames, Kind, frame
+
+AnswerT = TypeVar("AnswerT")
+
+STARTING: Final = "The scorer of this program is starting. Nothing was recorded; try again."
+ANSWERED_WITHIN_S: Final = 5.0
+
+
+class Line(asyncio.Protocol):
+    """The connection to one scorer: questions in their order, answers as they come. Belongs to the event loop."""
+
+    def __init__(self, flag: mmap.mmap) -> None:
+        self._flag = flag
+        self._frames = Frames()
+        self._waiting: dict[int, tuple[Question[Any], asyncio.Future[Answer[Any]]]] = {}
+        self._numbers = count(1)
+        self._transport: asyncio.Transport | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None
+
+    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+        if self._transport is None:
+            raise UnavailableError(STARTING)
+        number = next(self._numbers)
+        answer: asyncio.Future[Answer[AnswerT]] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = (question, answer)
+        self._transport.write(frame(Kind.QUESTION, encoded_question(number, program_id, question)))
+        self._flag[0] = 1  # after writing: the scorer clears it before it reads
+        try:
+            async with asyncio.timeout(ANSWERED_WITHIN_S):
+                return await answer
+        except TimeoutError:
+            raise UnavailableError(STARTING) from None
+        finally:
+            self._waiting.pop(number, None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by descent
+
+    def data_received(self, data: bytes) -> None:
+        for _, body in self._frames.feed(data):
+            question, answer = self._waiting.get(number_of(body), (None, None))
+            if question is None or answer is None or answer.done():
+                continue
+            try:
+                answer.set_result(decoded_answer(body, question))
+            except UnavailableError as error:
+                answer.set_exception(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's name
+        self._transport = None
+        for _, answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(UnavailableError(STARTING))
+
+
+class Connection:
+    """A connected socket of a scorer that is ready, with the flag that says that something was asked."""
+
+    def __init__(self, questions: socket.socket, flag: mmap.mmap) -> None:
+        self._socket = questions
+        self._line = Line(flag)
+        self._opening: asyncio.Task[object] | None = None
+
+    async def line(self) -> Line:
+        """The line, opened by the event loop that asks first."""
+        if self._opening is None:
+            loop = asyncio.get_running_loop()
+            self._opening = loop.create_task(loop.create_unix_connection(lambda: self._line, sock=self._socket))
+        try:
+            await asyncio.shield(self._opening)
+        except OSError:
+            raise UnavailableError(STARTING) from None
+        return self._line
+
+
+class RemoteOwner:
+    """``connection_of`` gives the connection to the scorer of a shard, None while that is not ready."""
+
+    def __init__(self, shards: int, connection_of: Callable[[int], Connection | None]) -> None:
+        self._shards, self._connection_of = shards, connection_of
+
+    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+        connection = self._connection_of(shard_of(program_id, self._shards))
+        if connection is None:
+            raise UnavailableError(STARTING)
+        line = await connection.line()
+        return await line.ask(program_id, question)

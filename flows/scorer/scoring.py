@@ -1,0 +1,102 @@
+"""The scoring of some shards: from their newest snapshots through the log's segments to its tail, then as entries come.
+
+It runs on the thread that calls it and holds all state that it needs; what it leads to leaves through a ``RowSink``.
+"""
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from threading import Event
+from typing import Final, Protocol
+
+import structlog
+from bytewax.testing import run_main
+
+from features.shard.shards import Shards
+from flows.log_source import LogSource, Reader
+from flows.record_sink import RecordSink
+from flows.row_batch import RowSink, batch_of
+from flows.score_bank_events import score_bank_events
+from flows.shard_step import ShardChunk, ShardStep, Snapshots, StepContext
+from flows.snapshotting import load_state
+from store.lake.log_segments import LogSegments
+from store.state_snapshots import StateSnapshots
+
+GC_THRESHOLDS: Final = (50_000, 50, 1_000_000)
+_REPLAY_PAGE_ENTRIES: Final = 2_048
+
+log = structlog.get_logger()
+
+
+class Attendant(Protocol):
+    """What a scoring thread does for others between its own work: in a process of its own, answering questions."""
+
+    def between_entries(self) -> None:
+        """Called before each entry, so it must cost next to nothing when there is nothing to do."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Called instead of sleeping."""
+        ...
+
+
+class Scoring:
+    """One run over ``owned`` shards. ``committed`` holds the offset of each that the tables already hold."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        owned: Sequence[int],
+        *,
+        committed: Mapping[int, int],
+        epochs: Mapping[int, int],
+        sink: RowSink,
+        attendant: Attendant,
+    ) -> None:
+        self._shards, self._owned, self._committed = shards, owned, committed
+        self._epochs, self._sink, self._attendant = dict(epochs), sink, attendant
+
+    def restore(self, snapshots: StateSnapshots) -> None:
+        """Load each shard's newest snapshot."""
+        gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state, and the garbage here has no cycles
+        for shard in self._owned:
+            self._shards.restore(load_state(snapshots, shard, committed_offset=self._committed.get(shard, 0)))
+        gc.freeze()
+
+    def replay_segments(self, segments: LogSegments, snapshots: Snapshots) -> None:
+        """Apply the entries behind a shard's snapshot that Redis may no longer hold."""
+        context = self._context(snapshots)
+        for shard in self._owned:
+            after = self._shards.applied_offset(shard)
+            if after >= segments.last_offset(shard):
+                continue
+            step, entries = ShardStep(context), segments.read(shard, after)
+            while page := list(islice(entries, _REPLAY_PAGE_ENTRIES)):
+                new = [each for each in step.on_batch([ShardChunk(shard, page)])[0] if not each.is_committed]
+                if new:
+                    self._sink.put(batch_of(new, self._epochs))
+                self._attendant.pause(0)
+            log.info("segments_replayed", shard=shard, after=after, upto=self._shards.applied_offset(shard))
+
+    def run(
+        self, open_reader: Callable[[Sequence[int]], Reader], snapshots: Snapshots, *, draining: Event, stopping: Event
+    ) -> None:
+        """Read the log until it is drained or stopped."""
+        source = LogSource(
+            open_reader,
+            start={shard: self._shards.applied_offset(shard) for shard in self._owned},
+            pause=self._attendant.pause,
+            draining=draining,
+            stopping=stopping,
+        )
+        record = RecordSink(self._sink, self._epochs)
+        flow = score_bank_events(source, context=self._context(snapshots), record=record)
+        run_main(flow)  # type: ignore[no-untyped-call]
+
+    def _context(self, snapshots: Snapshots) -> StepContext:
+        return StepContext(
+            self._shards,
+            committed=self._committed,
+            snapshots=snapshots,
+            between_entries=self._attendant.between_entries,
+        )

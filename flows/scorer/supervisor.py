@@ -1,0 +1,274 @@
+"""Scorer processes and their supervision: each is started, listened to, and replaced when it dies or hangs.
+
+One thread a scorer does all of it in order: give the scorer its shards under a new epoch, start it, take its rows until
+it ends, wait a little, begin again. While a scorer is not ready its programs cannot be asked about, and the log keeps
+what is sent to them.
+"""
+
+import mmap
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Final, Protocol
+
+import msgspec
+import redis
+import structlog
+
+from features.shard.questions import Owner
+from flows.row_batch import RowBatch, decoded
+from flows.scorer.remote_owner import Connection, RemoteOwner
+from flows.scorer.wire import FrameError, Kind, Start, frame, receive
+from store.redis_log.keys import owner_key
+
+HUNG_AFTER_S: Final = 10.0
+LOADED_WITHIN_S: Final = 120.0
+AGAIN_AFTER_S: Final = 0.25
+MOST_FAILED_STARTS: Final = 5
+LONGEST_PAUSE_S: Final = 15.0
+_EPOCH: Final = "epoch"
+_ADDRESS: Final = "address"
+
+log = structlog.get_logger()
+
+
+class ScorerFailedError(Exception):
+    """A scorer says what it failed on."""
+
+
+class Commits(Protocol):
+    """The committer, as supervision needs it."""
+
+    def put(self, batch: RowBatch) -> None: ...
+
+    def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]: ...
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """Where things are that scorers need: the log's Redis, and folders."""
+
+    redis: str
+    snapshots: Path
+    lake: Path
+    state_version: int
+
+
+class ScorerProcess:
+    """One place for a scorer: the shards it owns, and whoever owns them at the moment."""
+
+    def __init__(
+        self, number: int, owned: tuple[int, ...], places: Places, *, shards: int, open_redis: Callable[[], redis.Redis]
+    ) -> None:
+        self.number, self.owned = number, owned
+        self._places, self._shards, self._open_redis = places, shards, open_redis
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rows: socket.socket | None = None
+        self._sending = Lock()
+        self._ending = Event()
+        self.drained, self.ended = Event(), Event()
+        self.connection: Connection | None = None
+        self.failure: str | None = "is starting"
+        self.restarts = self._failed_starts = 0
+        self.gave_up = False
+        self.snapshot_offsets: dict[int, int] = {}
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    def look_after(self, commits: Commits) -> None:
+        """Keep a scorer running until told to close; the thread's whole life."""
+        pause = AGAIN_AFTER_S
+        while not self._ending.is_set() and not self.gave_up:
+            began = monotonic()
+            try:
+                self._run_one(commits)
+            except (OSError, FrameError, ScorerFailedError, msgspec.MsgspecError, redis.RedisError) as error:
+                self.failure = f"{type(error).__name__}: {error}"
+                self._failed_starts += not isinstance(error, redis.RedisError)  # that one comes back by itself
+            self._clean_up()
+            if self._ending.is_set():
+                break
+            self.restarts += 1
+            self.gave_up = self._failed_starts >= MOST_FAILED_STARTS
+            log.error("scorer_ended", scorer=self.number, error=self.failure, restarts=self.restarts)
+            pause = AGAIN_AFTER_S if monotonic() - began > LONGEST_PAUSE_S else min(2 * pause, LONGEST_PAUSE_S)
+            self._ending.wait(pause)
+        self.drained.set()
+        self.ended.set()
+
+    def tell(self, kind: Kind, body: object = None) -> None:
+        """Send a word to the scorer; one that cannot take it now has a full socket or is dying, and is told later."""
+        data = frame(kind, b"" if body is None else msgspec.msgpack.encode(body))
+        with self._sending:
+            if self._rows is not None:
+                try:
+                    self._rows.sendall(data)
+                except OSError as error:
+                    log.warning("scorer_not_told", scorer=self.number, kind=kind.name, error=str(error))
+
+    def drain(self) -> None:
+        self._ending.set()
+        self.tell(Kind.DRAIN)
+
+    def close(self) -> None:
+        self._ending.set()
+        self.tell(Kind.CLOSE)
+
+    def kill(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+
+    def _run_one(self, commits: Commits) -> None:
+        epochs = self._new_epochs()
+        committed = commits.give_away(epochs)
+        rows, their_rows = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        questions, their_questions = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        flag = os.memfd_create("clearhold-asked")
+        os.ftruncate(flag, 1)
+        with their_rows, their_questions:
+            start = Start(
+                redis=self._places.redis,
+                rows=their_rows.fileno(),
+                questions=their_questions.fileno(),
+                flag=flag,
+                snapshots=str(self._places.snapshots),
+                lake=str(self._places.lake),
+                state_version=self._places.state_version,
+                shards=self._shards,
+                epochs=epochs,
+                committed=committed,
+            )
+            self._process = self._started(start)
+        connection = Connection(questions, mmap.mmap(flag, 1))
+        os.close(flag)
+        rows.settimeout(LOADED_WITHIN_S)
+        with self._sending:
+            self._rows = rows
+        if self._ending.is_set():
+            self.tell(Kind.DRAIN)
+        self._listen(rows, connection, commits)
+
+    def _started(self, start: Start) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.scorer.process"],
+            stdin=subprocess.PIPE,
+            pass_fds=(start.rows, start.questions, start.flag),
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        with process.stdin as told:
+            told.write(msgspec.json.encode(start))
+        return process
+
+    def _listen(self, rows: socket.socket, connection: Connection, commits: Commits) -> None:
+        """Take what the scorer sends until it closes; a silence that is too long ends it."""
+        while True:
+            try:
+                kind, body = receive(rows)
+            except TimeoutError:
+                raise TimeoutError(f"It has been silent for {rows.gettimeout():.0f} s.") from None
+            except ConnectionError:
+                if self._ending.is_set():
+                    return
+                raise
+            if kind is Kind.BATCH:
+                commits.put(decoded(body))
+            elif kind is Kind.SNAPSHOTS:
+                self.snapshot_offsets |= msgspec.msgpack.decode(body, type=dict[int, int])
+            elif kind is Kind.READY:
+                rows.settimeout(HUNG_AFTER_S)
+                self.failure, self.connection, self._failed_starts = None, connection, 0
+                log.info("scorer_ready", scorer=self.number, pid=self.pid)
+            elif kind is Kind.DRAINED:
+                self.drained.set()
+            elif kind is Kind.FAILED:
+                raise ScorerFailedError(msgspec.msgpack.decode(body, type=str))
+
+    def _new_epochs(self) -> dict[int, int]:
+        """A new epoch for each shard, which no process ever had; said in Redis for whoever looks for the owner."""
+        address = f"{socket.gethostname()}/{os.getpid()}/{self.number}"
+        with self._open_redis() as client:
+            pipeline = client.pipeline(transaction=True)
+            for shard in self.owned:
+                pipeline.hincrby(owner_key(shard), _EPOCH, 1)
+                pipeline.hset(owner_key(shard), _ADDRESS, address)
+            answers = pipeline.execute()
+        return dict(zip(self.owned, map(int, answers[::2]), strict=True))
+
+    def _clean_up(self) -> None:
+        self.connection = None
+        self.failure = self.failure or "It has ended."
+        with self._sending:
+            if self._rows is not None:
+                self._rows.close()
+                self._rows = None
+        self.kill()
+        if self._process is not None:
+            self._process.wait()
+
+
+class ScorerProcesses:
+    """The ``Scorers`` of a service that scores in processes of its own; shards are dealt out in turn."""
+
+    def __init__(self, count: int, shards: int, places: Places, *, open_redis: Callable[[], redis.Redis]) -> None:
+        self.processes = tuple(
+            ScorerProcess(number, tuple(range(number, shards, count)), places, shards=shards, open_redis=open_redis)
+            for number in range(min(count, shards))
+        )
+        self._places = places
+        self._owner = RemoteOwner(shards, self._connection_of)
+        self._threads: list[Thread] = []
+
+    def start(self, commits: Commits) -> None:
+        for each in self.processes:
+            thread = Thread(target=each.look_after, args=(commits,), name=f"scorer-{each.number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def on_commit(self, _rows: object, offsets: Mapping[int, int]) -> None:
+        """Say to each scorer how far its shards are committed."""
+        for each in self.processes:
+            its = {shard: offset for shard, offset in offsets.items() if shard in each.owned}
+            if its:
+                each.tell(Kind.COMMITTED, its)
+
+    @property
+    def owner(self) -> Owner:
+        return self._owner
+
+    @property
+    def snapshot_offsets(self) -> Mapping[int, int]:
+        return {shard: offset for each in self.processes for shard, offset in each.snapshot_offsets.items()}
+
+    @property
+    def failure(self) -> str | None:
+        down = [each for each in self.processes if each.failure is not None]
+        return f"Scorer {down[0].number}: {down[0].failure}" if down else None
+
+    @property
+    def ended(self) -> bool:
+        return any(each.gave_up for each in self.processes)
+
+    def drain(self, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        for each in self.processes:
+            each.drain()
+        for each in self.processes:
+            each.drained.wait(max(0.1, deadline - monotonic()))
+
+    def close(self, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        for each in self.processes:
+            each.close()
+        for each in self.processes:
+            if not each.ended.wait(max(0.1, deadline - monotonic())):
+                each.kill()
+
+    def _connection_of(self, shard: int) -> Connection | None:
+        return self.processes[shard % len(self.processes)].connection

@@ -1,0 +1,117 @@
+"""What a scorer process and its service say to each other, over two sockets a scorer.
+
+rows        scorer ─▶ service: batches of rows, "ready", snapshots written, heartbeats
+            service ─▶ scorer: what is committed, "drain", "close"
+questions   service ─▶ scorer: questions; scorer ─▶ service: answers, in the order of the questions
+
+Frame   8 bytes of length, 1 byte of kind, the body
+Errors  ``ConnectionError`` when the other side is gone; ``FrameError`` for a length that no frame has
+"""
+
+import socket
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+HEADER_BYTES: Final = 9
+FRAME_LIMIT: Final = 1 << 31
+
+Buffer = bytes | bytearray | memoryview
+
+
+class FrameError(Exception):
+    """The other side does not speak this language."""
+
+
+class Kind(IntEnum):
+    """What a frame on the rows socket is."""
+
+    BATCH = 1
+    READY = 2  # the scorer has applied what the log held at its start
+    SNAPSHOTS = 3  # body: dict of shard and offset, the newest snapshots on disk
+    ALIVE = 4
+    DRAINED = 5
+    FAILED = 6  # body: the sentence
+    COMMITTED = 7  # body: dict of shard and offset
+    DRAIN = 8
+    CLOSE = 9
+    QUESTION = 10
+    ANSWER = 11
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scorer process is started with, over its standard input: an address of Redis may hold a password."""
+
+    redis: str
+    rows: int
+    questions: int
+    flag: int
+    """Descriptors that it inherits: two connected sockets, and a byte of memory."""
+
+    snapshots: str
+    lake: str
+    state_version: int
+    shards: int
+    epochs: dict[int, int]
+    """The shards that it owns, and the epoch of each."""
+
+    committed: dict[int, int]
+
+
+def header(kind: Kind, length: int) -> bytes:
+    return length.to_bytes(8, "big") + bytes((kind,))
+
+
+def frame(kind: Kind, body: bytes = b"") -> bytes:
+    return header(kind, len(body)) + body
+
+
+def receive(connection: socket.socket) -> tuple[Kind, memoryview]:
+    """The next frame, of a socket that blocks; ``TimeoutError`` as the socket is set up."""
+    head = _exactly(connection, HEADER_BYTES)
+    length = int.from_bytes(head[:8], "big")
+    if length > FRAME_LIMIT:
+        raise FrameError(f"A frame of {length} bytes.")
+    return Kind(head[8]), _exactly(connection, length)
+
+
+def _exactly(connection: socket.socket, length: int) -> memoryview:
+    buffer = memoryview(bytearray(length))
+    at = 0
+    while at < length:
+        received = connection.recv_into(buffer[at:])
+        if not received:
+            raise ConnectionError("The other side has closed the connection.")
+        at += received
+    return buffer
+
+
+class Frames:
+    """The frames in what a socket that does not block has brought so far."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: Buffer) -> list[tuple[Kind, bytes]]:
+        """The frames that are whole now."""
+        pending = self._pending
+        pending += data
+        frames: list[tuple[Kind, bytes]] = []
+        at = 0
+        while len(pending) - at >= HEADER_BYTES:
+            length = int.from_bytes(pending[at : at + 8], "big")
+            if length > FRAME_LIMIT:
+                raise FrameError(f"A frame of {length} bytes.")
+            end = at + HEADER_BYTES + length
+            if len(pending) < end:
+                break
+            frames.append((Kind(pending[at + 8]), bytes(pending[at + HEADER_BYTES : end])))
+            at = end
+        del pending[:at]
+        return frames
+
+
+def total(parts: Sequence[Buffer]) -> int:
+    return sum(len(part) for part in parts)

@@ -1,0 +1,27 @@
+"""How far each shard of the log has come: the offset up to which it is applied, and up to which it is committed.
+
+Kept by the process that commits; whoever wants to know asks here and not the state.
+"""
+
+
+class LogProgress:
+    """Written by the threads that move entries, read by any thread; a shard without entries is at offset 0."""
+
+    def __init__(self, shards: int) -> None:
+        self.shards = shards
+        self._applied = [0] * shards
+        self._committed = [0] * shards
+
+    def applied_offset(self, shard: int) -> int:
+        """The offset up to which the shard's state holds every entry."""
+        return self._applied[shard]
+
+    def committed_offset(self, shard: int) -> int:
+        """The offset up to which the tables hold what the shard's entries led to."""
+        return self._committed[shard]
+
+    def mark_applied(self, shard: int, offset: int) -> None:
+        self._applied[shard] = offset
+
+    def mark_committed(self, shard: int, offset: int) -> None:
+        self._committed[shard] = offset

@@ -1,0 +1,96 @@
+"""Rows by type as tables of columns: the form in which rows leave a shard and reach the writer.
+
+A row that has no columns (a number beyond 64 bits, a null where the table has none) would hold up all the others of its
+batch. It is replaced by a ``QuarantineRow`` here, where it still has a shard and an offset.
+
+Errors  none of its own
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Final, TypeGuard, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from features.core.rows.events import QuarantineRow
+from store.tables.columns import Column, arrow_table, columns_of
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+Rows = Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]]
+
+RowTables = Mapping[str, pa.Table]
+"""By the name of the row type."""
+
+_REFUSALS: Final = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
+
+
+def row_tables(rows: Rows) -> dict[str, pa.Table]:
+    """The rows as tables; a row that has no columns stands among ``QuarantineRow`` instead."""
+    tables: dict[str, pa.Table] = {}
+    quarantined: list[QuarantineRow] = []
+    for kind, batch in rows.items():
+        if not batch:
+            continue
+        try:
+            tables[kind.__name__] = _checked(kind, batch)
+        except _REFUSALS:
+            valid = [row for row in batch if not _is_refused(kind, row, quarantined)]
+            if valid:
+                tables[kind.__name__] = _checked(kind, valid)
+    if quarantined:
+        name = QuarantineRow.__name__
+        tables[name] = joined([*filter(None, [tables.get(name)]), _checked(QuarantineRow, quarantined)])
+    return tables
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of one row type, one behind the other."""
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+
+
+def joined_by_type(batches: Iterable[RowTables]) -> dict[str, pa.Table]:
+    """The tables of several batches, in their order."""
+    by_type: dict[str, list[pa.Table]] = {}
+    for tables in batches:
+        for name, table in tables.items():
+            by_type.setdefault(name, []).append(table)
+    return {name: joined(parts) for name, parts in by_type.items()}
+
+
+def rows_of(kind: type[Row], table: pa.Table) -> list[Row]:
+    """The rows again, of a type whose fields are all columns of their own."""
+    columns = [each.cast(pa.int64()) if pa.types.is_timestamp(each.type) else each for each in table.columns]
+    return [kind(*values) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
+
+
+@cache
+def _columns(kind: type[msgspec.Struct]) -> tuple[Column, ...]:
+    return columns_of(kind)
+
+
+def _checked(kind: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> pa.Table:
+    columns = _columns(kind)
+    table = arrow_table(columns, rows)
+    for column, values in zip(columns, table.columns, strict=True):
+        if values.null_count and not column.nullable:
+            raise ValueError(f"{column.name} is null")
+    return table
+
+
+def _is_refused(kind: type[msgspec.Struct], row: msgspec.Struct, quarantined: list[QuarantineRow]) -> bool:
+    try:
+        _checked(kind, [row])
+    except _REFUSALS as error:
+        fields = msgspec.structs.asdict(row)
+        place = (fields.get("program_id", ""), fields["shard"], fields["offset"])
+        instants = map(fields.get, ("appended_at", "updated_at", "created_at"))
+        at = next(filter(_is_instant, instants), 0)
+        quarantined.append(QuarantineRow(*place, kind.__name__, at, f"{type(error).__name__}: {error}"))
+        return True
+    return False
+
+
+def _is_instant(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and 0 <= value < 2**62
