@@ -80,6 +80,11 @@ class Connection:
         self._line = Line(flag)
         self._opening: asyncio.Task[object] | None = None
 
+    def close(self) -> None:
+        """The scorer is gone; a line that was opened closes with the other end."""
+        if self._opening is None:
+            self._socket.close()
+
     async def line(self) -> Line:
         """The line, opened by the event loop that asks first."""
         if self._opening is None:

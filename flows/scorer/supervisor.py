@@ -71,7 +71,8 @@ class ScorerProcess:
         self._sending = Lock()
         self._ending = Event()
         self.drained, self.ended = Event(), Event()
-        self.connection: Connection | None = None
+        self._questions: Connection | None = None
+        self.connection: Connection | None = None  # while the scorer can be asked
         self.failure: str | None = "is starting"
         self.restarts = self._failed_starts = 0
         self.gave_up = False
@@ -145,14 +146,14 @@ class ScorerProcess:
                 committed=committed,
             )
             self._process = self._started(start)
-        connection = Connection(questions, mmap.mmap(flag, 1))
+        self._questions = Connection(questions, mmap.mmap(flag, 1))
         os.close(flag)
         rows.settimeout(LOADED_WITHIN_S)
         with self._sending:
             self._rows = rows
         if self._ending.is_set():
             self.tell(Kind.DRAIN)
-        self._listen(rows, connection, commits)
+        self._listen(rows, self._questions, commits)
 
     def _started(self, start: Start) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
@@ -203,6 +204,9 @@ class ScorerProcess:
 
     def _clean_up(self) -> None:
         self.connection = None
+        if self._questions is not None:
+            self._questions.close()
+            self._questions = None
         self.failure = self.failure or "It has ended."
         with self._sending:
             if self._rows is not None:

@@ -1,0 +1,63 @@
+"""An engine of this process whose shards are scored by real scorer processes, on real stores."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from flows.engine import STATE_VERSION, Engine
+from flows.epochs import Epochs
+from flows.scorer.supervisor import Places, ScorerProcesses
+from store.clock import SystemClock
+from store.duck.database import open_database
+from store.lake.log_segments import LogSegments
+from store.record.chain import ChainWriter
+from store.redis_log.connect import connect_sync
+from store.redis_log.progress import LogProgress
+from tests.flows.engine_room import SHARDS
+from tests.support.waiting import eventually
+
+STARTED_WITHIN_S = 40.0
+
+
+class ProcessRoom:
+    """Where such an engine can be started again and again on the same stores."""
+
+    def __init__(self, folder: Path, redis_socket: str | Path) -> None:
+        folder.mkdir()
+        self.folder, self._redis_socket = folder, redis_socket
+
+    @contextmanager
+    def running(self, scorers: int) -> Iterator[tuple[Engine, ScorerProcesses]]:
+        """An engine that has caught up; stopped cleanly on leaving."""
+        places = Places(
+            redis=str(self._redis_socket),
+            snapshots=self.folder / "checkpoints",
+            lake=self.folder / "lake",
+            state_version=STATE_VERSION,
+        )
+        processes = ScorerProcesses(scorers, SHARDS, places, open_redis=lambda: connect_sync(self._redis_socket))
+        with closing(open_database(self.folder / "clearhold.duckdb")) as database:
+            engine = Engine(
+                processes,
+                LogProgress(SHARDS),
+                epochs=Epochs(SHARDS),
+                open_redis=lambda: connect_sync(self._redis_socket),
+                database=database,
+                segments=LogSegments(self.folder / "lake"),
+                chains=ChainWriter(database, self.folder / "record"),
+                clock=SystemClock(),
+            )
+            engine.start()
+            try:
+                eventually(lambda: engine.caught_up() and engine.failure is None, within_s=STARTED_WITHIN_S)
+                yield engine, processes
+            finally:
+                engine.stop(10.0)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Read the tables while no engine runs."""
+        with closing(duckdb.connect(str(self.folder / "clearhold.duckdb"), read_only=True)) as connection:
+            return connection.execute(query).fetchall()

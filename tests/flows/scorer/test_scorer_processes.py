@@ -1,0 +1,167 @@
+"""Scorer processes: the same rows as in one process, also when they are killed or hang."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import redis
+
+from demo.bank import SimulatedBank
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind, shard_of
+from features.core.program import Program
+from features.shard.questions import CountParties, SeenEvent
+from flows.engine import Engine
+from flows.scorer import supervisor
+from flows.scorer.supervisor import ScorerProcesses
+from store.duck.schema import TABLES
+from store.redis_log.connect import connect_sync
+from store.redis_log.server import EmbeddedRedis
+from tests.flows.engine_room import SHARDS, EngineRoom, append
+from tests.flows.scorer.process_room import ProcessRoom
+from tests.support.waiting import eventually
+
+PROGRAMS = tuple(f"3f0c8a52-0000-4000-8000-00000000000{number}" for number in range(1, 4))
+SHARDS_USED = {shard_of(program, SHARDS) for program in PROGRAMS}
+# Commits, and with them the order of shards in a tenant's chain, fall as they fall; all else is the log's alone.
+EVERY_ROW = {
+    name: f"SELECT * FROM {name} ORDER BY ALL"  # noqa: S608 - names of the schema
+    for name, _ in TABLES
+    if name not in {"log_offsets", "record_chain", "record_checkpoints"}
+}
+FACTS = 'SELECT id, program_id, shard, "offset", body FROM record_chain ORDER BY ALL'
+
+
+@pytest.fixture(scope="module")
+def history() -> list[bytes]:
+    events = SimulatedBank(3).history(1_780_000_000_000_000)
+    return [event.body for event in events if event.program == "lending"][:500]
+
+
+def fill(client: redis.Redis, bodies: list[bytes], *, declares: bool = True) -> None:
+    for program in PROGRAMS:
+        if declares:
+            body = msgspec.json.encode(Program(id=program, tenant_id="t1", slug="p", name="P", declared_rails=("ach",)))
+            append(client, program, [body], EntryKind.PROGRAM)
+        append(client, program, bodies)
+
+
+def rows_of(room: ProcessRoom | EngineRoom) -> dict[str, list[tuple[Any, ...]]]:
+    return {name: room.rows(query) for name, query in EVERY_ROW.items()} | {"facts": room.rows(FACTS)}
+
+
+def is_committed(engine: Engine, client: redis.Redis) -> bool:
+    tails = {shard: client.xinfo_stream(f"log:{shard}")["last-generated-id"] for shard in SHARDS_USED}
+    return all(
+        engine.progress.committed_offset(shard) >> 20 >= int(tail.decode().split("-")[0])
+        for shard, tail in tails.items()
+    )
+
+
+def in_one_process(folder: Path, redis_server: EmbeddedRedis) -> dict[str, list[tuple[Any, ...]]]:
+    folder.mkdir()
+    room = EngineRoom(folder, lambda: connect_sync(redis_server.socket_path))
+    with room.running():
+        pass
+    return rows_of(room)
+
+
+@pytest.mark.parametrize("scorers", [1, 2])
+def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_the_same(
+    tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes], scorers: int
+) -> None:
+    fill(log_redis, history)
+    room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
+    with room.running(scorers) as (_, processes):
+        assert [each.owned for each in processes.processes] == [
+            tuple(range(number, SHARDS, scorers)) for number in range(scorers)
+        ]
+        loaded = {pid: Path(f"/proc/{pid}/maps").read_text() for pid in (each.pid for each in processes.processes)}
+
+    expected = in_one_process(tmp_path / "here", redis_server)
+    found = rows_of(room)
+    for table, rows in expected.items():
+        assert found[table] == rows, table
+    assert len(expected["transfers"]) > len(PROGRAMS) * 100
+    assert len(loaded) == scorers
+    assert not any("duckdb" in maps for maps in loaded.values())
+
+
+def test_given_scorers_that_are_killed_and_started_again_when_all_is_scored_then_every_row_is_there_once(
+    tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
+    fill(log_redis, history[:100])
+    with room.running(2) as (engine, processes):
+        for part in range(1, 5):
+            fill(log_redis, history[100 * part : 100 * part + 100], declares=False)
+            victim = processes.processes[part % 2]
+            eventually(lambda victim=victim: victim.failure is None, within_s=30)  # type: ignore[misc]
+            kill(victim.pid)
+        eventually(lambda: engine.failure is None and is_committed(engine, log_redis), within_s=60)
+        assert [each.restarts for each in processes.processes] == [2, 2]
+
+    expected = in_one_process(tmp_path / "here", redis_server)
+    found = rows_of(room)
+    for table, rows in expected.items():
+        assert found[table] == rows, table
+
+
+def test_given_a_scorer_that_hangs_when_its_shards_are_given_away_then_its_rows_are_not_written(
+    tmp_path: Path,
+    redis_server: EmbeddedRedis,
+    log_redis: redis.Redis,
+    history: list[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "HUNG_AFTER_S", 3.0)
+    room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
+    fill(log_redis, history[:200])
+    with room.running(1) as (engine, processes):
+        hung = processes.processes[0].pid
+        assert hung is not None
+        os.kill(hung, signal.SIGSTOP)
+        fill(log_redis, history[200:400], declares=False)
+        eventually(lambda: processes.processes[0].pid != hung, within_s=20)
+        eventually(lambda: engine.failure is None and is_committed(engine, log_redis), within_s=40)
+        assert not Path(f"/proc/{hung}").exists()
+
+    expected = in_one_process(tmp_path / "here", redis_server)
+    found = rows_of(room)
+    for table, rows in expected.items():
+        assert found[table] == rows, table
+
+
+def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_is_unavailable_and_answers_when_back(
+    tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes]
+) -> None:
+    known = msgspec.json.decode(history[0])["id"]
+    fill(log_redis, history[:50])
+    room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
+    with room.running(1) as (engine, processes):
+        assert asyncio.run(answers(processes, known)) == (True, False, True)
+        kill(processes.processes[0].pid)
+        eventually(lambda: engine.failure is not None, within_s=5)
+        with pytest.raises(UnavailableError):
+            asyncio.run(answers(processes, known))
+        eventually(lambda: engine.failure is None, within_s=30)
+        assert asyncio.run(answers(processes, known)) == (True, False, True)
+
+
+async def answers(processes: ScorerProcesses, event_id: str) -> tuple[bool, bool, bool]:
+    owner = processes.owner
+    seen, unseen, counts = await asyncio.gather(
+        owner.ask(PROGRAMS[0], SeenEvent(event_id)),
+        owner.ask(PROGRAMS[0], SeenEvent("evnt_never")),
+        owner.ask(PROGRAMS[0], CountParties()),
+    )
+    return seen.value, unseen.value, counts.value.actors > 0
+
+
+def kill(pid: int | None) -> None:
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,100 @@
+"""The committer and the epochs of owners: what a former owner sends is never written."""
+
+from contextlib import closing
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from flows.committer import Committer
+from flows.epochs import Epochs
+from flows.row_batch import RowBatch, batch_of
+from flows.shard_step import ShardResults
+from store.clock import SystemClock
+from store.duck.database import open_database
+from store.duck.writer import BatchWriter, committed_offsets
+from store.redis_log.progress import LogProgress
+from tests.support.duck_rows import an_event
+
+SHARDS = 2
+
+
+def a_batch(shard: int, offset: int, epoch: int) -> RowBatch:
+    results = ShardResults(shard)
+    results.emit(an_event(shard=shard, offset=offset, event_id=f"evnt_{shard}_{offset}_{epoch}"))
+    results.offset, results.entries, results.oldest_at = offset, 1, 1
+    return batch_of([results], {shard: epoch})
+
+
+def test_given_a_shard_that_was_given_away_when_its_former_owner_sends_rows_then_only_the_new_owners_are_written(
+    tmp_path: Path,
+) -> None:
+    progress = LogProgress(SHARDS)
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs=Epochs(SHARDS))
+        committer.start()
+        assert committer.give_away({0: 1, 1: 1}) == {0: 0, 1: 0}
+        committer.put(a_batch(0, 5, epoch=1))
+        committer.put(a_batch(1, 6, epoch=1))
+        assert committer.flush(5.0)
+        assert committer.give_away({0: 2}) == {0: 5}
+
+        committer.put(a_batch(0, 9, epoch=1))  # it hung, and does not know
+        committer.put(a_batch(0, 7, epoch=2))
+        committer.put(a_batch(1, 8, epoch=1))
+        assert committer.close(5.0)
+
+        written = database.execute("SELECT event_id FROM bank_events ORDER BY ALL").fetchall()
+        assert written == [("evnt_0_5_1",), ("evnt_0_7_2",), ("evnt_1_6_1",), ("evnt_1_8_1",)]
+        assert committed_offsets(database) == {0: 7, 1: 8}
+        assert [progress.applied_offset(shard) for shard in range(SHARDS)] == [7, 8]
+
+
+def test_given_a_batch_that_waits_when_its_shard_is_given_away_then_it_is_dropped(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        committer = Committer(BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS))
+        committer.give_away({0: 1})
+        committer.put(a_batch(0, 5, epoch=1))  # nothing commits it yet
+        committer.give_away({0: 2})
+        committer.start()
+        assert committer.close(5.0)
+
+        assert database.execute("SELECT count(*) FROM bank_events").fetchone() == (0,)
+
+
+def test_given_a_commit_under_way_when_a_shard_is_given_away_then_the_new_owner_begins_behind_it(
+    tmp_path: Path,
+) -> None:
+    entered, may_go_on = Event(), Event()
+
+    class Slow(BatchWriter):
+        def commit(self, *args: object) -> None:
+            entered.set()
+            assert may_go_on.wait(5.0)
+            super().commit(*args)  # type: ignore[arg-type]
+
+    offsets: list[dict[int, int]] = []
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        committer = Committer(Slow(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS))
+        committer.start()
+        committer.give_away({0: 1})
+        committer.put(a_batch(0, 5, epoch=1))
+        assert entered.wait(5.0)
+        giving = Thread(target=lambda: offsets.append(committer.give_away({0: 2})))
+        giving.start()
+        giving.join(0.1)
+        assert not offsets
+        may_go_on.set()
+        giving.join(5.0)
+
+        assert offsets == [{0: 5}]
+        assert committer.close(5.0)
+
+
+def test_given_an_epoch_that_is_not_newer_when_set_then_it_is_refused() -> None:
+    epochs = Epochs(SHARDS)
+    epochs.set(0, 3)
+
+    with pytest.raises(ValueError, match="not newer"):
+        epochs.set(0, 3)
+    assert (epochs.of(0), epochs.are_current({0: 3}), epochs.are_current({0: 2})) == (3, True, False)
