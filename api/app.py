@@ -34,6 +34,7 @@ from flows.backfill.step_log import StepLog
 from flows.directory.service import Directory
 from flows.engine import STATE_VERSION, Engine, Scorers
 from flows.epochs import Epochs
+from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
 from flows.ticks import tick_every_minute
@@ -307,6 +308,7 @@ def _metrics(
     metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
     metrics.register(BackfillCollector(backfills.counts))
     metrics.register(directory.collector)
+    metrics.register(ScorerCollector(engine.scorers))
     return metrics
 
 

@@ -14,6 +14,7 @@ from bench import (
     record,
     rescoring,
     restart,
+    scorers,
     throughput,
     webhooks,
 )
@@ -22,6 +23,7 @@ from bench.harness import Answered, Asked, Benchmark, Run
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "throughput": throughput.run,
+    "scorers": scorers.run,
     "latency": latency.run,
     "preflight": preflight.run,
     "webhooks": webhooks.run,

@@ -19,6 +19,7 @@ from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
 from flows.epochs import Epochs
 from flows.scorer.local import LocalScorer
+from flows.scorer.supervisor import Places, ScorerProcesses
 from store.clock import SystemClock
 from store.data_dir import DEFAULT_SHARDS, DataDir
 from store.duck.database import open_database
@@ -68,8 +69,15 @@ class Workbench:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._opened.close()
 
-    def engine(self, progress: LogProgress) -> Engine:
+    def engine(self, progress: LogProgress, *, scorers: int = 0) -> Engine:
+        """An engine that scores in this process, or in so many of their own."""
         epochs, segments = Epochs(progress.shards), LogSegments(self.data_dir.lake_dir)
+        places = Places(
+            redis=str(self.socket),
+            snapshots=self.data_dir.snapshots_dir,
+            lake=self.data_dir.lake_dir,
+            state_version=STATE_VERSION,
+        )
         scorer = LocalScorer(
             Shards(progress.shards),
             progress,
@@ -78,8 +86,11 @@ class Workbench:
             snapshots=StateSnapshots(self.data_dir.snapshots_dir, format_version=STATE_VERSION),
             segments=segments,
         )
+        processes = ScorerProcesses(
+            max(1, scorers), progress.shards, places, open_redis=lambda: connect_sync(self.socket)
+        )
         return Engine(
-            scorer,
+            processes if scorers else scorer,
             progress,
             epochs=epochs,
             open_redis=lambda: connect_sync(self.socket),
@@ -121,7 +132,7 @@ def wait_until_caught_up(engine: Engine, *, within_s: float) -> None:
     """Return when all that the log held at the engine's start is committed."""
     deadline = time.monotonic() + within_s
     while not engine.caught_up():
-        if engine.failure is not None:
+        if engine.ended:
             raise SystemExit(f"The flow failed: {engine.failure}")
         if time.monotonic() > deadline:
             raise SystemExit(f"The log was not caught up with in {within_s:.0f} s.")

@@ -1,0 +1,78 @@
+"""How does the stream scale with scorer processes, and what does an event cost each process?
+
+The same log is scored in one process and by scorers of their own, each time on stores of its own, from the first commit
+to the last. Cores that others use make wall time a poor figure, so processor time stands beside it.
+
+Unit    events a second by wall; microseconds of processor time an event, user and system
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bench.harness import Figure, Run
+from bench.log_feed import append_all, interleaved
+from bench.stream_events import YEAR_START
+from bench.workbench import MarkedProgress, Workbench, programs, wait_until_caught_up
+from flows.engine import Engine
+from flows.scorer.supervisor import ScorerProcesses
+
+PROGRAMS: Final = 8
+STEPS_US: Final = {"ordinary": 300_000_000, "alert-dense": 8_000_000}  # between two transfers of a program
+_WITHIN_S: Final = 900
+_STOP_WITHIN_S: Final = 60
+_TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
+_USER_AND_SYSTEM: Final = slice(11, 13)  # of what follows the name in /proc/PID/stat
+
+
+def run(run: Run) -> Iterator[Figure]:
+    count = run.size(120_000, 30_000)
+    for traffic, step_us in STEPS_US.items():
+        alone = None
+        for scorers in (0, 1, 2):
+            run.say(f"{traffic} traffic, {scorers} scorers")
+            rate, service_us, scorer_us = _scored(count, step_us, scorers)
+            alone = alone or rate
+            yield Figure(
+                name=f"{traffic}, {scorers} scorer{'' if scorers == 1 else 's'}",
+                value=rate,
+                unit="events/s",
+                ratio=rate / alone,
+                beside=f"in one process: {alone:,.0f}",
+                note=f"processor time an event: service {service_us:,.0f} µs, scorers {scorer_us:,.0f} µs in all",
+            )
+
+
+def _scored(count: int, step_us: int, scorers: int) -> tuple[float, float, float]:
+    """Events a second, and microseconds of processor time an event of the service and of all its scorers."""
+    with Workbench() as bench:
+        feeds = programs(PROGRAMS, entities=500, counterparties=2_500, start_at=YEAR_START, step_us=step_us)
+        appended_at = time.time_ns() // 1_000
+        bench.declare(feeds, appended_at=appended_at)
+        append_all(bench.redis, interleaved(feeds, count=count), appended_at=appended_at, done=lambda _: None)
+        progress = MarkedProgress(bench.data_dir.shards)
+        engine = bench.engine(progress, scorers=scorers)
+        service_began = time.process_time()
+        engine.start()
+        try:
+            wait_until_caught_up(engine, within_s=_WITHIN_S)
+            service_s = time.process_time() - service_began
+            scorer_s = sum(map(_processor_seconds, _pids(engine)))
+        finally:
+            engine.stop(_STOP_WITHIN_S)
+    seconds = (progress.marks[-1][2] - progress.marks[0][2]) / 1e6
+    return count / seconds, service_s / count * 1e6, scorer_s / count * 1e6
+
+
+def _pids(engine: Engine) -> list[int]:
+    if not isinstance(engine.scorers, ScorerProcesses):
+        return []
+    return [each.pid for each in engine.scorers.processes if each.pid is not None]
+
+
+def _processor_seconds(pid: int) -> float:
+    """Of a process and its snapshots' children, since it began."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return sum(map(int, fields[_USER_AND_SYSTEM])) / _TICKS_A_SECOND

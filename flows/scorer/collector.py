@@ -1,0 +1,29 @@
+"""Metrics of the scorer processes for Prometheus, read from their supervision at each scrape."""
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from flows.scorer.supervisor import ScorerProcesses
+
+
+class ScorerCollector(Collector):
+    """Has no series for a service that scores in its own process."""
+
+    def __init__(self, scorers: object) -> None:
+        self._processes = scorers.processes if isinstance(scorers, ScorerProcesses) else ()
+
+    def collect(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("clearhold_scorer_up", "1 while the scorer process answers, else 0.", labels=("scorer",))
+        restarts = CounterMetricFamily(
+            "clearhold_scorer_restarts",
+            "Times that a scorer process died or hung and was replaced.",
+            labels=("scorer",),
+        )
+        for each in self._processes:
+            up.add_metric([str(each.number)], each.connection is not None)
+            restarts.add_metric([str(each.number)], each.restarts)
+        yield up
+        yield restarts
