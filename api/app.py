@@ -8,7 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import structlog
 import uvloop
@@ -26,7 +26,6 @@ from api.telemetry.observe import Observed
 from api.telemetry.readiness import READY, Readiness
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_gate, wired_record, wired_resources
-from features.shard.questions import Owner
 from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
@@ -78,14 +77,10 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
         target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
-        progress, epochs = LogProgress(data_dir.shards), Epochs(data_dir.shards)
-        segments = LogSegments(data_dir.lake_dir)
-        scorers = _scorers(settings.scorers, data_dir, target, progress, epochs, segments)
-        stores = _open_stores(
-            data_dir, target, base_url, opened, segments=segments, progress=progress, owner=scorers.owner
-        )
+        scoring = _scoring(settings.scorers, data_dir, target)
+        stores = _open_stores(data_dir, target, base_url, scoring, opened)
         directory = _directory(stores, settings)
-        engine = _started_engine(scorers, epochs, stores, data_dir, target, opened, directory)
+        engine = _started_engine(scoring, stores, data_dir, target, opened, directory)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = wired_resources(stores, _readiness(stores, engine), backfills)
         preflight_log = resources.preflight_log
@@ -177,38 +172,38 @@ def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) ->
     return embedded.socket_path
 
 
-def _scorers(
-    count: int, data_dir: DataDir, target: str | Path, progress: LogProgress, epochs: Epochs, segments: LogSegments
-) -> Scorers:
-    if count:
-        places = Places(
-            redis=str(target),
-            snapshots=data_dir.snapshots_dir,
-            lake=data_dir.lake_dir,
-            state_version=STATE_VERSION,
+class _Scoring(NamedTuple):
+    """Whoever scores, and what they share with whoever commits."""
+
+    scorers: Scorers
+    progress: LogProgress
+    epochs: Epochs
+    segments: LogSegments
+
+
+def _scoring(count: int, data_dir: DataDir, target: str | Path) -> _Scoring:
+    """Scoring by so many processes; 0 is a thread of this one."""
+    progress, epochs = LogProgress(data_dir.shards), Epochs(data_dir.shards)
+    segments = LogSegments(data_dir.lake_dir)
+    snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
+    if not count:
+        local = LocalScorer(
+            Shards(data_dir.shards),
+            progress,
+            epochs=epochs,
+            open_redis=lambda: connect_sync(target),
+            snapshots=snapshots,
+            segments=segments,
         )
-        StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)  # removes what a crash left half-written
-        return ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
-    return LocalScorer(
-        Shards(data_dir.shards),
-        progress,
-        epochs=epochs,
-        open_redis=lambda: connect_sync(target),
-        snapshots=StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION),
-        segments=segments,
+        return _Scoring(local, progress, epochs, segments)
+    places = Places(
+        redis=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
     )
+    processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
+    return _Scoring(processes, progress, epochs, segments)
 
 
-def _open_stores(
-    data_dir: DataDir,
-    target: str | Path,
-    base_url: str,
-    opened: ExitStack,
-    *,
-    segments: LogSegments,
-    progress: LogProgress,
-    owner: Owner,
-) -> Stores:
+def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, scoring: _Scoring, opened: ExitStack) -> Stores:
     clock = SystemClock()
     reading = opened.enter_context(closing(connect_sync(target)))
     reader = LogReader(reading, range(data_dir.shards))
@@ -225,8 +220,8 @@ def _open_stores(
     return Stores(
         clock=clock,
         new_id=new_id,
-        owner=owner,
-        progress=progress,
+        owner=scoring.scorers.owner,
+        progress=scoring.progress,
         box=box,
         process=new_id(),
         hot=hot,
@@ -234,7 +229,7 @@ def _open_stores(
         registry=registry,
         appender=appender,
         reader=reader,
-        segments=segments,
+        segments=scoring.segments,
         database=database,
         record=wired_record(
             database,
@@ -260,8 +255,7 @@ def _directory(stores: Stores, settings: Settings) -> Directory:
 
 
 def _started_engine(
-    scorers: Scorers,
-    epochs: Epochs,
+    scoring: _Scoring,
     stores: Stores,
     data_dir: DataDir,
     target: str | Path,
@@ -269,9 +263,9 @@ def _started_engine(
     directory: Directory,
 ) -> Engine:
     engine = Engine(
-        scorers,
+        scoring.scorers,
         stores.progress,
-        epochs=epochs,
+        epochs=scoring.epochs,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
         segments=stores.segments,

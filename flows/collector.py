@@ -22,7 +22,7 @@ _PER_SHARD: Final = ("shard",)
 
 
 class FlowCollector(Collector):
-    """``snapshot_offsets`` holds the offset of each shard's newest state snapshot; ``waiting`` counts a shard's entries
+    """``snapshot_offsets`` gives the offset of each shard's newest state snapshot; ``waiting`` counts a shard's entries
     that this process appended and the flow has not applied. The reader belongs to this collector alone.
     """
 
@@ -31,7 +31,7 @@ class FlowCollector(Collector):
         progress: LogProgress,
         *,
         counts: FlowCounts,
-        snapshot_offsets: Mapping[int, int],
+        snapshot_offsets: Callable[[], Mapping[int, int]],
         waiting: Callable[[int], int],
         reader: LogReader,
         clock: Clock,
@@ -63,7 +63,7 @@ class FlowCollector(Collector):
             labels=_PER_SHARD,
         )
         now = self._clock.now()
-        for shard, offset in dict(self._snapshot_offsets).items():  # Another thread writes to it.
+        for shard, offset in dict(self._snapshot_offsets()).items():  # Another thread writes to it.
             if offset:
                 family.add_metric([str(shard)], max(0, now - log_time_of(offset)) / SECOND_US)
         return family

@@ -132,7 +132,7 @@ class Engine:
         return FlowCollector(
             self.progress,
             counts=self._committer.counts,
-            snapshot_offsets=self.scorers.snapshot_offsets,
+            snapshot_offsets=lambda: self.scorers.snapshot_offsets,
             waiting=waiting,
             reader=self._log_reader(),
             clock=self._clock,

@@ -17,7 +17,7 @@ class LocalOwner:
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
 
-    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+    async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         with self._shards.reading(program_id) as program:  # The lock is held for this one answer.
             began = perf_counter_ns()
             value = question.answer(program)

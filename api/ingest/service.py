@@ -91,7 +91,7 @@ class IngestService:
         self._appending[key] = done
         stored = False
         try:
-            stored = self._pending.holds(key) or (await self._owner.ask(key[0], SeenEvent(key[1]))).value
+            stored = self._pending.holds(key) or (await self._owner.query(key[0], SeenEvent(key[1]))).value
             if stored:
                 return True
             now = self._clock.now()

@@ -96,7 +96,7 @@ class PreflightService:
         asked_at = self._clock.now()
         transfer = proposed(request.transfer)
         stale = self._log.behind(program.id, now=asked_at)
-        assessed, scoring_us = await self._owner.ask(program.id, ScoreProposal(transfer, asked_at, stale))
+        assessed, scoring_us = await self._owner.query(program.id, ScoreProposal(transfer, asked_at, stale))
         answer = answer_of(
             assessed.score,
             preflight_id=preflight_id,

@@ -124,6 +124,6 @@ class Answer(NamedTuple, Generic[AnswerT]):
 class Owner(Protocol):
     """Whoever holds the state of a program: this process, or another one."""
 
-    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+    async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         """The answer as of now; UnavailableError while the state has no owner."""
         ...

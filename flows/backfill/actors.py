@@ -44,7 +44,7 @@ class ActorBackfill:
     async def run(self) -> None:
         steps, workers = self._steps, self._workers
         if not steps.progress.total:
-            of = (await self._owner.ask(steps.program_id, CountParties())).value
+            of = (await self._owner.query(steps.program_id, CountParties())).value
             steps.note(total=of.actors + of.counterparties, actors=of.actors, counterparties=of.counterparties)
         upto = steps.progress.started_offset
         with StrongestScorings(
@@ -59,7 +59,7 @@ class ActorBackfill:
         first = at.position
         if first < at.actors:
             upto = min(first + STEP_SUBJECTS, at.actors)
-            ids = (await self._owner.ask(self._steps.program_id, ActorIds(first, upto))).value
+            ids = (await self._owner.query(self._steps.program_id, ActorIds(first, upto))).value
             evaluate = ActorRange(
                 actors=(first, upto),
                 strongest=_with_shares(await self._workers.run(strongest.of, ids)),
@@ -68,7 +68,7 @@ class ActorBackfill:
         else:
             upto = min(first + STEP_SUBJECTS, at.total)
             indices = (first - at.actors, upto - at.actors)
-            ids = (await self._owner.ask(self._steps.program_id, CounterpartyIds(*indices))).value
+            ids = (await self._owner.query(self._steps.program_id, CounterpartyIds(*indices))).value
             newest = await self._workers.run(strongest.last_of_counterparties, ids)
             evaluate = ActorRange(counterparties=indices, newest=newest)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
@@ -85,8 +85,8 @@ async def subjects_of(owner: Owner, program_id: str, *, actors: int, parties: in
     entities = counterparties = 0
     for first in range(0, max(actors, parties), _COUNTED_AT_ONCE):
         upto = first + _COUNTED_AT_ONCE
-        counted = (await owner.ask(program_id, CountParties(first, min(upto, actors), min(upto, parties)))).value
+        counted = (await owner.query(program_id, CountParties(first, min(upto, actors), min(upto, parties)))).value
         entities += counted.entities
         counterparties += counted.listed
-    holds_agents = (await owner.ask(program_id, CountParties())).value.holds_agents
+    holds_agents = (await owner.query(program_id, CountParties())).value.holds_agents
     return ActorsRescored(entities=entities, counterparties=counterparties, agents=entities if holds_agents else 0)

@@ -39,7 +39,7 @@ class Desk:
         self._rows, self._questions, self._flag = rows, questions, flag
         self._shards, self._epochs = shards, epochs
         self._watched = [rows, questions]
-        self._asked, self._told = Frames(), Frames()
+        self._questions_read, self._words_read = Frames(), Frames()
         self._alive_at = 0.0
         self.committed: dict[int, int] = {}
         self.draining = self.closing = False
@@ -75,7 +75,7 @@ class Desk:
         parts: list[Buffer] = [*encoded(batch)]
         self._send([header(Kind.BATCH, total(parts)), *parts])
 
-    def tell(self, kind: Kind, body: object = None) -> None:
+    def send(self, kind: Kind, body: object = None) -> None:
         self._send([frame(kind, b"" if body is None else msgspec.msgpack.encode(body))])
 
     def leave_sockets(self) -> None:
@@ -98,13 +98,13 @@ class Desk:
 
     def _show_life(self) -> None:
         if monotonic() - self._alive_at > ALIVE_EVERY_S:
-            self.tell(Kind.ALIVE)
+            self.send(Kind.ALIVE)
 
     def _serve(self, readable: Sequence[object]) -> None:
         if self._questions in readable:
             self._answer_waiting()
         if self._rows in readable:
-            for kind, body in self._told.feed(self._heard()):
+            for kind, body in self._words_read.feed(self._heard()):
                 if kind is Kind.COMMITTED:
                     self.committed |= msgspec.msgpack.decode(body, type=dict[int, int])
                 elif kind is Kind.DRAIN:
@@ -121,7 +121,7 @@ class Desk:
         data = _received(self._questions)
         if data == b"" and self._questions in self._watched:  # The service stops: it asks no more, and drains the log.
             self._watched.remove(self._questions)
-        for _, body in self._asked.feed(data or b""):
+        for _, body in self._questions_read.feed(data or b""):
             answer = frame(Kind.ANSWER, self._answered(body))
             self._questions.settimeout(ANSWERED_WITHIN_S)  # it is small, and read at once
             try:
@@ -133,11 +133,11 @@ class Desk:
 
     def _answered(self, body: bytes) -> bytes:
         number, program_id, question = decoded_question(body)
-        asked: Question[object] = question
+        any_question: Question[object] = question
         began = perf_counter_ns()
         try:
             with self._shards.reading(program_id) as program:
-                value = asked.answer(program)
+                value = any_question.answer(program)
         except Exception as error:  # noqa: BLE001 - one question that cannot be answered must not end the scoring
             log.error("question_failed", question=type(question).__name__, error=f"{type(error).__name__}: {error}")  # noqa: TRY400 - one line
             return encoded_answer(number, 0, None, failed=True)

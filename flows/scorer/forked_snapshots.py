@@ -99,4 +99,4 @@ class ForkedSnapshots:
             log.error("snapshot_failed", shard=shard, offset=offset)
             return
         self.written[shard] = offset
-        self._desk.tell(Kind.SNAPSHOTS, {shard: offset})
+        self._desk.send(Kind.SNAPSHOTS, {shard: offset})

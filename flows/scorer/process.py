@@ -49,7 +49,7 @@ def main() -> None:
         _score(start, shards, desk)
     except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another
         log.exception("scorer_failed")
-        desk.tell(Kind.FAILED, f"{type(error).__name__}: {error}")
+        desk.send(Kind.FAILED, f"{type(error).__name__}: {error}")
         sys.stderr.flush()
         os._exit(1)
     sys.stderr.flush()
@@ -63,7 +63,7 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
     scoring.restore(stored)
     snapshots = ForkedSnapshots(shards, owned, stored, desk)
     desk.on_pause.append(snapshots.look)
-    desk.tell(Kind.SNAPSHOTS, snapshots.written)
+    desk.send(Kind.SNAPSHOTS, snapshots.written)
     scoring.replay_segments(LogSegments(Path(start.lake), tidies=False), snapshots)
     draining = Event()
     client = connect_sync(start.redis)
@@ -74,7 +74,7 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
         return LogReader(client, of, wait=desk.wait)
 
     scoring.run(reader, snapshots, draining=draining, stopping=Event())
-    desk.tell(Kind.DRAINED)
+    desk.send(Kind.DRAINED)
     while not desk.closing:
         desk.pause(_POLL_S)
     snapshots.take_all()
@@ -105,7 +105,7 @@ class _Waiting:
             self._shards.applied_offset(shard) >= tail for shard, tail in self._tails.items()
         ):
             self._is_ready = True
-            self._desk.tell(Kind.READY)
+            self._desk.send(Kind.READY)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Line(asyncio.Protocol):
     def is_open(self) -> bool:
         return self._transport is not None
 
-    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+    async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         if self._transport is None:
             raise UnavailableError(STARTING)
         number = next(self._numbers)
@@ -103,9 +103,9 @@ class RemoteOwner:
     def __init__(self, shards: int, connection_of: Callable[[int], Connection | None]) -> None:
         self._shards, self._connection_of = shards, connection_of
 
-    async def ask(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
+    async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         connection = self._connection_of(shard_of(program_id, self._shards))
         if connection is None:
             raise UnavailableError(STARTING)
         line = await connection.line()
-        return await line.ask(program_id, question)
+        return await line.query(program_id, question)

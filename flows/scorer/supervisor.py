@@ -103,7 +103,7 @@ class ScorerProcess:
         self.drained.set()
         self.ended.set()
 
-    def tell(self, kind: Kind, body: object = None) -> None:
+    def send(self, kind: Kind, body: object = None) -> None:
         """Send a word to the scorer; one that cannot take it now has a full socket or is dying, and is told later."""
         data = frame(kind, b"" if body is None else msgspec.msgpack.encode(body))
         with self._sending:
@@ -115,11 +115,11 @@ class ScorerProcess:
 
     def drain(self) -> None:
         self._ending.set()
-        self.tell(Kind.DRAIN)
+        self.send(Kind.DRAIN)
 
     def close(self) -> None:
         self._ending.set()
-        self.tell(Kind.CLOSE)
+        self.send(Kind.CLOSE)
 
     def kill(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -152,7 +152,7 @@ class ScorerProcess:
         with self._sending:
             self._rows = rows
         if self._ending.is_set():
-            self.tell(Kind.DRAIN)
+            self.send(Kind.DRAIN)
         self._listen(rows, self._questions, commits)
 
     def _started(self, start: Start) -> "subprocess.Popen[bytes]":
@@ -163,8 +163,8 @@ class ScorerProcess:
             start_new_session=True,
         )
         assert process.stdin is not None
-        with process.stdin as told:
-            told.write(msgspec.json.encode(start))
+        with process.stdin as stdin:
+            stdin.write(msgspec.json.encode(start))
         return process
 
     def _listen(self, rows: socket.socket, connection: Connection, commits: Commits) -> None:
@@ -240,7 +240,7 @@ class ScorerProcesses:
         for each in self.processes:
             its = {shard: offset for shard, offset in offsets.items() if shard in each.owned}
             if its:
-                each.tell(Kind.COMMITTED, its)
+                each.send(Kind.COMMITTED, its)
 
     @property
     def owner(self) -> Owner:

@@ -155,9 +155,9 @@ def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_i
 async def answers(processes: ScorerProcesses, event_id: str) -> tuple[bool, bool, bool]:
     owner = processes.owner
     seen, unseen, counts = await asyncio.gather(
-        owner.ask(PROGRAMS[0], SeenEvent(event_id)),
-        owner.ask(PROGRAMS[0], SeenEvent("evnt_never")),
-        owner.ask(PROGRAMS[0], CountParties()),
+        owner.query(PROGRAMS[0], SeenEvent(event_id)),
+        owner.query(PROGRAMS[0], SeenEvent("evnt_never")),
+        owner.query(PROGRAMS[0], CountParties()),
     )
     return seen.value, unseen.value, counts.value.actors > 0
 
