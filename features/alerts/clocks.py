@@ -19,7 +19,7 @@ def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> No
         alert.escalated_at = now
         summary, evidence, draft = alert.texts
         escalation = Escalation(at=format_instant(now), by=BY_CLOCK)
-        alert.set_texts(summary, with_totals(evidence, alert, escalation), draft)
+        book.set_texts(alert, (summary, with_totals(evidence, alert, escalation), draft))
         emit(alert_row(program, alert, position))
     times = program.series.amounts.times
     if times:

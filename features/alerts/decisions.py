@@ -24,7 +24,7 @@ from features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
 from features.detectors.amount import STRUCTURING
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import RouteReason, hours_us, tier_of
-from features.state.alert_book import AlertState
+from features.state.alert_book import AlertBook, AlertState
 from features.state.program import ProgramState
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
@@ -74,7 +74,7 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
         policy_sha256=policies.sha256,
         at=at,
     )
-    _apply(alert, entry.decision, policies, at, decided_by)
+    _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
     program.alerts.put(alert)
     if alert.detector == STRUCTURING:
@@ -103,7 +103,9 @@ def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | No
     return None if recommendation is None else _RECOMMENDATION_OF[decision] != recommendation
 
 
-def _apply(alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str) -> None:
+def _apply(
+    book: AlertBook, alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str
+) -> None:
     """Change the alert's status. One that the policy had closed waits again, for a person and on a person's clock."""
     was_closed = alert.status is AlertStatus.AUTO_CLOSED
     alert.status = BECOMES[decision]
@@ -115,7 +117,7 @@ def _apply(alert: AlertState, decision: AlertDecision, policies: InForce, at: in
     escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
     summary, evidence, draft = alert.texts
     reopened = RouteReason.REOPENED if was_closed and alert.waits else None
-    alert.set_texts(summary, with_totals(evidence, alert, escalation, reopened), draft)
+    book.set_texts(alert, (summary, with_totals(evidence, alert, escalation, reopened), draft))
 
 
 def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, emit: Emit) -> None:
@@ -140,7 +142,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=_signer(entry.operator))
     evidence = appeal_evidence(old, against, policies)
     about = f"{old.detector} on {old.subject_type} {old.subject_id}"
-    alert.set_texts(f"Appeal of alert {old.id}: {about}.", text_of(evidence), None)
+    book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)
     emit(alert_row(program, alert, position))
@@ -175,7 +177,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         recommendation=None,
         ends_at=opened_at,
         disposition_ids=(entry.id,),
-        packed_texts=b"",
+        stored_texts=b"",
     )
 
 

@@ -216,7 +216,7 @@ class AlertOpener:
         is_automated = routing.route is Route.AUTOMATED
         draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
         alert.recommendation = draft.recommendation.value
-        alert.set_texts(_summary(finding, self._context), text_of(evidence), text_of(draft))
+        self._book.set_texts(alert, (_summary(finding, self._context), text_of(evidence), text_of(draft)))
         body = alert_body_row(program, alert, evidence, draft, position)
         rows = [alert_row(program, alert, position), body]
         if is_automated:
@@ -267,7 +267,7 @@ class AlertOpener:
             last_at=context.at,
             newest_transfers=(context.transfer_id,),
             disposition_ids=(),
-            packed_texts=b"",
+            stored_texts=b"",
         )
 
     def _closed_by_policy(self, alert: AlertState, draft: Draft) -> tuple[msgspec.Struct, ...]:
@@ -304,7 +304,7 @@ class AlertOpener:
         evidence = refreshed(alert.texts[1], newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
-        alert.set_texts(_summary(finding, context), text_of(evidence), text_of(draft))
+        self._book.set_texts(alert, (_summary(finding, context), text_of(evidence), text_of(draft)))
         self._emit(alert_row(self._program, alert, self._position))
 
     def _is_missing(self, alert: AlertState) -> bool:

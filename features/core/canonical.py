@@ -17,6 +17,7 @@ DECIMALS: Final = 4
 MAX_INTEGER: Final = 2**53 - 1
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_AS_THEY_ARE: Final = frozenset({str, bool, type(None)})  # most values of a body
 
 
 class Chain(StrEnum):
@@ -58,12 +59,11 @@ def link_hash(prev_hash: str | None, body: bytes) -> str:
 
 def _within_domain(value: Any) -> Any:
     if isinstance(value, dict):
-        for key in value:
-            if not key.isascii():
-                raise ValueError("A key of a recorded body is not ASCII.")
-        return {key: _within_domain(item) for key, item in value.items()}
+        if not "".join(value).isascii():
+            raise ValueError("A key of a recorded body is not ASCII.")
+        return {key: item if type(item) in _AS_THEY_ARE else _within_domain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_within_domain(item) for item in value]
+        return [item if type(item) in _AS_THEY_ARE else _within_domain(item) for item in value]
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_INTEGER:

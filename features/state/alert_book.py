@@ -2,7 +2,8 @@
 
 An alert is found by its id, or by its subject and an instant: it covers its window from the first finding on, and late
 findings from as far before it. While it can change it is held unpacked; once it is decided and its window is over it is
-packed, and a closed one then keeps no more than an appeal needs.
+packed, and a closed one then keeps no more than an appeal needs. Texts are large: they are packed apart, all but those
+that were written last, which are likely to be written again.
 
 Unit    instants in microseconds; windows are taken by the transfers' own time
 """
@@ -23,7 +24,11 @@ from features.windows.slices import in_slices
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
-_COMPRESSION_LEVEL: Final = 1  # texts are written with each finding
+LOOSE_TEXTS: Final = 64  # alerts of a program whose texts are not packed
+_COMPRESSION_LEVEL: Final = 1
+
+Texts = tuple[str, str, str | None]
+"""Summary, evidence and draft."""
 
 
 class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
@@ -59,7 +64,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     last_at: int
     newest_transfers: tuple[str, ...]  # ids, the newest last
     disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
-    packed_texts: bytes  # empty for a closed alert whose window is over
+    stored_texts: bytes | Texts  # packed or not; empty for a closed alert whose window is over
 
     @property
     def waits(self) -> bool:
@@ -67,13 +72,13 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return self.status in WAITING
 
     @property
-    def texts(self) -> tuple[str, str, str | None]:
-        """Summary, evidence and draft."""
-        summary, evidence, draft = msgspec.msgpack.decode(decompress(self.packed_texts))
-        return summary, evidence, draft
+    def texts(self) -> Texts:
+        stored = self.stored_texts
+        return _TEXTS_DECODER.decode(decompress(stored)) if isinstance(stored, bytes) else stored
 
-    def set_texts(self, summary: str, evidence: str, draft: str | None) -> None:
-        self.packed_texts = compress(msgspec.msgpack.encode((summary, evidence, draft)), _COMPRESSION_LEVEL)
+    def pack_texts(self) -> None:
+        if not isinstance(self.stored_texts, bytes):
+            self.stored_texts = compress(_ENCODE(self.stored_texts), _COMPRESSION_LEVEL)
 
     def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
         self.hits += 1
@@ -91,6 +96,7 @@ class AlertWindow(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(AlertState)
+_TEXTS_DECODER: Final = msgspec.msgpack.Decoder(Texts)
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -102,6 +108,7 @@ class AlertBook:
         "_decided",
         "_due",
         "_labels",
+        "_loose",
         "_over",
         "_packed",
         "_rows",
@@ -118,6 +125,7 @@ class AlertBook:
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
         self._packed: dict[str, bytes] = {}
+        self._loose: dict[str, AlertState] = {}  # with texts that are not packed, the one written last behind
         self._windows: dict[str, list[AlertWindow]] = {}
         self._due: list[tuple[int, str]] = []
         self._over: list[tuple[int, str]] = []
@@ -175,6 +183,14 @@ class AlertBook:
         else:
             heappush(self._over, (alert.ends_at, alert.id))
 
+    def set_texts(self, alert: AlertState, texts: Texts) -> None:
+        """Replace the texts of an alert; the texts that were replaced longest ago are packed for it."""
+        alert.stored_texts = texts
+        self._loose.pop(alert.id, None)
+        self._loose[alert.id] = alert
+        if len(self._loose) > LOOSE_TEXTS:
+            self._loose.pop(next(iter(self._loose))).pack_texts()
+
     def open_window(self, subject: str, after: int, alert: AlertState) -> None:
         """Let later findings within the window join the alert, in place of an older one that covers them too."""
         self._windows.setdefault(subject, []).append(AlertWindow(after, alert.ends_at, alert.id))
@@ -197,8 +213,10 @@ class AlertBook:
                 continue
             del self._unpacked[alert.id]
             self._rows.pop(alert.id, None)
+            self._loose.pop(alert.id, None)
             if alert.status is AlertStatus.CLOSED:
-                alert.packed_texts, alert.newest_transfers = b"", ()
+                alert.stored_texts, alert.newest_transfers = b"", ()
+            alert.pack_texts()
             self._packed[alert.id] = _ENCODE(alert)
 
     def mark_decided(self, detector: str, subject_type: SubjectType, subject_id: str) -> None:
@@ -245,6 +263,9 @@ class AlertBook:
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The book in parts, each of which ``load`` restores; an alert or a subject is never split between parts."""
+        for alert in self._loose.values():
+            alert.pack_texts()
+        self._loose.clear()
         yield from in_slices("whole", (_ENCODE(alert) for alert in self._unpacked.values()))
         yield from in_slices("packed", self._packed.items())
         yield from in_slices("windows", ((subject, list(windows)) for subject, windows in self._windows.items()))
