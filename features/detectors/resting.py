@@ -29,7 +29,7 @@ from features.core.vocabulary import SubjectType
 from features.detectors.detector import AlertSubject, DetectionContext, Finding
 from features.landing.stored_transfer import StoredTransfer
 from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState, TransferRecord, priced
+from features.state.transfer_table import Glance, ReturnState, priced
 from features.windows.edges import NOBODY, Edges, node_of_actor
 from features.windows.series import ALWAYS
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
@@ -54,7 +54,7 @@ class Resting(NamedTuple):
 
 
 Rest = Callable[[DetectionContext, AlertSubject, int], Places]
-Keep = Callable[[TransferRecord], bool]
+Keep = Callable[[Glance], bool]
 
 
 def rests_on(context: DetectionContext, finding: Finding) -> Resting:
@@ -118,8 +118,8 @@ def _within(edges: Iterable[Edges], after: int, upto: int, most: int = READ) -> 
 
 
 def _kept(program: ProgramState, places: Iterable[Place], keep: Keep) -> Places:
-    read = program.transfers.read
-    return {place for place in places if keep(read(place[1]))}
+    glance = program.transfers.glance
+    return {place for place in places if keep(glance(place[1]))}
 
 
 def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Rest:
@@ -167,7 +167,7 @@ def _round(_context: DetectionContext) -> Keep:
     return lambda record: record.class_id not in CARD_CLASSES and is_round(record.cents)
 
 
-def _is_below(record: TransferRecord, line_cents: int) -> bool:
+def _is_below(record: Glance, line_cents: int) -> bool:
     """True for an amount under the line; one without US cents is under none."""
     cents = priced(record.cents)
     return cents is not None and cents < line_cents
@@ -185,7 +185,7 @@ def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> 
     """The day's transfers with counterparties that the program met in it."""
     program = context.program
 
-    def is_new(record: TransferRecord) -> bool:
+    def is_new(record: Glance) -> bool:
         if record.counterparty < 0:
             return False
         first = program.counterparties.all[record.counterparty].times.first(at)
@@ -269,7 +269,7 @@ def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: 
 
 def _path(context: DetectionContext, _subject: AlertSubject, _at: int) -> Places:
     rows = (*context.assessment.layering, *context.assessment.round_trip)
-    return {(context.program.transfers.read(row).at, row) for row in rows}
+    return {(context.program.transfers.glance(row).at, row) for row in rows}
 
 
 def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
@@ -285,13 +285,13 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
     )
 
 
-def _of_program(span: int, keep: Callable[[ProgramState, TransferRecord], bool]) -> Rest:
+def _of_program(span: int, keep: Callable[[ProgramState, Glance], bool]) -> Rest:
     """The program's newest transfers of a time, among the newest that it has."""
 
     def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
         program, places = context.program, set[Place]()
         for row in range(len(program.transfers) - 1, max(-1, len(program.transfers) - 1 - READ), -1):
-            record = program.transfers.read(row)
+            record = program.transfers.glance(row)
             if at - span < record.at <= at and keep(program, record):
                 places.add((record.at, row))
                 if len(places) == NAMED:
@@ -301,11 +301,11 @@ def _of_program(span: int, keep: Callable[[ProgramState, TransferRecord], bool])
     return rest
 
 
-def _moved(_program: ProgramState, record: TransferRecord) -> bool:
+def _moved(_program: ProgramState, record: Glance) -> bool:
     return record.moved
 
 
-def _fraud_declined(program: ProgramState, record: TransferRecord) -> bool:
+def _fraud_declined(program: ProgramState, record: Glance) -> bool:
     text = program.strings.text
     return (
         record.class_id in CARD_CLASSES

@@ -129,6 +129,9 @@ def entity_score_row(
         degraded = ars_v1.is_degraded(agent)
         score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
         return _score_row(program, position, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
+    if not force and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR:
+        if last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).verification_status)):
+            return None
     inputs = entity_inputs(program, actor, at)
     weighed = ers_v1.CARD.weigh(inputs)
     if not last.exchange(actor.index, weighed[0], hard=weighed[1]) and not force:
@@ -150,6 +153,10 @@ def counterparty_score_row(
         program.scores.set_account_changed(party.index, at)
     if party.unlisted:
         return None
+    if not force and party.times.count(ALWAYS, at) < crs_v1.TRANSFERS_FLOOR:
+        shared = _shared_entities(program, party, at) >= crs_v1.SHARED_FLOOR
+        if last.stays_unscored(party.index, hard=crs_v1.is_hard(party.country), mark=shared):
+            return None
     inputs = counterparty_inputs(program, party, at)
     weighed = crs_v1.CARD.weigh(inputs)
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
@@ -188,11 +195,15 @@ def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> 
         _count(party.returns, ALWAYS, at),
         _count(party.returns, at - DAYS_60, at),
         _count(party.unauthorized, at - DAYS_60, at),
-        len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY)),
+        _shared_entities(program, party, at),
         None if first_at is None else (at - first_at) // DAY_US,
         None if changed_at is None else max(0, at - changed_at) // DAY_US,
         party.country,
     )
+
+
+def _shared_entities(program: ProgramState, party: Counterparty, at: int) -> int:
+    return len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY))
 
 
 def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentInputs:

@@ -41,7 +41,10 @@ class RuleGroup(NamedTuple, Generic[Inputs]):
 
 Fired = list[tuple[ActorRule[Inputs], int]]
 Weighed = tuple[int | None, bool, Fired[Inputs]]
-"""A score before its reasons are worded: points, whether a hard signal fired, and the rules that did."""
+"""A score before its reasons are worded: points, whether a hard signal fired, and the rules that did.
+
+Below the least number of observations there are no points, and hard rules alone are asked.
+"""
 
 
 class Scorecard(Generic[Inputs]):
@@ -64,6 +67,7 @@ class Scorecard(Generic[Inputs]):
         self._least = least
         every = groups if overlaps is None else (*groups, overlaps)
         self._checks = tuple((may_fire, tuple(_check_of(rule) for rule in rules)) for may_fire, rules in every)
+        self._hard_checks = tuple(check for _, checks in self._checks for check in checks if check[0].kind.hard)
 
     @property
     def reasons(self) -> tuple[ReasonKind, ...]:
@@ -74,6 +78,9 @@ class Scorecard(Generic[Inputs]):
 
     def weigh(self, inputs: Inputs) -> Weighed[Inputs]:
         """The points alone, for a caller that only compares them with the last ones."""
+        if self._n(inputs) < self._least:
+            hard = [(rule, weight) for rule, fires, weight in self._hard_checks if fires(inputs)]
+            return None, bool(hard), hard
         fired = [
             (rule, weight or int(points))
             for may_fire, rules in self._checks
@@ -81,8 +88,6 @@ class Scorecard(Generic[Inputs]):
             for rule, fires, weight in rules
             if (points := fires(inputs))
         ]
-        if self._n(inputs) < self._least:
-            return None, _is_hard(fired), fired
         if not fired:
             return 0, False, fired
         total = _total(fired)
@@ -99,7 +104,7 @@ class Scorecard(Generic[Inputs]):
         value, _, fired = weighed
         n = self._n(inputs)
         if value is None:
-            hard = [_reason(inputs, rule, points) for rule, points in fired if rule.kind.hard]
+            hard = [_reason(inputs, rule, points) for rule, points in fired]
             return Score(version=self.version, value=None, n=n, confidence=None, reasons=in_order(hard))
         reasons = [_reason(inputs, rule, points) for rule, points in fired]
         if len(reasons) > 1:

@@ -29,6 +29,7 @@ CHANGED_DAYS: Final = 90
 CLEAN_TRANSFERS: Final = 20
 CLEAN_DAYS: Final = 90
 _LISTED: Final = CALL_FOR_ACTION.countries | INCREASED_MONITORING.countries | COMPREHENSIVELY_SANCTIONED.countries
+_HARD: Final = CALL_FOR_ACTION.countries | COMPREHENSIVELY_SANCTIONED.countries
 _UNAUTHORIZED: Final = "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weight [P]"
 _FFIEC: Final = "FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]"
 
@@ -45,6 +46,11 @@ class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     relationship_days: int | None = None
     account_changed_days: int | None = None
     country: str | None = None
+
+
+def is_hard(country: str | None) -> bool:
+    """Whether a hard rule fires: all that is asked of a counterparty below the floor."""
+    return country in _HARD
 
 
 Rule = ActorRule[CounterpartyInputs]

@@ -57,6 +57,11 @@ def _is_stale(i: EntityInputs) -> bool:
     return i.screening_age_days is not None and i.rescreen_days is not None and i.screening_age_days > i.rescreen_days
 
 
+def is_hard(verification_status: str | None) -> bool:
+    """Whether a hard rule fires: all that is asked of an entity below the floor."""
+    return verification_status == _DENIED
+
+
 Rule = ActorRule[EntityInputs]
 Group = RuleGroup[EntityInputs]
 
@@ -88,7 +93,7 @@ _IDENTITY_RULES: Final[tuple[Rule, ...]] = (
             "31 CFR 1020.220 (customer identification program); weight [P]",
             hard=True,
         ),
-        lambda i: i.verification_status == _DENIED,
+        lambda i: is_hard(i.verification_status),
     ),
     Rule(
         ReasonKind(

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from features.alerts.decisions import appeal, decide, label
-from features.bank.events import EVENT_DECODER
+from features.bank.events import decode_event
 from features.core.backfill import BackfillStep
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
 from features.core.directory import DirectoryEntry
@@ -106,7 +106,7 @@ def _no_body(_: bytes) -> None:
 
 
 APPLIERS: Final[dict[str, Applier]] = {
-    EntryKind.BANK.value: Applier(EVENT_DECODER.decode, process_bank_event),
+    EntryKind.BANK.value: Applier(decode_event, process_bank_event),
     EntryKind.PREFLIGHT.value: Applier(_decoder(PreflightRecord), record_preflight),
     EntryKind.PROGRAM.value: Applier(_decoder(Program), declare_program),
     EntryKind.TICK.value: Applier(_no_body, apply_tick, to_every_program=True),

@@ -21,7 +21,15 @@ from features.alerts.labelling import apply_dispute_event, label_by_earlier_disp
 from features.alerts.opening import run_detectors
 from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
 from features.bank.event_types import EventType, event_type
-from features.bank.events import ANY_DECODER, BankEvent, BankObject, TransferSnapshot, decode_object
+from features.bank.events import (
+    ANY_DECODER,
+    EVENT_DECODER,
+    BankEvent,
+    BankObject,
+    TransferSnapshot,
+    TypedEvent,
+    decode_object,
+)
 from features.bank.transfers import EventKind, read_transfer
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryPosition, LogEntry, event_time
@@ -43,11 +51,12 @@ from features.state.program import ProgramState
 from features.windows.id_index import key_of
 
 AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
+Event = TypedEvent | BankEvent
 EventResult = str
 """A word of ``EventRow.result``."""
 
 
-def process_bank_event(program: ProgramState, event: BankEvent, entry: LogEntry, emit: Emit) -> None:
+def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emit: Emit) -> None:
     """Take one bank event through the pipeline; its own row, with the result, comes last."""
     created_at = parse_instant(event.created_at)
     if created_at is None:
@@ -58,7 +67,7 @@ def process_bank_event(program: ProgramState, event: BankEvent, entry: LogEntry,
     if result is None:
         event_at = event_time(created_at, appended_at=entry.appended_at)
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
-        result = apply(program, event, position, emit)
+        result = apply(program, event, entry.body, position, emit)
     emit(
         EventRow(
             tenant_id=program.tenant_id,
@@ -86,21 +95,23 @@ def dedupe(program: ProgramState, event_id: str, checksum: int) -> EventResult |
     return "duplicate" if stored == checksum else "conflicting"
 
 
-def apply(program: ProgramState, event: BankEvent, position: EntryPosition, emit: Emit) -> EventResult:
+def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosition, emit: Emit) -> EventResult:
     """Apply a new event: a transfer lands and is followed by ``AFTER_LANDING``, a party's details are merged."""
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
         return "unknown"
     try:
         if kind.kind is not None and not kind.is_dispute:
-            return _apply_transfer(program, kind, kind.kind, decode_object(event.data), position, emit)
-        data: Any = ANY_DECODER.decode(event.data)
+            transfer = event.data if isinstance(event, TypedEvent) else decode_object(event.data)
+            return _apply_transfer(program, kind, kind.kind, transfer, position, emit)
+        raw = EVENT_DECODER.decode(body).data
+        data: Any = ANY_DECODER.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return "unusable"
     if not isinstance(data, dict):
         return "unusable"
     apply_other = apply_dispute_event if kind.is_dispute else _PARTY_EVENTS.get(kind.family)
-    return "stored" if apply_other is None else apply_other(program, kind.suffix, data, event.data, position, emit)
+    return "stored" if apply_other is None else apply_other(program, kind.suffix, data, raw, position, emit)
 
 
 def _apply_transfer(

