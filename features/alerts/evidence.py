@@ -166,7 +166,7 @@ def evidence_of(
         score_reasons=_score_reasons(context, alert),
         amount_cents=str(transfer.record.amount),
         currency=context.program.strings.text(transfer.record.currency) or "USD",
-        rests_on=tuple(str(context.program.transfers.raw_offset(row)) for row in resting.rows),
+        rests_on=tuple(map(str, context.program.transfers.raw_offsets(resting.rows))),
         rests_on_count=resting.total,
         actor_ids=actor_ids_of(context, resting),
         other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in own_reasons})),

@@ -60,45 +60,49 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         _returns(data.return_details, status) if data.return_details else (None, False, None)
     )
     counterparty_id, party_name, routing, last4, party_country = _other_side(rail, direction, data)
-    return TransferSnapshot(
-        id=transfer_id,
-        rail=kind.rail_word,
-        direction=_INCOMING_WORD if direction is _INCOMING else _OUTGOING_WORD,
-        type=_ach_type(data.type) if rail is _ACH else None,
-        amount_cents=_amount(rail, data),
-        currency=_currency(data.currency_code),
-        status=status,
-        entity_id=data.entity_id or None,
-        account_id=(data.sender_bank_account_id if rail is _BOOK else data.bank_account_id) or None,
-        counterparty_id=counterparty_id,
-        counterparty_name=party_name,
-        counterparty_routing=routing,
-        counterparty_last4=last4,
-        country=party_country,
-        sec_code=(data.entry_class_code or data.sec_code or "").upper() or None if rail is _ACH else None,
-        return_code=return_code if rail is _ACH else None,
-        return_undone=undone or status in RETURN_UNDONE_STATUSES,
-        returned_at=_first_instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
-        effective_at=_first_instant(data.effective_on, data.settlement_date),
-        created_at=_first_instant(data.created_at, data.initiated_at),
-        updated_at=_first_instant(data.updated_at),
-        card_decision_reason=_card_reason(data) if rail is _CARD else None,
-        card_id=data.card_id or None if rail is _CARD else None,
-        stated_usd_cents=_stated_usd_cents(data)
-        if data.settled_currency_code or data.instructed_currency_code
-        else None,
+    is_ach, is_card = rail is _ACH, rail is _CARD
+    is_foreign = data.settled_currency_code or data.instructed_currency_code
+    return TransferSnapshot(  # by position, in the order of the Struct's fields: one is built for each event
+        transfer_id,
+        kind.rail_word,
+        _INCOMING_WORD if direction is _INCOMING else _OUTGOING_WORD,
+        _ach_type(data.type) if is_ach else None,
+        _amount(rail, data),
+        _currency(data.currency_code),
+        status,
+        data.entity_id or None,
+        (data.sender_bank_account_id if rail is _BOOK else data.bank_account_id) or None,
+        counterparty_id,
+        party_name,
+        routing,
+        last4,
+        party_country,
+        (data.entry_class_code or data.sec_code or "").upper() or None if is_ach else None,
+        return_code if is_ach else None,
+        undone or status in RETURN_UNDONE_STATUSES,
+        _instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
+        _first_instant(data.effective_on, data.settlement_date),
+        _first_instant(data.created_at, data.initiated_at),
+        _instant(data.updated_at),
+        _card_reason(data) if is_card else None,
+        data.card_id or None if is_card else None,
+        _stated_usd_cents(data) if is_foreign else None,
     )
 
 
-def _first_instant(*values: str | None) -> int | None:
-    for value in values:
-        if value and (at := parse_instant(value)) is not None:
-            return at
-    return None
+def _instant(value: str | None) -> int | None:
+    return parse_instant(value) if value else None
+
+
+def _first_instant(value: str | None, other: str | None) -> int | None:
+    at = parse_instant(value) if value else None
+    return _instant(other) if at is None else at
 
 
 def _currency(value: str | None) -> str | None:
     """Three ASCII letters, upper-cased; anything else counts as absent."""
+    if value == USD:
+        return value
     code = value.strip().upper() if value else ""
     return code if len(code) == _CURRENCY_LETTERS and code.isascii() and code.isalpha() else None
 

@@ -86,8 +86,8 @@ def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
 def actor_ids_of(context: DetectionContext, resting: Resting) -> tuple[str, ...]:
     """The entities and accounts that moved the transfers, in the order in which they first did."""
     program = context.program
-    actors = (program.transfers.sides(row)[0] for row in resting.rows)
-    return tuple(program.actors[actor].id for actor in dict.fromkeys(actors) if actor >= 0)
+    actors = dict.fromkeys(program.transfers.actors(resting.rows))
+    return tuple(program.actors[actor].id for actor in actors if actor >= 0)
 
 
 _COUNTS_ALL: Final = frozenset({"program.count24h", "program.countMonth", "unauthorizedReturns60d"})

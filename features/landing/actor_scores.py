@@ -129,9 +129,12 @@ def entity_score_row(
         degraded = ars_v1.is_degraded(agent)
         score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
         return _score_row(program, position, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
-    if not force and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR:
-        if last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).verification_status)):
-            return None
+    if (
+        not force
+        and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR
+        and last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).verification_status))
+    ):
+        return None
     inputs = entity_inputs(program, actor, at)
     weighed = ers_v1.CARD.weigh(inputs)
     if not last.exchange(actor.index, weighed[0], hard=weighed[1]) and not force:

@@ -5,6 +5,7 @@ return (ruling 6). Its own time stays the one it was first seen with. A change c
 event's time on.
 """
 
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -13,7 +14,7 @@ from features.bank.events import TransferSnapshot
 from features.catalogue.vector import is_rare_pair
 from features.core.log_entry import EntryPosition
 from features.core.money import usd_cents_of
-from features.core.rail_classes import class_of
+from features.core.rail_classes import CARD_CLASSES, class_of
 from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Rail
 from features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
@@ -27,9 +28,16 @@ from features.measurement.subject import Subject
 from features.state.card_table import card_key
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState, TransferRecord
+from features.state.transfer_table import ReturnState
 from features.windows.edges import NOBODY
 
+# What can change of a transfer's contribution to the windows; the fields whose change gives it a new score, beside its
+# return (ruling 6); and both.
+_MOVED_AS: Final = attrgetter("moved", "cents", "actor", "counterparty", "ach_type")
+_SCORED_ON: Final = attrgetter("cents", "amount", "currency", "actor", "counterparty", "country")
+_COUNTED_ON: Final = attrgetter(
+    "moved", "cents", "actor", "counterparty", "ach_type", "amount", "currency", "country", "card", "account"
+)
 _BOOK: Final = Rail.BOOK.value
 _CARD: Final = Rail.CARD.value
 
@@ -169,17 +177,9 @@ def _land_newer(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
             program, record, snapshot, position, updated_at=updated_at, actor=actor, counterparty=counterparty
         ),
     )
-    known_at = known_from(program, row_index, position.event_at)
-    old_return = stored.returned()
-    new_return = merged_return(old_return, snapshot, own_at=record.at, event_at=known_at)
-    counts_otherwise = _replace_contribution(stored, transfer, known_at=known_at)
-    _replace_return((stored, old_return), (transfer, new_return), known_at=known_at)
-    if counts_otherwise or old_return != new_return:
-        record_change((stored, old_return), (transfer, new_return), known_at=known_at)
     assessment = None
-    if old_return != new_return or _scored_on(record) != _scored_on(transfer.record):
-        assessment = score_again(transfer)
-        transfer.set_score(assessment, position)
+    if _may_count_otherwise(stored, transfer, snapshot):
+        assessment = _replace(stored, transfer, snapshot, position)
     transfer.write()
     return LandingResult(
         "applied",
@@ -191,6 +191,36 @@ def _land_newer(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
         parties=(actor, counterparty),
         former_parties=_former_parties(stored, transfer),
     )
+
+
+def _may_count_otherwise(stored: StoredTransfer, transfer: StoredTransfer, snapshot: TransferSnapshot) -> bool:
+    """False for most newer snapshots: they bring another status, without a return, to a transfer of no card."""
+    return (
+        _COUNTED_ON(stored.record) != _COUNTED_ON(transfer.record)
+        or stored.row_index in stored.program.returned
+        or snapshot.return_code is not None
+        or snapshot.returned_at is not None
+        or transfer.record.class_id in CARD_CLASSES  # declines are counted by status and reason
+    )
+
+
+def _replace(
+    stored: StoredTransfer, transfer: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition
+) -> Assessment | None:
+    """Replace what the transfer contributes to the windows; its new score, if it has one."""
+    program, row_index, record = stored.program, stored.row_index, stored.record
+    known_at = known_from(program, row_index, position.event_at)
+    old_return = stored.returned()
+    new_return = merged_return(old_return, snapshot, own_at=record.at, event_at=known_at)
+    counts_otherwise = _replace_contribution(stored, transfer, known_at=known_at)
+    _replace_return((stored, old_return), (transfer, new_return), known_at=known_at)
+    if counts_otherwise or old_return != new_return:
+        record_change((stored, old_return), (transfer, new_return), known_at=known_at)
+    if old_return == new_return and _SCORED_ON(record) == _SCORED_ON(transfer.record):
+        return None
+    assessment = score_again(transfer)
+    transfer.set_score(assessment, position)
+    return assessment
 
 
 def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
@@ -228,7 +258,7 @@ def _former_parties(before: StoredTransfer, after: StoredTransfer) -> tuple[Acto
 def _replace_contribution(before: StoredTransfer, after: StoredTransfer, *, known_at: int) -> bool:
     """Replace what the transfer contributes to the windows; True when that changed."""
     program, is_changed = before.program, False
-    if _moved_as(before.record) != _moved_as(after.record):
+    if _MOVED_AS(before.record) != _MOVED_AS(after.record):
         movement, newer_movement = before.movement(), after.movement()
         if movement != newer_movement:
             replace_movement(program, movement, newer_movement, known_at=known_at)
@@ -259,16 +289,6 @@ def _replace_return(
     if new_return is not None:
         program.returned[stored.row_index] = new_return
         change_return(program, new_transfer, new_return, ENTER, known_at=known_at)
-
-
-def _moved_as(record: TransferRecord) -> tuple[int, ...]:
-    """All that can change of what a transfer contributes to the windows."""
-    return (record.moved, record.cents, record.actor, record.counterparty, record.ach_type)
-
-
-def _scored_on(record: TransferRecord) -> tuple[int, ...]:
-    """The fields whose change gives a transfer a new score; so does a change of its return (ruling 6)."""
-    return (record.cents, record.amount, record.currency, record.actor, record.counterparty, record.country)
 
 
 def _parties_of(stored: StoredTransfer, snapshot: TransferSnapshot) -> tuple[Actor | None, Counterparty | None, bool]:

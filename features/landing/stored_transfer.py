@@ -151,8 +151,8 @@ class StoredTransfer:
         """The transfer as it stands after this entry, in the order of the row's fields: one is built an event."""
         program, record, actor, counterparty = self.program, self.record, self.actor, self.counterparty
         rail, direction = RAIL_CLASSES[record.class_id]
-        text = program.strings.text
-        returned = self.returned()
+        texts = program.strings.texts
+        returned = program.returned.get(self.row_index)
         score = None if record.score == UNSCORED else record.score
         return TransferRow(
             program.tenant_id,
@@ -164,18 +164,18 @@ class StoredTransfer:
             direction,
             ACH_TYPES[record.ach_type],
             record.amount,
-            text(record.currency) or USD,
-            text(record.status) or "UNKNOWN",
+            texts[record.currency] or USD,
+            texts[record.status] or "UNKNOWN",
             None if actor is None or actor.is_account else actor.id,
             self.account_id(),
             None if counterparty is None or counterparty.unlisted else counterparty.id,
-            text(record.country),
-            text(record.sec_code),
+            texts[record.country],
+            texts[record.sec_code],
             returned.code if returned is not None else None,
             returned.returned_at if returned is not None else None,
             None if record.effective_at == NO_INSTANT else record.effective_at,
             record.at,
-            text(record.card_reason),
+            texts[record.card_reason],
             score,
             band_word(score),
             trs_v1.VERSION,

@@ -24,7 +24,7 @@ from features.windows.slices import in_slices
 NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
-LOOSE_TEXTS: Final = 64  # alerts of a program whose texts are not packed
+LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
 _COMPRESSION_LEVEL: Final = 1
 
 Texts = tuple[str, str, str | None]

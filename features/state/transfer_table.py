@@ -4,6 +4,7 @@ Unit    instants in microseconds, amounts in cents; -1 in an index means none; s
 """
 
 import struct
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from features.windows.id_index import IdIndex, key_of
@@ -144,13 +145,22 @@ class TransferTable:
 
     def raw_offset(self, row: int) -> int:
         """The log offset that delivered the newest snapshot."""
-        offset: int = _RAW_OFFSET.unpack_from(self._records, row * _RECORD.size + _RAW_OFFSET_AT)[0]
-        return offset
+        return self.raw_offsets((row,))[0]
+
+    def raw_offsets(self, rows: Iterable[int]) -> list[int]:
+        """The same of several transfers."""
+        unpack, records, size = _RAW_OFFSET.unpack_from, self._records, _RECORD.size
+        return [unpack(records, row * size + _RAW_OFFSET_AT)[0] for row in rows]
 
     def sides(self, row: int) -> tuple[int, int]:
         """Actor and counterparty of the newest state."""
         actor, counterparty = _SIDES.unpack_from(self._records, row * _RECORD.size + _SIDES_AT)
         return actor, counterparty
+
+    def actors(self, rows: Iterable[int]) -> list[int]:
+        """The actors of the newest states of several transfers."""
+        unpack, records, size = _SIDES.unpack_from, self._records, _RECORD.size
+        return [unpack(records, row * size + _SIDES_AT)[0] for row in rows]
 
     def write(self, row: int, record: TransferRecord) -> None:
         _RECORD.pack_into(self._records, row * _RECORD.size, *record)
@@ -171,27 +181,27 @@ class StringTable:
 
     LIMIT: Final = 65_535
 
-    __slots__ = ("_numbers", "_strings")
+    __slots__ = ("_numbers", "texts")
 
     def __init__(self) -> None:
-        self._strings: list[str | None] = [None]
+        self.texts: list[str | None] = [None]
         self._numbers: dict[str | None, int] = {None: 0}
 
     def number(self, text: str | None) -> int:
         number = self._numbers.get(text)
         if number is None:
-            if len(self._strings) > self.LIMIT:
+            if len(self.texts) > self.LIMIT:
                 return 0
-            number = self._numbers[text] = len(self._strings)
-            self._strings.append(text)
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(text)
         return number
 
     def text(self, number: int) -> str | None:
-        return self._strings[number]
+        return self.texts[number]
 
     def dump(self) -> list[str | None]:
-        return self._strings
+        return self.texts
 
     def load(self, dumped: list[str | None]) -> None:
-        self._strings = dumped
+        self.texts = dumped
         self._numbers = {text: number for number, text in enumerate(dumped)}

@@ -219,8 +219,7 @@ def _values(histogram: Histogram, n: int, difference: Counts) -> BaselineValues:
     """Read the quantiles of the histogram with a difference put in and taken out again."""
     for bucket, change in difference.items():
         histogram.add(bucket, change)
-    median = histogram.bucket_at(rank_of(_MEDIAN_PERCENT, n))
-    p95 = histogram.bucket_at(rank_of(_P95_PERCENT, n))
+    median, p95 = histogram.buckets_at((rank_of(_MEDIAN_PERCENT, n), rank_of(_P95_PERCENT, n)))
     for bucket, change in difference.items():
         histogram.add(bucket, -change)
     return BaselineValues(n, middle_of(median), middle_of(p95))

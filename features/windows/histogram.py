@@ -70,16 +70,23 @@ class Histogram:
 
     def bucket_at(self, rank: int) -> int:
         """The bucket that holds the observation of that rank; 1 <= rank <= n."""
-        top, rank = _descend(self._tops, rank)
-        middle, rank = _descend(self._middles[top], rank)
-        middle += top << 4
-        return (middle << 4) + _descend(self._leaves[middle], rank)[0]
+        return self.buckets_at((rank,))[0]
 
-
-def _descend(counts: list[int], rank: int) -> tuple[int, int]:
-    """The position whose count holds the rank, and the rank within it."""
-    position = 0
-    while rank > (count := counts[position]):
-        rank -= count
-        position += 1
-    return position, rank
+    def buckets_at(self, ranks: tuple[int, ...]) -> list[int]:
+        """The buckets of several ranks, in ascending order: each goes on where the one before it stopped."""
+        buckets, tops, below, top = [], self._tops, 0, 0
+        for rank in ranks:
+            while rank > below + (count := tops[top]):
+                below += count
+                top += 1
+            left, position, counts = rank - below, 0, self._middles[top]
+            while left > (count := counts[position]):
+                left -= count
+                position += 1
+            middle = (top << 4) + position
+            position, counts = 0, self._leaves[middle]
+            while left > (count := counts[position]):
+                left -= count
+                position += 1
+            buckets.append((middle << 4) + position)
+        return buckets
