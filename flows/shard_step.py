@@ -8,6 +8,7 @@ import msgspec
 from bytewax.operators import StatefulBatchLogic
 
 from features.core.log_entry import LogEntry
+from features.core.rows.emit import no_rows
 from features.shard.shards import Shards
 
 
@@ -86,7 +87,7 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
         apply, between_entries = context.shards.apply, context.between_entries
         for entry in chunk.entries:
             between_entries()
-            apply(entry, results.emit if entry.offset > committed else _dropped)
+            apply(entry, results.emit if entry.offset > committed else no_rows)
         results.offset = chunk.entries[-1].offset
         results.entries = len(chunk.entries)
         results.oldest_at = _oldest_at(chunk.entries, after=committed)
@@ -95,10 +96,6 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
 
     def snapshot(self) -> None:
         return None
-
-
-def _dropped(_: msgspec.Struct) -> None:
-    """A row that is in the tables already."""
 
 
 def _oldest_at(entries: Sequence[LogEntry], *, after: int) -> int | None:

@@ -15,7 +15,6 @@ from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import DetectionContext, Finding
 from features.detectors.resting import FOLLOW_MONEY, actor_ids_of, rests_on
-from features.landing.stored_transfer import StoredTransfer
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
 from features.state.alert_book import AlertState, key_of_subject
@@ -153,7 +152,7 @@ def evidence_of(
     actor, party = context.landed.parties
     own_reasons = {reason.id for reason in finding.reasons}
     resting = rests_on(context, finding)
-    transfer = StoredTransfer.read(context.program, context.landed.row_index)
+    transfer = context.transfer
     return Evidence(
         route_reason=routing.reason.value,
         auto_hold=routing.auto_hold,
@@ -191,10 +190,9 @@ def evidence_of(
 
 def foreign_amount(context: DetectionContext) -> ForeignAmount | None:
     """The transfer's own amount when it is not in US dollars."""
-    row = context.landed.row
-    if row is None or row.currency == USD:
-        return None
-    return ForeignAmount(currency=row.currency, amount=str(row.amount_cents))
+    record = context.transfer.record
+    currency = context.program.strings.text(record.currency) or USD
+    return None if currency == USD else ForeignAmount(currency=currency, amount=str(record.amount))
 
 
 class FindingTotals(TypedDict):

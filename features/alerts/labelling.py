@@ -44,11 +44,9 @@ def return_label_row(
     program: ProgramState, landed: LandingResult, label: LabelValue, position: EntryPosition
 ) -> LabelRow:
     """The label as a row, with the return code that gave or lifted it."""
-    transfer = landed.row
-    assert transfer is not None, "a transfer with a return was stored"
-    code = transfer.return_code
+    code = program.returned[landed.row_index].code
     reason = f"Returned as {code}." if label is LabelValue.BAD else f"The return as {code} was dishonoured."
-    return _label_row(program, transfer.id, label, position, source=LabelSource.RETURN, reason=reason)
+    return _label_row(program, landed.transfer_id, label, position, source=LabelSource.RETURN, reason=reason)
 
 
 def apply_dispute_event(

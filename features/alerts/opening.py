@@ -23,7 +23,7 @@ from features.core.instants import HOURS_48, format_instant
 from features.core.log_entry import EntryPosition
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow
-from features.core.rows.emit import Emit
+from features.core.rows.emit import Emit, no_rows
 from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
 from features.detectors.band import DETECTOR_OF_BAND
 from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
@@ -46,7 +46,7 @@ _ACTORS = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.A
 
 def run_detectors(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Run every detector on an assessed transfer, and label it when an unauthorized return is delivered or lifted."""
-    assessment, transfer = landed.assessment, landed.row
+    assessment, transfer = landed.assessment, landed.transfer
     if assessment is None or transfer is None:
         return
     fired = _fired(assessment)
@@ -61,9 +61,9 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         and assessment.score.band not in DETECTOR_OF_BAND
     ):
         return
-    context = DetectionContext(program, transfer.id, landed, assessment, fired)
+    context = DetectionContext(program, transfer, landed, assessment, fired)
     rows: list[msgspec.Struct] = []
-    opener = AlertOpener(context, position, rows.append)
+    opener = AlertOpener(context, position, emit if emit is no_rows else rows.append)
     for finding in _findings(context, measurements, returned):
         opener.open_or_join(finding)
     opener.open_for_band()
@@ -74,10 +74,10 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
 
 def run_actor_detectors(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Run the detectors of actors on a transfer that is known; a finding that an alert covers changes nothing."""
-    assessment, transfer = landed.assessment, landed.row
+    assessment, transfer = landed.assessment, landed.transfer
     if assessment is None or transfer is None:
         return
-    context = DetectionContext(program, transfer.id, landed, assessment, _fired(assessment))
+    context = DetectionContext(program, transfer, landed, assessment, _fired(assessment))
     returned = _finding_return(program, landed, is_news=True)
     opener = AlertOpener(context, position, emit)
     for finding in _findings(context, (), returned):
@@ -87,10 +87,10 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, position: 
 
 def open_for_band(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Open the alert of a known transfer that a new score takes to review or hold, if it is in none."""
-    assessment, transfer = landed.assessment, landed.row
+    assessment, transfer = landed.assessment, landed.transfer
     if assessment is None or transfer is None or assessment.score.band not in DETECTOR_OF_BAND:
         return
-    context = DetectionContext(program, transfer.id, landed, assessment, _fired(assessment))
+    context = DetectionContext(program, transfer, landed, assessment, _fired(assessment))
     AlertOpener(context, position, emit).open_for_band()
 
 
@@ -218,9 +218,9 @@ class AlertOpener:
         alert.recommendation = draft.recommendation.value
         self._book.set_texts(alert, (_summary(finding, self._context), text_of(evidence), text_of(draft)))
         body = alert_body_row(program, alert, evidence, draft, position)
-        rows = [alert_row(program, alert, position), body]
+        rows = [] if self._emit is no_rows else [alert_row(program, alert, position), body]
         if is_automated:
-            rows += self._closed_by_policy(alert, draft)
+            rows += self._close_by_policy(alert, draft)
         if finding.subject.type is not SubjectType.TRANSFER:
             self._book.open_window(subject_key(finding), finding.after, alert)
         self._book.put(alert)
@@ -270,7 +270,7 @@ class AlertOpener:
             stored_texts=b"",
         )
 
-    def _closed_by_policy(self, alert: AlertState, draft: Draft) -> tuple[msgspec.Struct, ...]:
+    def _close_by_policy(self, alert: AlertState, draft: Draft) -> tuple[msgspec.Struct, ...]:
         """The disposition of an alert that the policy closes as it opens."""
         policies = self._policies
         signed = SignedDecision(
@@ -284,7 +284,7 @@ class AlertOpener:
             at=alert.opened_at,
         )
         alert.disposition_ids = (signed.id,)
-        return disposition_rows(self._program, alert, signed, self._position)
+        return () if self._emit is no_rows else disposition_rows(self._program, alert, signed, self._position)
 
     def _join_alert(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
         if self._book.is_packed(alert.id):
@@ -305,7 +305,8 @@ class AlertOpener:
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
         self._book.set_texts(alert, (_summary(finding, context), text_of(evidence), text_of(draft)))
-        self._emit(alert_row(self._program, alert, self._position))
+        if self._emit is not no_rows:
+            self._emit(alert_row(self._program, alert, self._position))
 
     def _is_missing(self, alert: AlertState) -> bool:
         """True for a known transfer that a new score takes to review or hold, and that no alert has yet."""

@@ -179,7 +179,7 @@ def decode_event(body: bytes) -> TypedEvent | BankEvent:
     if _ESCAPED_NUL not in body:
         try:
             return _TYPED_DECODER.decode(body)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass  # The object is odd, or the event cannot be read at all.
     return EVENT_DECODER.decode(body)
 

@@ -14,6 +14,7 @@ from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.core.vocabulary import Severity, SubjectType
 from features.landing.landing import LandingResult
+from features.landing.stored_transfer import StoredTransfer
 from features.measurement.assess import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
@@ -60,10 +61,14 @@ class DetectionContext(msgspec.Struct, frozen=True, gc=False):
     """An assessed transfer, and the program's state after it was applied."""
 
     program: ProgramState
-    transfer_id: str
+    transfer: StoredTransfer
     landed: LandingResult
     assessment: Assessment
     fired: tuple[Reason, ...]  # every reason that fired, whether the transfer has a score or not
+
+    @property
+    def transfer_id(self) -> str:
+        return self.landed.transfer_id
 
     @property
     def vector(self) -> FeatureVector:

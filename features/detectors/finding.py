@@ -27,7 +27,6 @@ from features.detectors.program import UNAUTHORIZED_RATE_ALERT, ProgramMeasureme
 from features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
 from features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
 from features.detectors.table import DETECTOR_OF, TRIGGERS
-from features.landing.stored_transfer import StoredTransfer
 from features.scorers.scorecard import in_order
 from features.state.transfer_table import ReturnState
 from features.windows.series import ALWAYS, EventTimes
@@ -130,7 +129,7 @@ def return_findings(context: DetectionContext, returned: ReturnState) -> Iterato
 
 def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
     """An entry that we sent and that came back as R16."""
-    entry = StoredTransfer.read(context.program, context.landed.row_index).returned_transfer()
+    entry = context.transfer.returned_transfer()
     if not (entry.moved and entry.outgoing_ach):
         return
     party = entry.counterparty
@@ -151,7 +150,7 @@ def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
 
 def _unauthorized_findings(context: DetectionContext, delivered_at: int) -> Iterator[Finding]:
     """A debit of somebody else that our side returns accuses nobody here."""
-    if not StoredTransfer.read(context.program, context.landed.row_index).is_originated():
+    if not context.transfer.is_originated():
         return
     actor, party = context.landed.parties
     if actor is not None:
@@ -174,7 +173,8 @@ def _second_return(
     name, count = figure
     if count < UNAUTHORIZED_RETURNS:
         return
-    code = context.landed.row.return_code if context.landed.row is not None else None
+    returned = context.program.returned.get(context.landed.row_index)
+    code = None if returned is None else returned.code
     yield Finding(
         detector=DETECTOR_OF[UNAUTHORIZED_RETURN],
         subject=subject,

@@ -137,7 +137,7 @@ def _side(span: int, *, payer: bool, into: bool) -> Rest:
     """The transfers into, or out of, the payer or the payee of the transfer."""
 
     def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
-        nodes = StoredTransfer.read(context.program, context.landed.row_index).nodes()
+        nodes = context.transfer.nodes()
         graph = context.program.graph
         edges = (graph.into if into else graph.out).get(nodes[0 if payer else 1])
         return set() if edges is None else set(_within([edges], at - span, at))
@@ -250,7 +250,7 @@ def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places
 def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
     """What the payee was paid, and what its payers were paid by those who paid several of them."""
     program = context.program
-    graph, payee = program.graph, StoredTransfer.read(program, context.landed.row_index).nodes()[1]
+    graph, payee = program.graph, context.transfer.nodes()[1]
     into = graph.into.get(payee)
     if into is None:
         return set()
@@ -277,7 +277,7 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
     program = context.program
     if subject.type is SubjectType.PROGRAM:
         return _of_program(HOUR_US, lambda _, record: record.class_id in CARD_CLASSES)(context, subject, at)
-    edges = program.attempts.get(StoredTransfer.read(program, context.landed.row_index).card())
+    edges = program.attempts.get(context.transfer.card())
     places = [] if edges is None else _within([edges], at - HOUR_US, at)
     text = program.strings.text
     return _kept(

@@ -6,7 +6,6 @@ A party that is unknown, or has no id from the bank, cannot be named: the subjec
 from features.core.reason import Reason
 from features.core.vocabulary import SubjectType
 from features.detectors.detector import AlertSubject, DetectionContext
-from features.landing.stored_transfer import StoredTransfer
 from features.state.parties import Actor, Counterparty
 from features.windows.edges import NOBODY
 
@@ -39,7 +38,7 @@ def counterparty_or_actor(context: DetectionContext) -> AlertSubject:
 
 def account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
     """The transfer's own account, as a card's attempts are counted by it."""
-    account_id = StoredTransfer.read(context.program, context.landed.row_index).account_id()
+    account_id = context.transfer.account_id()
     if account_id is None:
         return actor_subject(context, reason)
     return AlertSubject(SubjectType.ACCOUNT, account_id)
@@ -74,7 +73,7 @@ def named_counterparty(party: Counterparty) -> AlertSubject:
 def _side(context: DetectionContext, reason: Reason, side: int) -> AlertSubject:
     """The node that paid (0) or was paid (1)."""
     program = context.program
-    node = StoredTransfer.read(program, context.landed.row_index).nodes()[side]
+    node = context.transfer.nodes()[side]
     if node == NOBODY:
         return actor_subject(context, reason)
     if node % 2 == 0:

@@ -22,7 +22,7 @@ from features.core.ids import SCORE_IDS
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from features.core.log_entry import EntryPosition
 from features.core.reason import Reason, Score
-from features.core.rows.emit import Emit
+from features.core.rows.emit import Emit, no_rows
 from features.core.rows.scores import ScoreRow
 from features.landing.landing import LandingResult
 from features.measurement.flow import dealing_with
@@ -50,9 +50,9 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
     for former in landed.former_parties:
         if isinstance(former, Actor):
             scores.transfers.drop(former.index, landed.row_index)
-            _emit(entity_score_row(program, former, position), emit)
+            emit_entity_score(program, former, position, emit)
         else:
-            _emit(counterparty_score_row(program, former, position), emit)
+            emit_counterparty_score(program, former, position, emit)
     shared = False
     if assessment is not None:
         if actor is not None:
@@ -65,7 +65,7 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
                 or program.holds_agents
                 or scores.actors.is_due(actor.index, position.event_at)
             ):
-                _emit(entity_score_row(program, actor, position), emit)
+                emit_entity_score(program, actor, position, emit)
         shared = assessment.vector.counterparty_shared_entities_30d >= crs_v1.SHARED_FLOOR
         if party is not None and assessment.vector.counterparty_account_changed:
             scores.set_account_changed(party.index, landed.taken_at)
@@ -76,7 +76,7 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
         or shared != scores.counterparties.is_marked(party.index)
         or scores.counterparties.is_due(party.index, position.event_at)
     ):
-        _emit(counterparty_score_row(program, party, position), emit)
+        emit_counterparty_score(program, party, position, emit)
 
 
 def add_transfer_score(
@@ -110,44 +110,47 @@ def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
     return identity, returns
 
 
-def entity_score_row(
-    program: ProgramState, actor: Actor, position: EntryPosition, *, force: bool = False
-) -> ScoreRow | None:
-    """Evaluate an entity or an agent; the row when its score changed or ``force`` is set.
+def emit_entity_score(
+    program: ProgramState, actor: Actor, position: EntryPosition, emit: Emit, *, force: bool = False
+) -> None:
+    """Evaluate an entity or an agent; its row is emitted when its score changed or ``force`` is set.
 
-    None for an account whose owner is not known: it is not an entity.
+    An account whose owner is not known is not an entity, and has no score.
     """
     if actor.is_account:
-        return None
+        return
     last = program.scores.actors
     at = last.instant(actor.index, position.event_at)
     if program.holds_agents:
         agent = agent_inputs(program, actor, at)
         weighed_agent = ars_v1.CARD.weigh(agent)
-        if not last.exchange(actor.index, weighed_agent[0], hard=weighed_agent[1]) and not force:
-            return None
+        is_news = last.exchange(actor.index, weighed_agent[0], hard=weighed_agent[1]) or force
+        if not is_news or emit is no_rows:
+            return
         degraded = ars_v1.is_degraded(agent)
         score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
-        return _score_row(program, position, (_AGENT, actor.id), score, agent, at=at, degraded=degraded)
+        emit(_score_row(program, position, (_AGENT, actor.id), score, agent, at=at, degraded=degraded))
+        return
     if (
         not force
         and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR
         and last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).verification_status))
     ):
-        return None
+        return
     inputs = entity_inputs(program, actor, at)
     weighed = ers_v1.CARD.weigh(inputs)
-    if not last.exchange(actor.index, weighed[0], hard=weighed[1]) and not force:
-        return None
-    return _score_row(program, position, (_ENTITY, actor.id), ers_v1.CARD.explain(inputs, weighed), inputs, at=at)
+    is_news = last.exchange(actor.index, weighed[0], hard=weighed[1]) or force
+    if is_news and emit is not no_rows:
+        score = ers_v1.CARD.explain(inputs, weighed)
+        emit(_score_row(program, position, (_ENTITY, actor.id), score, inputs, at=at))
 
 
-def counterparty_score_row(
-    program: ProgramState, party: Counterparty, position: EntryPosition, *, force: bool = False
-) -> ScoreRow | None:
-    """Evaluate a counterparty; the row when its score changed or ``force`` is set.
+def emit_counterparty_score(
+    program: ProgramState, party: Counterparty, position: EntryPosition, emit: Emit, *, force: bool = False
+) -> None:
+    """Evaluate a counterparty; its row is emitted when its score changed or ``force`` is set.
 
-    None for a counterparty that the bank named without an id.
+    A counterparty that the bank named without an id has no score.
     """
     last = program.scores.counterparties
     at = last.instant(party.index, position.event_at)
@@ -155,17 +158,18 @@ def counterparty_score_row(
         party.has_new_account = False
         program.scores.set_account_changed(party.index, at)
     if party.unlisted:
-        return None
+        return
     if not force and party.times.count(ALWAYS, at) < crs_v1.TRANSFERS_FLOOR:
         shared = _shared_entities(program, party, at) >= crs_v1.SHARED_FLOOR
         if last.stays_unscored(party.index, hard=crs_v1.is_hard(party.country), mark=shared):
-            return None
+            return
     inputs = counterparty_inputs(program, party, at)
     weighed = crs_v1.CARD.weigh(inputs)
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
-    if not last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) and not force:
-        return None
-    return _score_row(program, position, (_COUNTERPARTY, party.id), crs_v1.CARD.explain(inputs, weighed), inputs, at=at)
+    is_news = last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) or force
+    if is_news and emit is not no_rows:
+        score = crs_v1.CARD.explain(inputs, weighed)
+        emit(_score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at))
 
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.EntityInputs:
@@ -267,11 +271,6 @@ def _score_row(
 def score_id(position: EntryPosition, version: str, kind: str, subject_id: str) -> str:
     """The id of the score that a log entry gave a subject."""
     return SCORE_IDS.id_of(f"{position.shard}/{position.offset}/{version}/{kind}/{subject_id}")
-
-
-def _emit(row: ScoreRow | None, emit: Emit) -> None:
-    if row is not None:
-        emit(row)
 
 
 def _near(edges: Edges | None, after: int, upto: int) -> Near:

@@ -15,7 +15,6 @@ from features.catalogue.vector import is_rare_pair
 from features.core.log_entry import EntryPosition
 from features.core.money import usd_cents_of
 from features.core.rail_classes import CARD_CLASSES, class_of
-from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import Rail
 from features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
 from features.landing.rescoring import known_from, record_change, score_again
@@ -45,12 +44,13 @@ _CARD: Final = Rail.CARD.value
 class LandingResult(msgspec.Struct, frozen=True, gc=False):
     """The result of one transfer event.
 
-    ``result`` is a word of ``EventRow.result``. Without a ``row`` nothing changed; without an ``assessment`` the
+    ``result`` is a word of ``EventRow.result``. Without a ``transfer`` nothing changed; without an ``assessment`` the
     transfer keeps the score it has.
     """
 
     result: str
-    row: TransferRow | None = None
+    transfer_id: str = ""
+    transfer: StoredTransfer | None = None  # as it stands after the event
     assessment: Assessment | None = None
     taken_at: int = 0  # the transfer's own time, which the windows of its vector end at
     is_new: bool = False
@@ -105,7 +105,8 @@ def _land_first(
     _enter_windows(transfer, assessment, snapshot, position)
     return LandingResult(
         "applied",
-        transfer.row(snapshot.id, position),
+        snapshot.id,
+        transfer,
         assessment,
         at,
         is_new=True,
@@ -183,7 +184,8 @@ def _land_newer(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     transfer.write()
     return LandingResult(
         "applied",
-        transfer.row(snapshot.id, position),
+        snapshot.id,
+        transfer,
         assessment,
         record.at,
         updated_counterparty=counterparty if is_updated else None,
@@ -238,7 +240,8 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     stored.write()
     return LandingResult(
         "stale",
-        stored.row(snapshot.id, position),
+        snapshot.id,
+        stored,
         assessment,
         record.at,
         row_index=row_index,

@@ -19,7 +19,7 @@ from features.core.rows.alerts import EntryResultRow
 from features.core.rows.emit import Emit
 from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
-from features.landing.actor_scores import counterparty_score_row, entity_score_row
+from features.landing.actor_scores import emit_counterparty_score, emit_entity_score
 from features.measurement.assess import Assessment
 from features.state.owner_merge import OwnerLearnt, learn_owner
 from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
@@ -45,9 +45,7 @@ def apply_entity_event(
     if actor.merge(snapshot, known_at=position.event_at) is None:
         return "stale"
     emit(entity_row(program, actor, masked_text(bytes(raw)), position))
-    score = entity_score_row(program, actor, position)
-    if score is not None:
-        emit(score)
+    emit_entity_score(program, actor, position, emit)
     return "applied"
 
 
@@ -66,9 +64,7 @@ def apply_counterparty_event(
         party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
     )
     emit(counterparty_row(program, party, masked_text(bytes(raw)), position))
-    score = counterparty_score_row(program, party, position)
-    if score is not None:
-        emit(score)
+    emit_counterparty_score(program, party, position, emit)
     return "applied"
 
 
@@ -146,9 +142,7 @@ def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: Entr
     if program.introduced:
         emit_introduced(program, position, emit)
     if learnt.given_history is not None:
-        score = entity_score_row(program, learnt.given_history, position)
-        if score is not None:
-            emit(score)
+        emit_entity_score(program, learnt.given_history, position, emit)
 
 
 def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) -> None:

@@ -11,7 +11,7 @@ from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
 from features.core.log_entry import EntryPosition
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.emit import Emit
-from features.landing.actor_scores import add_transfer_score, counterparty_score_row, entity_score_row
+from features.landing.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
 from features.landing.landing import LandingResult
 from features.landing.party_rows import features_row
 from features.landing.rescoring import score_again
@@ -57,7 +57,8 @@ def _replace_score(
     if program.runs_detectors:
         result = LandingResult(
             "applied",
-            row,
+            rescored.transfer_id,
+            transfer,
             assessment,
             transfer.record.at,
             row_index=transfer.row_index,
@@ -74,13 +75,9 @@ def _evaluate(
     as_of = msgspec.structs.replace(position, event_at=times[-1] if times else position.event_at)
     _restore_strongest(program, actor_range, started_offset=started_offset)
     for actor in program.actors[slice(*actor_range.actors)]:
-        score = entity_score_row(program, actor, as_of, force=True)
-        if score is not None:
-            emit(score)
+        emit_entity_score(program, actor, as_of, emit, force=True)
     for party in program.counterparties.all[slice(*actor_range.counterparties)]:
-        row = counterparty_score_row(program, party, as_of, force=True)
-        if row is not None:
-            emit(row)
+        emit_counterparty_score(program, party, as_of, emit, force=True)
     if program.runs_detectors:
         strongest = (stored.transfer_id for stored in actor_range.strongest)
         for transfer_id in dict.fromkeys((*actor_range.newest, *strongest)):
@@ -112,7 +109,8 @@ def _detect_again(program: ProgramState, transfer_id: str, position: EntryPositi
         return
     result = LandingResult(
         "applied",
-        transfer.row(transfer_id, position),
+        transfer_id,
+        transfer,
         score_again(transfer),
         transfer.record.at,
         row_index=transfer.row_index,

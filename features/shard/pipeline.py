@@ -33,7 +33,7 @@ from features.bank.events import (
 from features.bank.transfers import EventKind, read_transfer
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryPosition, LogEntry, event_time
-from features.core.rows.emit import Emit
+from features.core.rows.emit import Emit, no_rows
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.transfers import PreflightMatchRow
 from features.landing.actor_scores import score_parties
@@ -68,6 +68,8 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         event_at = event_time(created_at, appended_at=entry.appended_at)
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
         result = apply(program, event, entry.body, position, emit)
+    if emit is no_rows:
+        return
     emit(
         EventRow(
             tenant_id=program.tenant_id,
@@ -135,13 +137,17 @@ def emit_landed_rows(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
+    if emit is no_rows:
+        program.introduced.clear()
+        program.introduced_accounts.clear()
+        return
     if program.introduced or program.introduced_accounts:
         emit_introduced(program, position, emit)
     updated = landed.updated_counterparty
     if updated is not None and not updated.unlisted:
         emit(counterparty_row(program, updated, None, position))
-    if landed.row is not None:
-        emit(landed.row)
+    if landed.transfer is not None:
+        emit(landed.transfer.row(snapshot.id, position))
     if landed.assessment is not None:
         emit(features_row(program, snapshot.id, landed.assessment, landed.taken_at, position))
 

@@ -10,3 +10,7 @@ import msgspec
 
 Emit = Callable[[msgspec.Struct], None]
 """Takes one row. Rows are emitted one by one, in the order in which they are committed."""
+
+
+def no_rows(_: msgspec.Struct) -> None:
+    """The ``Emit`` of an entry whose rows are committed: rows that are built for many entries are not built for it."""

@@ -1,13 +1,14 @@
 """Scores of entities and counterparties as a program's events change them, and the records of it."""
 
 import uuid
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from features.core.instants import DAY_US, HOUR_US
 from features.core.log_entry import EntryPosition
-from features.landing.actor_scores import counterparty_score_row, entity_score_row, score_id
+from features.landing.actor_scores import emit_counterparty_score, emit_entity_score, score_id
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
 from tests.support.clock import T0
 from tests.support.daily_payments import (
@@ -112,8 +113,9 @@ def test_given_an_unverified_entity_then_what_its_transfers_hold_of_that_counts_
     pay_daily(story, 7, at=T0)
 
     assert story.scoring.score == 15
-    row = entity_score_row(story.program, story.program.actors[0], story.end, force=True)
-    assert row is not None
+    rows: list[Any] = []
+    emit_entity_score(story.program, story.program.actors[0], story.end, rows.append, force=True)
+    (row,) = rows
     assert row.score == 15
     assert reason_ids(row) == ["ERS-KYC-02", "ERS-TRF-01", "ERS-CAP-03"]
 
@@ -236,8 +238,9 @@ def test_given_transfers_of_an_account_without_an_owner_then_no_entity_is_scored
     story = pay_daily(ShardStory(), 8, entity_id=None)
 
     assert story.program.actors[0].is_account
-    assert entity_score_row(story.program, story.program.actors[0], story.end, force=True) is None
-    assert story.scores() == []
+    rows: list[Any] = []
+    emit_entity_score(story.program, story.program.actors[0], story.end, rows.append, force=True)
+    assert rows == story.scores() == []
 
 
 def test_given_a_counterparty_without_an_id_then_it_has_no_record() -> None:
@@ -248,7 +251,9 @@ def test_given_a_counterparty_without_an_id_then_it_has_no_record() -> None:
         assert story.scores("counterparty") == []
 
     (party,) = story.program.counterparties.all
-    assert counterparty_score_row(story.program, party, story.end, force=True) is None
+    rows: list[Any] = []
+    emit_counterparty_score(story.program, party, story.end, rows.append, force=True)
+    assert rows == []
 
 
 def test_given_a_late_entry_then_it_does_not_turn_back_the_time_of_the_score() -> None:
@@ -270,12 +275,13 @@ def test_given_force_when_nothing_changed_then_a_record_of_the_same_score_is_wri
     program, when = story.program, story.end
     actor, (party,) = program.actors[0], program.counterparties.all
 
-    assert entity_score_row(program, actor, when) is None
-    assert counterparty_score_row(program, party, when) is None
-    entity = entity_score_row(program, actor, when, force=True)
-    counterparty = counterparty_score_row(program, party, when, force=True)
-    assert entity is not None
-    assert counterparty is not None
+    rows: list[Any] = []
+    emit_entity_score(program, actor, when, rows.append)
+    emit_counterparty_score(program, party, when, rows.append)
+    assert rows == []
+    emit_entity_score(program, actor, when, rows.append, force=True)
+    emit_counterparty_score(program, party, when, rows.append, force=True)
+    entity, counterparty = rows
     assert (entity.score, entity.n, counterparty.score, counterparty.n) == (0, 6, 10, 6)
     assert entity.id != counterparty.id
 

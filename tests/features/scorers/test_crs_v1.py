@@ -3,6 +3,7 @@
 import pytest
 
 from features.core.vocabulary import Band
+from features.scorers.crs_v1 import CounterpartyInputs, is_hard, score
 from tests.checks.crs_v1_cases import scored
 from tests.checks.scorecards import found, weights
 
@@ -38,3 +39,24 @@ def test_given_nothing_but_a_clean_history_then_the_floor_is_a_reason() -> None:
 
     assert score.value == 0
     assert weights(score) == {"CRS-CAP-00": 5, "CRS-HIS-01": -5}
+
+
+@pytest.mark.parametrize("country", [None, "US", "IR", "KP", "CU", "MM", "VE"])
+def test_given_a_counterparty_below_the_floor_then_its_country_alone_says_whether_it_is_hard(
+    country: str | None,
+) -> None:
+    everything = CounterpartyInputs(
+        2,
+        transfers_60d=2,
+        returns=9,
+        returns_60d=9,
+        unauthorized_returns_60d=9,
+        shared_entities_30d=9,
+        relationship_days=1,
+        account_changed_days=1,
+        country=country,
+    )
+
+    assert [score(inputs).hard for inputs in (everything, CounterpartyInputs(2, country=country))] == 2 * [
+        is_hard(country)
+    ]

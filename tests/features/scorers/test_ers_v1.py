@@ -2,7 +2,8 @@
 
 import pytest
 
-from features.core.vocabulary import Band
+from features.core.vocabulary import Band, VerificationStatus
+from features.scorers.ers_v1 import EntityInputs, is_hard, score
 from tests.checks.ers_v1_cases import CASES, scored
 from tests.checks.scorecards import found, weights
 
@@ -80,3 +81,26 @@ def test_given_a_transfers_score_then_the_sentence_says_when_and_how_much() -> N
     (reason,) = scored(transfer_score=80, transfer_score_days=3).reasons
 
     assert reason.sentence == "A transfer of 3 days ago scored 80, which counts for 68 now."
+
+
+@pytest.mark.parametrize("status", [None, *(status.value for status in VerificationStatus)])
+def test_given_an_entity_below_the_floor_then_its_verification_alone_says_whether_it_is_hard(
+    status: str | None,
+) -> None:
+    everything = EntityInputs(
+        transfers_90d=4,
+        transfer_score=90,
+        verification_status=status,
+        pep_status="yes",
+        is_high_risk=True,
+        requires_screening=True,
+        fraud_risk=True,
+        returns_30d=9,
+        ach_debits_30d=9,
+        unauthorized_returns_60d=9,
+        probed_counterparties_30d=9,
+    )
+
+    assert [score(inputs).hard for inputs in (everything, EntityInputs(4, verification_status=status))] == 2 * [
+        is_hard(status)
+    ]

@@ -1,6 +1,7 @@
 """One alert a detector, subject and window: what joins it, what upgrades it, what opens another, what is forgotten."""
 
 from collections.abc import Sequence
+from random import Random
 from typing import Final
 from unittest.mock import patch
 
@@ -15,8 +16,10 @@ from features.core.log_entry import EntryKind, LogEntry
 from features.core.rows.alerts import AlertRow, DispositionRow
 from features.core.rows.events import QuarantineRow
 from features.shard.shard import ShardState
+from features.state import alert_book
 from features.state.alert_book import AlertBook
 from features.windows import slices
+from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, grade_of
 from tests.support.clock import T0
@@ -294,3 +297,23 @@ def test_given_amounts_as_large_as_they_come_then_their_sum_still_fits(cents: in
     parts = list(story.state.dump())
     assert not story.all(QuarantineRow)
     assert list(ShardState.loaded(iter(parts)).dump()) == parts
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_given_texts_that_are_packed_at_once_when_findings_follow_then_the_rows_and_the_state_are_the_same(
+    seed: int,
+) -> None:
+    entries = stream_of(Random(seed), 40)
+
+    with patch.object(alert_book, "LOOSE_TEXTS", 0):
+        packed_at_once = rows_and_state_of(entries)
+
+    assert any(isinstance(row, AlertRow) for row in packed_at_once[0])
+    assert rows_and_state_of(entries) == packed_at_once
+
+
+def rows_and_state_of(entries: list[LogEntry]) -> tuple[list[msgspec.Struct], list[bytes]]:
+    state, rows = ShardState(0), list[msgspec.Struct]()
+    for entry in entries:
+        state.apply(entry, rows.append)
+    return rows, list(state.dump())
