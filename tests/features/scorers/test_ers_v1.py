@@ -84,7 +84,7 @@ def test_given_a_transfers_score_then_the_sentence_says_when_and_how_much() -> N
 
 
 @pytest.mark.parametrize("status", [None, *(status.value for status in VerificationStatus)])
-def test_given_an_entity_below_the_floor_then_its_verification_alone_says_whether_it_is_hard(
+def test_given_an_entity_below_the_floor_then_its_verification_says_whether_it_is_hard(
     status: str | None,
 ) -> None:
     everything = EntityInputs(
