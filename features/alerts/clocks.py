@@ -17,7 +17,7 @@ def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> No
     book, now = program.alerts, position.appended_at
     for alert in book.overdue(now):
         alert.escalated_at = now
-        summary, evidence, draft = alert.texts
+        summary, evidence, draft = book.texts(alert)
         escalation = Escalation(at=format_instant(now), by=BY_CLOCK)
         book.set_texts(alert, (summary, with_totals(evidence, alert, escalation), draft))
         emit(alert_row(program, alert, position))

@@ -115,7 +115,7 @@ def _apply(
         alert.sla_tier, alert.due_at = tier, at + hours_us(policies.clock, tier)
         alert.route = Route.REVIEWED
     escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
-    summary, evidence, draft = alert.texts
+    summary, evidence, draft = book.texts(alert)
     reopened = RouteReason.REOPENED if was_closed and alert.waits else None
     book.set_texts(alert, (summary, with_totals(evidence, alert, escalation, reopened), draft))
 

@@ -301,7 +301,7 @@ class AlertOpener:
         if is_worse:
             self._upgrade(alert, finding, routing)
         newest = evidence_of(context, finding, alert, routing, self._policies)
-        evidence = refreshed(alert.texts[1], newest)
+        evidence = refreshed(self._book.texts(alert)[1], newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
         self._book.set_texts(alert, (_summary(finding, context), text_of(evidence), text_of(draft)))

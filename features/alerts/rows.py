@@ -75,7 +75,7 @@ def derived_from(source_id: str, cause: str) -> str:
 
 def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition) -> AlertRow:
     """The alert as it stands after this entry."""
-    summary, evidence, draft = alert.texts
+    summary, evidence, draft = program.alerts.texts(alert)
     return AlertRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
@@ -123,7 +123,7 @@ def alert_body_row(
             subject_type=alert.subject_type,
             subject_id=alert.subject_id,
             transfer_id=alert.transfer_id,
-            summary=alert.texts[0],
+            summary=program.alerts.texts(alert)[0],
             evidence=evidence,
             score_at_alert=alert.score,
             band_at_alert=alert.band,

@@ -2,8 +2,9 @@
 
 An alert is found by its id, or by its subject and an instant: it covers its window from the first finding on, and late
 findings from as far before it. While it can change it is held unpacked; once it is decided and its window is over it is
-packed, and a closed one then keeps no more than an appeal needs. Texts are large: they are packed apart, all but those
-that were written last, which are likely to be written again.
+packed. One that the policy closed is packed whole, because a person may still decide it; of a closed one no more is
+kept than an appeal needs. Texts are large: they are packed apart, all but those that were written last, which are
+likely to be written again.
 
 Unit    instants in microseconds; windows are taken by the transfers' own time
 """
@@ -13,11 +14,11 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
-from zlib import compress, decompress
 
 import msgspec
 
 from features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from features.state.text_packer import TextPacker
 from features.windows.id_index import IdIndex, key_of
 from features.windows.slices import in_slices
 
@@ -25,7 +26,6 @@ NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
-_COMPRESSION_LEVEL: Final = 1
 
 Texts = tuple[str, str, str | None]
 """Summary, evidence and draft."""
@@ -71,15 +71,6 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         """Whether a person has yet to decide it."""
         return self.status in WAITING
 
-    @property
-    def texts(self) -> Texts:
-        stored = self.stored_texts
-        return _TEXTS_DECODER.decode(decompress(stored)) if isinstance(stored, bytes) else stored
-
-    def pack_texts(self) -> None:
-        if not isinstance(self.stored_texts, bytes):
-            self.stored_texts = compress(_ENCODE(self.stored_texts), _COMPRESSION_LEVEL)
-
     def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
         self.hits += 1
         self.cents = min(self.cents + cents, MOST_CENTS)
@@ -95,6 +86,7 @@ class AlertWindow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     alert_id: str
 
 
+_ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in one as a transfer in the hold band
 _DECODER: Final = msgspec.msgpack.Decoder(AlertState)
 _TEXTS_DECODER: Final = msgspec.msgpack.Decoder(Texts)
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
@@ -111,6 +103,7 @@ class AlertBook:
         "_loose",
         "_over",
         "_packed",
+        "_packer",
         "_rows",
         "_tallies",
         "_unpacked",
@@ -125,12 +118,13 @@ class AlertBook:
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
         self._packed: dict[str, bytes] = {}
+        self._packer = TextPacker()
         self._loose: dict[str, AlertState] = {}  # with texts that are not packed, the one written last behind
         self._windows: dict[str, list[AlertWindow]] = {}
         self._due: list[tuple[int, str]] = []
         self._over: list[tuple[int, str]] = []
         self._decided: set[str] = set()
-        self._alerted: dict[int, bool] = {}  # by row of a transfer: whether an alert has it in the hold band
+        self._alerted = bytearray()  # by row of a transfer: ``_ALERTED`` or ``_IN_HOLD``, 0 for one in no alert
         self._tallies: dict[str, list[tuple[int, int]]] = {}
         self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
         self._labels = IdIndex()  # ids of the labels that people recorded
@@ -153,7 +147,12 @@ class AlertBook:
         if alert is not None:
             return alert
         packed = self._packed.get(alert_id)
-        return None if packed is None else _DECODER.decode(packed)
+        return None if packed is None else self._unpack(alert_id, packed)
+
+    def texts(self, alert: AlertState) -> Texts:
+        """Summary, evidence and draft."""
+        stored = alert.stored_texts
+        return _TEXTS_DECODER.decode(self._packer.unpack(stored)) if isinstance(stored, bytes) else stored
 
     def is_packed(self, alert_id: str) -> bool:
         return alert_id in self._packed
@@ -175,7 +174,7 @@ class AlertBook:
         return len(self._windows.get(subject, ()))
 
     def put(self, alert: AlertState) -> None:
-        """Store an alert, new or changed, and schedule its due time or the end of its window."""
+        """Store an alert whose texts were just set, and schedule its due time or the end of its window."""
         self._packed.pop(alert.id, None)
         self._unpacked[alert.id] = alert
         if alert.waits:
@@ -185,11 +184,13 @@ class AlertBook:
 
     def set_texts(self, alert: AlertState, texts: Texts) -> None:
         """Replace the texts of an alert; the texts that were replaced longest ago are packed for it."""
+        if alert.detector not in self._packer:
+            self._packer.add(alert.detector, _ENCODE(texts))
         alert.stored_texts = texts
         self._loose.pop(alert.id, None)
         self._loose[alert.id] = alert
         if len(self._loose) > LOOSE_TEXTS:
-            self._loose.pop(next(iter(self._loose))).pack_texts()
+            self._pack_texts(self._loose.pop(next(iter(self._loose))))
 
     def open_window(self, subject: str, after: int, alert: AlertState) -> None:
         """Let later findings within the window join the alert, in place of an older one that covers them too."""
@@ -214,10 +215,24 @@ class AlertBook:
             del self._unpacked[alert.id]
             self._rows.pop(alert.id, None)
             self._loose.pop(alert.id, None)
-            if alert.status is AlertStatus.CLOSED:
-                alert.stored_texts, alert.newest_transfers = b"", ()
-            alert.pack_texts()
-            self._packed[alert.id] = _ENCODE(alert)
+            self._packed[alert.id] = self._pack(alert)
+
+    def _pack_texts(self, alert: AlertState) -> None:
+        if not isinstance(alert.stored_texts, bytes):
+            alert.stored_texts = self._packer.pack(alert.detector, _ENCODE(alert.stored_texts))
+
+    def _pack(self, alert: AlertState) -> bytes:
+        """The alert without its id, and with its texts unpacked, so that what they share with it is packed once."""
+        if alert.status is AlertStatus.CLOSED:
+            bare = _essentials_of(alert)
+        else:
+            bare = msgspec.structs.replace(alert, id="", stored_texts=self.texts(alert))
+        return self._packer.pack(alert.detector, _ENCODE(bare))
+
+    def _unpack(self, alert_id: str, packed: bytes) -> AlertState:
+        alert = _DECODER.decode(self._packer.unpack(packed))
+        alert.id = alert_id
+        return alert
 
     def mark_decided(self, detector: str, subject_type: SubjectType, subject_id: str) -> None:
         """Remember that an alert of the detector on the subject was decided."""
@@ -247,11 +262,13 @@ class AlertBook:
 
     def note_alerted(self, row: int, *, in_hold: bool) -> None:
         """Remember that an alert which a person decides has the transfer, and whether as one in the hold band."""
-        self._alerted[row] = in_hold or self._alerted.get(row, False)
+        if row >= len(self._alerted):
+            self._alerted.extend(bytes(row + 1 - len(self._alerted)))
+        self._alerted[row] = max(self._alerted[row], _IN_HOLD if in_hold else _ALERTED)
 
     def is_alerted(self, row: int, *, in_hold: bool) -> bool:
         """Whether an alert has the transfer; with ``in_hold`` whether one has it in the hold band."""
-        return self._alerted.get(row, False) if in_hold else row in self._alerted
+        return row < len(self._alerted) and self._alerted[row] >= (_IN_HOLD if in_hold else _ALERTED)
 
     def add_label(self, label_id: str) -> bool:
         """Remember a label's id; False when it was recorded before."""
@@ -264,14 +281,15 @@ class AlertBook:
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The book in parts, each of which ``load`` restores; an alert or a subject is never split between parts."""
         for alert in self._loose.values():
-            alert.pack_texts()
+            self._pack_texts(alert)
         self._loose.clear()
+        yield "samples", self._packer.dump()
         yield from in_slices("whole", (_ENCODE(alert) for alert in self._unpacked.values()))
         yield from in_slices("packed", self._packed.items())
         yield from in_slices("windows", ((subject, list(windows)) for subject, windows in self._windows.items()))
         yield from in_slices("over", sorted(self._over))
         yield from in_slices("decided", sorted(self._decided))
-        yield from in_slices("alerted", self._alerted.items())
+        yield "alerted", bytes(self._alerted)
         yield from in_slices("tallies", self._tallies.items())
         yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
         yield from in_slices("labelled_by_return", sorted(self.labelled_by_return))
@@ -284,7 +302,9 @@ class AlertBook:
     def load(self, dumped: tuple[str, Any]) -> None:
         """Restore one part."""
         part, content = dumped
-        if part == "whole":
+        if part == "samples":
+            self._packer.load(content)
+        elif part == "whole":
             for alert in map(_DECODER.decode, content):
                 self._unpacked[alert.id] = alert
                 self._wait_for_clock(alert)
@@ -298,12 +318,13 @@ class AlertBook:
             self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in content)
         elif part == "rows":
             self._rows.update((alert_id, array("I", rows)) for alert_id, rows in content)
+        elif part == "alerted":
+            self._alerted += content
         elif part == "labels":
             self._labels.load(content)
         else:
             parts: dict[str, set[Any] | dict[Any, Any]] = {
                 "packed": self._packed,
-                "alerted": self._alerted,
                 "disputes_waiting": self.disputes_waiting,
                 "decided": self._decided,
                 "labelled_by_return": self.labelled_by_return,
@@ -316,6 +337,20 @@ class AlertBook:
     def _wait_for_clock(self, alert: AlertState) -> None:
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
+
+
+def _essentials_of(alert: AlertState) -> AlertState:
+    """A closed alert without its id, and without what nothing asks for again; the store has it."""
+    return msgspec.structs.replace(
+        alert,
+        id="",
+        policy_version="",
+        dedupe_key="",
+        alert_sha256="",
+        recommendation=None,
+        newest_transfers=(),
+        stored_texts=b"",
+    )
 
 
 def key_of_subject(detector: str, subject_type: SubjectType, subject_id: str) -> str:
