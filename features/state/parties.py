@@ -1,7 +1,8 @@
 """The parties of a program's transfers: its own actors (entities or accounts), and the counterparties."""
 
+import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -67,7 +68,7 @@ class Actor:
         self.zones: dict[int, EventTimes] | None = None
         self.series_by_kind: SeriesByKind | None = None
         self.probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
-        self.profiles: list[tuple[int, int, EntityProfile]] = []
+        self.profiles: tuple[tuple[int, int, EntityProfile], ...] = ()
 
     def profile_at(self, at: int) -> EntityProfile:
         """The newest profile known at an instant."""
@@ -85,10 +86,10 @@ class Actor:
         if self.profiles and (order, known_at) < (self.profiles[-1][1], self.profiles[-1][0]):
             return None
         known = self.profiles[-1][2] if self.profiles else UNKNOWN_PROFILE
-        stated = {field: value for field in _PROFILE_FIELDS if (value := getattr(snapshot, field)) is not None}
+        stated = {field: _shared(value) for field in _PROFILE_FIELDS if (value := getattr(snapshot, field)) is not None}
         profile: EntityProfile = msgspec.structs.replace(known, **stated)
         at = max(known_at, self.profiles[-1][0]) if self.profiles else known_at
-        self.profiles.append((at, order, profile))
+        self.profiles = (*self.profiles, (at, order, profile))
         return profile
 
     def dump(self) -> tuple[Any, ...]:
@@ -102,8 +103,8 @@ class Actor:
         actor.amounts.load(dumped[2])
         load_times(actor, dumped[3])
         for at, order, fields in dumped[4]:
-            profile = msgspec.convert(dict(zip(_PROFILE_FIELDS, fields, strict=True)), EntityProfile)
-            actor.profiles.append((at, order, profile))
+            stated = {field: _shared(value) for field, value in zip(_PROFILE_FIELDS, fields, strict=True)}
+            actor.profiles = (*actor.profiles, (at, order, msgspec.convert(stated, EntityProfile)))
         if dumped[5] is not None:
             probes_of(actor).load(dumped[5])
         return actor
@@ -158,7 +159,8 @@ class Counterparty:
     def loaded(cls, dumped: Any, index: int) -> "Counterparty":
         facts = dumped[0]
         party = cls(facts[0], index)
-        party.name, party.routing, party.last4, party.country = facts[1:5]
+        party.name = facts[1]
+        party.routing, party.last4, party.country = map(_shared, facts[2:5])
         party.first_seen_at, party.updated_at, party.node, party.has_new_account = facts[5:]
         party.times.load(dumped[1])
         load_times(party, dumped[2])
@@ -184,9 +186,9 @@ class CounterpartyBook:
     def __init__(self) -> None:
         self.all: list[Counterparty] = []
         self._by_id: dict[str, Counterparty] = {}
-        self._by_account: dict[tuple[str, str], Counterparty] = {}
-        self._sharing: dict[tuple[str, str], list[Counterparty]] = {}
-        self._by_name: dict[str, list[Counterparty]] = {}
+        # One of an account or a name, as nearly all are, stands there without a list.
+        self._by_account: dict[tuple[str, str], Counterparty | list[Counterparty]] = {}
+        self._by_name: dict[str, Counterparty | list[Counterparty]] = {}
 
     def get(self, counterparty_id: str) -> Counterparty | None:
         return self._by_id.get(counterparty_id)
@@ -207,7 +209,8 @@ class CounterpartyBook:
         self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
         """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
-        merged = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
+        stated = (_shared(routing), _shared(last4), _shared(country))
+        merged = (name or party.name, stated[0] or party.routing, stated[1] or party.last4, stated[2] or party.country)
         if merged == (party.name, party.routing, party.last4, party.country):
             return False
         former_name = party.name
@@ -218,10 +221,10 @@ class CounterpartyBook:
 
     def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
         """By routing number and last four; else by name, unless both carry account details that differ (ruling 10)."""
-        holder = self._by_account.get((routing, last4)) if routing and last4 else None
-        if holder is not None and (holder.routing, holder.last4) == (routing, last4):
-            return holder
-        for party in self._by_name.get(folded(name), ()):
+        holders = _listed(self._by_account.get((routing, last4))) if routing and last4 else ()
+        if holders and (holders[0].routing, holders[0].last4) == (routing, last4):
+            return holders[0]
+        for party in _listed(self._by_name.get(folded(name))):
             if not accounts_differ(party.routing, party.last4, routing, last4):
                 return party
         return None
@@ -230,7 +233,7 @@ class CounterpartyBook:
         """The counterparties that carry this account now, with the one that is about to."""
         if not routing or not last4:
             return []
-        parties = self._sharing.get((routing, last4), ())
+        parties = _listed(self._by_account.get((routing, last4)))
         sharing = [party for party in parties if (party.routing, party.last4) == (routing, last4)]
         is_new = also is not None and (also.routing, also.last4) != (routing, last4)
         if also is not None and is_new and (also in parties or len(parties) < self.NAME_LIMIT):
@@ -246,27 +249,28 @@ class CounterpartyBook:
         return any(
             accounts_differ(party.routing, party.last4, routing, last4)
             and party.times.count_upto(at) > (1 if party is counted else 0)
-            for party in self._by_name.get(folded(name), ())
+            for party in _listed(self._by_name.get(folded(name)))
         )
 
     def _index(self, party: Counterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
-            self._by_account.setdefault((party.routing, party.last4), party)
-            sharing = self._sharing.setdefault((party.routing, party.last4), [])
+            account = (party.routing, party.last4)
+            sharing = _listed(self._by_account.get(account))
             if party not in sharing and len(sharing) < self.NAME_LIMIT:
-                sharing.append(party)
+                self._by_account[account] = [*sharing, party] if sharing else party
         if party.name and (former_name is None or folded(former_name) != folded(party.name)):
-            if former_name is not None and party in (former := self._by_name[folded(former_name)]):
-                former.remove(party)
-            namesakes = self._by_name.setdefault(folded(party.name), [])
+            if former_name is not None:
+                self._by_name[folded(former_name)] = [
+                    each for each in _listed(self._by_name[folded(former_name)]) if each is not party
+                ]
+            namesakes = _listed(self._by_name.get(folded(party.name)))
             if len(namesakes) < self.NAME_LIMIT:
-                namesakes.append(party)
+                self._by_name[folded(party.name)] = [*namesakes, party] if namesakes else party
 
     def dump_lookups(self) -> Iterator[Slice]:
         """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
-        yield from in_slices("accounts", ((*key, party.index) for key, party in self._by_account.items()))
+        yield from in_slices("accounts", ((*key, _indexes(parties)) for key, parties in self._by_account.items()))
         yield from in_slices("names", ((name, _indexes(parties)) for name, parties in self._by_name.items()))
-        yield from in_slices("sharing", ((*key, _indexes(parties)) for key, parties in self._sharing.items()))
 
     def load_parties(self, dumped: Any) -> None:
         for each in dumped:
@@ -278,18 +282,31 @@ class CounterpartyBook:
         """Load one slice, after all parties."""
         which, entries = dumped
         if which == "accounts":
-            self._by_account.update(((routing, last4), self.all[index]) for routing, last4, index in entries)
-        elif which == "names":
-            self._by_name.update((name, self._at(indexes)) for name, indexes in entries)
+            self._by_account.update(
+                ((_shared(routing), _shared(last4)), self._at(indexes)) for routing, last4, indexes in entries
+            )
         else:
-            self._sharing.update(((routing, last4), self._at(indexes)) for routing, last4, indexes in entries)
+            self._by_name.update((name, self._at(indexes)) for name, indexes in entries)
 
-    def _at(self, indexes: Iterable[int]) -> list[Counterparty]:
-        return [self.all[index] for index in indexes]
+    def _at(self, indexes: Sequence[int]) -> Counterparty | list[Counterparty]:
+        parties = [self.all[index] for index in indexes]
+        return parties[0] if len(parties) == 1 else parties
 
 
-def _indexes(parties: Iterable[Counterparty]) -> list[int]:
-    return [party.index for party in parties]
+def _listed(parties: Counterparty | list[Counterparty] | None) -> Sequence[Counterparty]:
+    """The counterparties of a lookup, in the order in which they came."""
+    if parties is None:
+        return ()
+    return parties if isinstance(parties, list) else (parties,)
+
+
+def _indexes(parties: Counterparty | list[Counterparty]) -> list[int]:
+    return [party.index for party in _listed(parties)]
+
+
+def _shared(value: Any) -> Any:
+    """The value; a word that many parties have is in memory once."""
+    return sys.intern(value) if type(value) is str else value
 
 
 def folded(name: str) -> str:

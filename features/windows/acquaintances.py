@@ -7,15 +7,20 @@ Source  new relationships of quiet accounts: FFIEC BSA/AML manual, appendix F (a
         the form of the measure is proposed here
 """
 
+from array import array
+from bisect import bisect_right, insort
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from features.core.instants import DAY_US
 from features.windows.edges import NOBODY, Edges
-from features.windows.series import EventTimes
 from features.windows.slices import Slice, in_slices
 
 WINDOW_US: Final = 90 * DAY_US
+_ROW_BITS: Final = 32
+_ROW_MASK: Final = 2**_ROW_BITS - 1
+
+Instants = dict[int, "int | array[int]"]
 
 
 class Novelty(NamedTuple):
@@ -43,9 +48,9 @@ class Acquaintances:
     __slots__ = ("_first", "_of_payee", "_of_payer", "rare")
 
     def __init__(self) -> None:
-        self._first: dict[int, tuple[int, int]] = {}  # pair: instant and row of its first transfer
-        self._of_payer: dict[int, EventTimes] = {}
-        self._of_payee: dict[int, EventTimes] = {}
+        self._first: dict[int, int] = {}  # pair: instant and row of its first transfer, in one number
+        self._of_payer: Instants = {}  # instants; an only one stands without an array
+        self._of_payee: Instants = {}
         self.rare = Edges()
 
     def meet(self, payer: int, payee: int, at: int, row: int, *, is_rare: bool) -> None:
@@ -54,7 +59,7 @@ class Acquaintances:
             self.rare.add_edge(at, row, NOBODY)
         if NOBODY in (payer, payee) or _pair(payer, payee) in self._first:
             return
-        self._remember(payer, payee, (at, row))
+        self._remember(payer, payee, at << _ROW_BITS | row)
 
     def merge_node(self, old: int, new: int, *, paid: set[int], payers: set[int]) -> None:
         """Let one node have met whom another met, of two meetings with one node the earlier one.
@@ -71,18 +76,19 @@ class Acquaintances:
                 self._forget(*sides)
                 self._remember(*sides, first)
 
-    def _forget(self, payer: int, payee: int) -> tuple[int, int] | None:
+    def _forget(self, payer: int, payee: int) -> int | None:
         """The meeting that is forgotten, if there was one."""
         first = self._first.pop(_pair(payer, payee), None)
         if first is not None:
-            self._of_payer[payer].times.remove(first[0])
-            self._of_payee[payee].times.remove(first[0])
+            _remove(self._of_payer, payer, first >> _ROW_BITS)
+            _remove(self._of_payee, payee, first >> _ROW_BITS)
         return first
 
-    def _remember(self, payer: int, payee: int, first: tuple[int, int]) -> None:
+    def _remember(self, payer: int, payee: int, first: int) -> None:
         self._first[_pair(payer, payee)] = first
-        self._of_payer.setdefault(payer, EventTimes()).add(first[0])
-        self._of_payee.setdefault(payee, EventTimes()).add(first[0])
+        at = first >> _ROW_BITS
+        _add(self._of_payer, payer, at)
+        _add(self._of_payee, payee, at)
 
     def novelty(
         self, payer: int, payee: int, at: int, *, but: int, known_since: int | None, counts: bool = True
@@ -93,8 +99,8 @@ class Acquaintances:
         itself unless it ``counts`` for nothing.
         """
         first = self._first.get(_pair(payer, payee)) if payer >= 0 and payee >= 0 else None
-        is_known = first is not None and first[0] <= at
-        is_new = first is None or first[0] > at or first[1] == but
+        is_known = first is not None and first >> _ROW_BITS <= at
+        is_new = first is None or not is_known or first & _ROW_MASK == but
         if known_since is None or known_since > at - WINDOW_US:
             return Novelty(is_new, None, None)
         also = 1 if counts and not is_known else 0
@@ -105,29 +111,56 @@ class Acquaintances:
         return self.rare.count(at - WINDOW_US, at) - self.rare.holds(at, but)
 
     def dump(self) -> Iterator[Slice]:
-        yield from in_slices("pairs", ((pair, *first) for pair, first in self._first.items()))
-        yield from in_slices("payers", ((node, times.dump()) for node, times in self._of_payer.items()))
-        yield from in_slices("payees", ((node, times.dump()) for node, times in self._of_payee.items()))
+        pairs = ((pair, first >> _ROW_BITS, first & _ROW_MASK) for pair, first in self._first.items())
+        yield from in_slices("pairs", pairs)
+        yield from in_slices("payers", ((node, _dumped(met)) for node, met in self._of_payer.items()))
+        yield from in_slices("payees", ((node, _dumped(met)) for node, met in self._of_payee.items()))
         yield "rare", [self.rare.dump()]
 
     def load(self, dumped: Slice) -> None:
         """Restore one slice of a dump."""
         which, items = dumped
         if which == "pairs":
-            self._first.update((pair, (at, row)) for pair, at, row in items)
+            self._first.update((pair, at << _ROW_BITS | row) for pair, at, row in items)
         elif which == "rare":
             self.rare.load(items[0])
         else:
             side = self._of_payer if which == "payers" else self._of_payee
-            for node, part in items:
-                side[node] = times = EventTimes()
-                times.load(part)
+            side.update((node, met if isinstance(met, int) else array("q", met)) for node, met in items)
 
 
 def _pair(payer: int, payee: int) -> int:
     return payer << 32 | payee
 
 
-def _count(side: dict[int, EventTimes], node: int, at: int) -> int:
-    times = side.get(node)
-    return 0 if times is None else times.count(at - WINDOW_US, at)
+def _count(side: Instants, node: int, at: int) -> int:
+    """The instants of a node in the window that ends at ``at``."""
+    met = side.get(node)
+    if met is None:
+        return 0
+    if isinstance(met, int):
+        return 1 if at - WINDOW_US < met <= at else 0
+    last = len(met) if met[-1] <= at else bisect_right(met, at)
+    return last - bisect_right(met, at - WINDOW_US, 0, last)
+
+
+def _add(side: Instants, node: int, at: int) -> None:
+    met = side.get(node)
+    if met is None:
+        side[node] = at
+    elif isinstance(met, int):
+        side[node] = array("q", sorted((met, at)))
+    else:
+        insort(met, at)
+
+
+def _remove(side: Instants, node: int, at: int) -> None:
+    met = side[node]
+    if isinstance(met, int) or len(met) == 1:
+        del side[node]
+    else:
+        met.remove(at)
+
+
+def _dumped(met: "int | array[int]") -> int | bytes:
+    return met if isinstance(met, int) else met.tobytes()
