@@ -158,7 +158,7 @@ class Traffic:
         self, name: str, *, entities: int, counterparties: int, start_at: int = YEAR_START, step_us: int = 1_000_000
     ) -> None:
         self.name, self.entities, self.counterparties = name, entities, counterparties
-        self._start_at, self._step_us = start_at, step_us
+        self.start_at, self._step_us = start_at, step_us
         self._random = Random(name)
         self._usual_cents = [int(self._random.lognormvariate(10, 1)) + 1 for _ in range(entities)]
         self._factors = [self._random.lognormvariate(0, 0.3) for _ in range(_AMOUNTS)]
@@ -169,7 +169,7 @@ class Traffic:
 
     def introductions(self) -> Iterator[bytes]:
         """Every entity and counterparty as the bank makes it known, before the first transfer."""
-        at = format_instant(self._start_at - 3_600_000_000)
+        at = format_instant(self.start_at - 3_600_000_000)
         for number in range(self.entities):
             data = {
                 "id": f"enti_{self.name}_{number}",
@@ -214,7 +214,7 @@ class Traffic:
         collects = entity % _COLLECTS_ONE_IN == 0
         lives = self._collecting if collects else self._lives
         life = lives[pick % len(lives)]
-        created_at = self._start_at + transfer * self._step_us + int(chance() * self._step_us)
+        created_at = self.start_at + transfer * self._step_us + int(chance() * self._step_us)
         regular = self._payer_of(entity) if life.is_incoming else self._payee_of(entity, pick)
         if not pick % _ELSEWHERE_ONE_IN:
             regular = int(chance() * self.counterparties)
