@@ -113,8 +113,8 @@ class Acquaintances:
     def dump(self) -> Iterator[Slice]:
         pairs = ((pair, first >> _ROW_BITS, first & _ROW_MASK) for pair, first in self._first.items())
         yield from in_slices("pairs", pairs)
-        yield from in_slices("payers", ((node, _dumped(met)) for node, met in self._of_payer.items()))
-        yield from in_slices("payees", ((node, _dumped(met)) for node, met in self._of_payee.items()))
+        yield from in_slices("payers", ((node, _dumped(instants)) for node, instants in self._of_payer.items()))
+        yield from in_slices("payees", ((node, _dumped(instants)) for node, instants in self._of_payee.items()))
         yield "rare", [self.rare.dump()]
 
     def load(self, dumped: Slice) -> None:
@@ -126,7 +126,9 @@ class Acquaintances:
             self.rare.load(items[0])
         else:
             side = self._of_payer if which == "payers" else self._of_payee
-            side.update((node, met if isinstance(met, int) else array("q", met)) for node, met in items)
+            side.update(
+                (node, instants if isinstance(instants, int) else array("q", instants)) for node, instants in items
+            )
 
 
 def _pair(payer: int, payee: int) -> int:
@@ -135,32 +137,32 @@ def _pair(payer: int, payee: int) -> int:
 
 def _count(side: Instants, node: int, at: int) -> int:
     """The instants of a node in the window that ends at ``at``."""
-    met = side.get(node)
-    if met is None:
+    instants = side.get(node)
+    if instants is None:
         return 0
-    if isinstance(met, int):
-        return 1 if at - WINDOW_US < met <= at else 0
-    last = len(met) if met[-1] <= at else bisect_right(met, at)
-    return last - bisect_right(met, at - WINDOW_US, 0, last)
+    if isinstance(instants, int):
+        return 1 if at - WINDOW_US < instants <= at else 0
+    last = len(instants) if instants[-1] <= at else bisect_right(instants, at)
+    return last - bisect_right(instants, at - WINDOW_US, 0, last)
 
 
 def _add(side: Instants, node: int, at: int) -> None:
-    met = side.get(node)
-    if met is None:
+    instants = side.get(node)
+    if instants is None:
         side[node] = at
-    elif isinstance(met, int):
-        side[node] = array("q", sorted((met, at)))
+    elif isinstance(instants, int):
+        side[node] = array("q", sorted((instants, at)))
     else:
-        insort(met, at)
+        insort(instants, at)
 
 
 def _remove(side: Instants, node: int, at: int) -> None:
-    met = side[node]
-    if isinstance(met, int) or len(met) == 1:
+    instants = side[node]
+    if isinstance(instants, int) or len(instants) == 1:
         del side[node]
     else:
-        met.remove(at)
+        instants.remove(at)
 
 
-def _dumped(met: "int | array[int]") -> int | bytes:
-    return met if isinstance(met, int) else met.tobytes()
+def _dumped(instants: "int | array[int]") -> int | bytes:
+    return instants if isinstance(instants, int) else instants.tobytes()

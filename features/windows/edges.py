@@ -46,7 +46,43 @@ class Near(NamedTuple):
         return len(others)
 
 
-NONE_NEAR: Final = Near(array("q"), array("I"), array("i"))
+NONE_NEAR: Final = Near(array("q"), array("i"), array("i"))
+
+
+class _Derived:
+    """What is derived from the edges of a node when it is first asked for; few nodes have it, and no dump."""
+
+    __slots__ = ("firsts", "recency", "usual", "usual_since", "week_counts")
+
+    def __init__(self) -> None:
+        self.recency: Recency | None = None
+        self.firsts: dict[int, int] | None = None  # of each other side the first instant
+        self.usual: int | None = None  # of the week that begins at ``usual_since``
+        self.usual_since = ALWAYS
+        self.week_counts: dict[int, int] | None = None  # distinct parties of the completed weeks of a busy node
+
+    def add(self, at: int, other: int) -> None:
+        """An edge came."""
+        if self.recency is not None:
+            self.recency.add(at, other)
+        if self.firsts is not None and at < self.firsts.get(other, at + 1):
+            self.firsts[other] = at
+        self._forget_week(at)
+
+    def remove(self, at: int, other: int) -> None:
+        """An edge went."""
+        if self.firsts is not None and self.firsts.get(other) == at:
+            self.firsts = None
+        if self.recency is not None and self.recency.newest(other) == at:
+            self.recency = None
+        self._forget_week(at)
+
+    def _forget_week(self, at: int) -> None:
+        """An edge of a completed week came or went."""
+        if at < self.usual_since:
+            self.usual_since = ALWAYS
+        if self.week_counts is not None:
+            self.week_counts.pop(week_of(at), None)
 
 
 class Edges(EventTimes):
@@ -64,36 +100,37 @@ class Edges(EventTimes):
     ([2], [1])
     """
 
-    __slots__ = ("_firsts", "_notes", "_recency", "_usual", "_usual_since", "_week_counts", "others", "rows")
+    __slots__ = ("_derived", "_ends", "_notes")
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows = array("I")
-        self.others = array("i")
+        self._ends = array("i")  # row and other side of each edge by turns: most nodes have so few that arrays count
         self._notes: list[Note] | None = None
-        # What follows is derived from the edges when it is first asked for, and is in no dump.
-        self._recency: Recency | None = None
-        self._firsts: dict[int, int] | None = None  # of each other side the first instant
-        self._usual: int | None = None  # of the week that begins at ``_usual_since``
-        self._usual_since = ALWAYS
-        self._week_counts: dict[int, int] | None = None  # distinct parties of the completed weeks of a busy node
+        self._derived: _Derived | None = None
+
+    @property
+    def rows(self) -> "array[int]":
+        return self._ends[::2]
+
+    @property
+    def others(self) -> "array[int]":
+        return self._ends[1::2]
 
     def add_edge(self, at: int, row: int, other: int, *, known_at: int | None = None) -> None:
-        times, rows = self.times, self.rows
+        times, ends = self.times, self._ends
         if not times or at > times[-1]:
-            index = len(times)
+            times.append(at)
+            ends.append(row)
+            ends.append(other)
         else:
             index = bisect_right(times, at)
-            while index and times[index - 1] == at and rows[index - 1] > row:
+            while index and times[index - 1] == at and ends[2 * index - 2] > row:
                 index -= 1
-        times.insert(index, at)
-        rows.insert(index, row)
-        self.others.insert(index, other)
-        if self._recency is not None:
-            self._recency.add(at, other)
-        if self._firsts is not None and at < self._firsts.get(other, at + 1):
-            self._firsts[other] = at
-        self._forget_week(at)
+            times.insert(index, at)
+            ends.insert(2 * index, row)
+            ends.insert(2 * index + 1, other)
+        if self._derived is not None:
+            self._derived.add(at, other)
         if known_at is not None:
             self._note(known_at, at, row, other, 1)
 
@@ -101,14 +138,11 @@ class Edges(EventTimes):
         """Remove the edge of that transfer, from ``known_at`` on."""
         index = bisect_left(self.times, at)
         while index < len(self.times) and self.times[index] == at:
-            if self.rows[index] == row:
-                other = self.others[index]
-                del self.times[index], self.rows[index], self.others[index]
-                if self._firsts is not None and self._firsts.get(other) == at:
-                    self._firsts = None
-                if self._recency is not None and self._recency.newest(other) == at:
-                    self._recency = None
-                self._forget_week(at)
+            if self._ends[2 * index] == row:
+                other = self._ends[2 * index + 1]
+                del self.times[index], self._ends[2 * index : 2 * index + 2]
+                if self._derived is not None:
+                    self._derived.remove(at, other)
                 self._note(known_at, at, row, other, -1)
                 return
             index += 1
@@ -122,18 +156,13 @@ class Edges(EventTimes):
         columns = (zip(each.times, each.rows, each.others, strict=True) for each in (self, other))
         edges = sorted(edge for each in columns for edge in each)
         self.times = array("q", [at for at, _, _ in edges])
-        self.rows = array("I", [row for _, row, _ in edges])
-        self.others = array("i", [side for _, _, side in edges])
+        self._ends = array("i", [end for _, *ends in edges for end in ends])
         self._absorb_revisions(other)
-        self._forget_derived()
+        self._derived = None
         changes = Counter[tuple[int, int, int, int]]()
         for *edge, change in (*(self._notes or ()), *(other._notes or ())):  # noqa: SLF001 - its own kind
             changes[edge[0], edge[1], edge[2], edge[3]] += change
         self._notes = [(*edge, change) for edge, change in sorted(changes.items()) if change] or None
-
-    def _forget_derived(self) -> None:
-        self._recency, self._firsts, self._week_counts = None, None, None
-        self._usual, self._usual_since = None, ALWAYS
 
     def others_ever(self) -> set[int]:
         """The nodes at the other side of the edges, those of edges that were removed included."""
@@ -141,15 +170,14 @@ class Edges(EventTimes):
 
     def rename(self, old: int, new: int, *, at_rows: Iterable[tuple[int, int]] | None = None) -> None:
         """Replace a node at the other side, of the edges at these instants and rows, or of all."""
-        others = self.others
-        self._forget_derived()
+        self._derived = None
         if at_rows is None:
-            self.others = array("i", [new if other == old else other for other in others])
+            self._ends[1::2] = array("i", [new if other == old else other for other in self.others])
         for at, row in at_rows or ():
             index = bisect_left(self.times, at)
-            while self.rows[index] != row:
+            while self._ends[2 * index] != row:
                 index += 1
-            others[index] = new
+            self._ends[2 * index + 1] = new
         if self._notes is not None:
             self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
 
@@ -157,13 +185,13 @@ class Edges(EventTimes):
         """Instant and row of the newest edges in (after, upto] as they stand today, oldest first."""
         last = bisect_right(self.times, upto)
         first = max(bisect_right(self.times, after, 0, last), last - most)
-        return zip(self.times[first:last], self.rows[first:last], strict=True)
+        return zip(self.times[first:last], self._ends[2 * first : 2 * last : 2], strict=True)
 
     def holds(self, at: int, row: int) -> bool:
         """True when the transfer has an edge at that instant."""
         index = bisect_left(self.times, at)
         while index < len(self.times) and self.times[index] == at:
-            if self.rows[index] == row:
+            if self._ends[2 * index] == row:
                 return True
             index += 1
         return False
@@ -172,20 +200,20 @@ class Edges(EventTimes):
         """The newest ``most`` edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
         if self.revised_at > as_of:
             return self._near_then(after, upto, but, as_of, most)
-        times = self.times
+        times, ends = self.times, self._ends
         last = len(times)
         if last and times[-1] > upto:
             last = bisect_right(times, upto)
         first = bisect_right(times, after, 0, last)
         if but == NOBODY:
-            newest = slice(max(first, last - most), last)
-            return Near(times[newest], self.rows[newest], self.others[newest])
-        kept = [index for index in range(max(first, last - most - 1), last) if self.rows[index] != but]
+            first = max(first, last - most)
+            return Near(times[first:last], ends[2 * first : 2 * last : 2], ends[2 * first + 1 : 2 * last : 2])
+        kept = [index for index in range(max(first, last - most - 1), last) if ends[2 * index] != but]
         kept = kept[-most:]
         return Near(
             array("q", [times[index] for index in kept]),
-            array("I", [self.rows[index] for index in kept]),
-            array("i", [self.others[index] for index in kept]),
+            array("i", [ends[2 * index] for index in kept]),
+            array("i", [ends[2 * index + 1] for index in kept]),
         )
 
     def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
@@ -203,14 +231,15 @@ class Edges(EventTimes):
                 return self._distinct_then(spans, upto, but, also)
         if last > EDGES_A_NODE and times[last - EDGES_A_NODE - 1] > upto - spans[-1]:
             return self._distinct_of_many(spans, upto, also)
-        self._recency = None
+        if self._derived is not None:
+            self._derived.recency = None
         nodes: set[int] = set() if also is None else {also}
         least = max(0, last - EDGES_A_NODE)
         counts = []
         for span in spans:
             if last > least and times[last - 1] > upto - span:
                 first = bisect_right(times, upto - span, least, last)
-                nodes.update(self.others[first:last])
+                nodes.update(self._ends[2 * first + 1 : 2 * last : 2])
                 last = first
             counts.append(len(nodes))
         return counts
@@ -224,27 +253,30 @@ class Edges(EventTimes):
             return self._usual_week_then(at)
         week = week_of(at)
         since = start_of(week)
-        if self._usual_since == since:
-            return self._usual
+        if self._derived is not None and self._derived.usual_since == since:
+            return self._derived.usual
         if not self.times or self.times[0] >= since:
             return None
         weeks = weeks_before(week_of(self.times[0]), week)
-        kept = self._week_counts or {}
+        derived = self._derived = self._derived or _Derived()
+        kept = derived.week_counts or {}
         counts = {each: kept[each] if each in kept else self._parties_of(each) for each in weeks}
-        self._usual, self._usual_since = median_of(counts.values()), since
+        derived.usual, derived.usual_since = median_of(counts.values()), since
         if len(self.times) >= KEPT_WEEKS_FROM:
             later = {each: count for each, count in kept.items() if each >= week}
-            self._week_counts = counts | later
-        return self._usual
+            derived.week_counts = counts | later
+        return derived.usual
 
     def firsts_of(self, others: "set[int]", at: int, *, but: int) -> dict[int, int]:
         """The first instants of the edges that lead to those nodes, as known at ``at``."""
         if self.revised_at > at:
             then = reversed(self._edges_then(ALWAYS, at, but))
             return {other: instant for instant, _, other in then if other in others}
-        if self._firsts is None:
-            self._firsts = dict(zip(reversed(self.others), reversed(self.times), strict=True))
-        return {other: self._firsts[other] for other in others if other in self._firsts}
+        derived = self._derived = self._derived or _Derived()
+        firsts = derived.firsts
+        if firsts is None:
+            firsts = derived.firsts = dict(zip(reversed(self.others), reversed(self.times), strict=True))
+        return {other: firsts[other] for other in others if other in firsts}
 
     def edges_between(self, after: int, upto: int, *, but: int) -> list[Edge]:
         """All edges in (after, upto], oldest first, as known at ``upto`` and without the transfer ``but``."""
@@ -252,23 +284,25 @@ class Edges(EventTimes):
 
     def _distinct_of_many(self, spans: tuple[int, ...], upto: int, also: int | None) -> list[int]:
         """From the index; what lies after ``upto``, a few edges that arrived out of order, is taken out again."""
-        since, times, others = upto - spans[-1], self.times, self.others
-        recency = self._recency
+        since, times, ends = upto - spans[-1], self.times, self._ends
+        derived = self._derived = self._derived or _Derived()
+        recency = derived.recency
         if recency is None:
             first = bisect_right(times, since - MARGIN_US)
-            edges = zip(times[first:], others[first:], strict=True)
-            recency = self._recency = Recency(edges, since=since - MARGIN_US)
+            edges = zip(times[first:], ends[2 * first + 1 :: 2], strict=True)
+            recency = derived.recency = Recency(edges, since=since - MARGIN_US)
         elif recency.since > since:
             return self._distinct_then(spans, upto, NOBODY, also)
         recency.prune(since - MARGIN_US)
         last = bisect_right(times, upto)
-        later = set(others[last:])
+        later = set(ends[2 * last + 1 :: 2])
         newest = None if also is None else recency.newest(also)
         counts = []
         for span in spans:
             count, is_counted = recency.count(upto - span), newest is not None and newest > upto - span
             if later:
-                near = np.frombuffer(others, dtype=np.int32)[bisect_right(times, upto - span, 0, last) : last]
+                others = np.frombuffer(ends, dtype=np.int32)[1::2]
+                near = others[bisect_right(times, upto - span, 0, last) : last]
                 count -= sum(1 for other in later if other not in near)
                 is_counted = is_counted and (also not in later or also in near)
             counts.append(count + (also is not None and not is_counted))
@@ -282,7 +316,8 @@ class Edges(EventTimes):
     def _parties_of(self, week: int) -> int:
         """Different nodes of one week."""
         first = bisect_left(self.times, start_of(week))
-        return len(set(self.others[first : bisect_left(self.times, start_of(week + 1), first)]))
+        last = bisect_left(self.times, start_of(week + 1), first)
+        return len(set(self._ends[2 * first + 1 : 2 * last : 2]))
 
     def _usual_week_then(self, at: int) -> int | None:
         first = self.first(at)
@@ -296,18 +331,11 @@ class Edges(EventTimes):
                     parties[week_of(instant)].add(other)
         return median_of(len(each) for each in parties.values())
 
-    def _forget_week(self, at: int) -> None:
-        """An edge of a completed week came or went."""
-        if at < self._usual_since:
-            self._usual_since = ALWAYS
-        if self._week_counts is not None:
-            self._week_counts.pop(week_of(at), None)
-
     def _near_then(self, after: int, upto: int, but: int, as_of: int, most: int) -> Near:
         newest = self._edges_then(after, upto, but, as_of=as_of)[-most:]
         return Near(
             array("q", [edge[0] for edge in newest]),
-            array("I", [edge[1] for edge in newest]),
+            array("i", [edge[1] for edge in newest]),
             array("i", [edge[2] for edge in newest]),
         )
 
@@ -315,8 +343,8 @@ class Edges(EventTimes):
         """All edges in (after, upto], as known at ``as_of``, else at ``upto``."""
         then = upto if as_of is None else as_of
         first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
-        columns = zip(self.times[first:last], self.rows[first:last], self.others[first:last], strict=True)
-        edges = [edge for edge in columns if edge[1] != but]
+        ends = self._ends[2 * first : 2 * last]
+        edges = [edge for edge in zip(self.times[first:last], ends[::2], ends[1::2], strict=True) if edge[1] != but]
         if self.revised_at <= then:
             return edges
         revised = set(edges)
@@ -332,13 +360,12 @@ class Edges(EventTimes):
         self.revise(known_at, at, change, 0)
 
     def dump(self) -> tuple[Any, ...]:
-        return (*super().dump(), self.rows.tobytes(), self.others.tobytes(), self._notes)
+        return (*super().dump(), self._ends.tobytes(), self._notes)
 
     def load(self, dumped: Any) -> None:
         super().load(dumped)
-        self.rows.frombytes(dumped[3])
-        self.others.frombytes(dumped[4])
-        self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[5]] if dumped[5] else None
+        self._ends.frombytes(dumped[3])
+        self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[4]] if dumped[4] else None
 
 
 def node_of_actor(index: int) -> int:
