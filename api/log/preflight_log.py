@@ -6,7 +6,6 @@ Errors  UnavailableError while the service starts, when too many entries wait fo
 
 from collections.abc import Iterable
 from typing import Final
-from uuid import UUID
 
 import msgspec
 
@@ -18,7 +17,7 @@ from features.core.instants import SECOND_US
 from features.core.log_entry import EntryKind, shard_of
 from features.core.preflight import PreflightRecord
 from features.core.principal import Principal
-from features.windows.id_index import IdIndex
+from features.windows.id_index import IdIndex, key_of
 from store.redis_log.appender import LogAppender
 
 STATE_BEHIND_AFTER_US: Final = 2 * SECOND_US
@@ -45,7 +44,7 @@ class PreflightLog:
     def open(self, keyed_ids: Iterable[str]) -> None:
         """Begin, knowing the ids of all repeatable pre-flights that earlier processes recorded."""
         for preflight_id in keyed_ids:
-            self._keyed.put(UUID(preflight_id).int, 0)
+            self._keyed.put(key_of(preflight_id), 0)
         self.is_open = True
 
     def behind(self, program_id: str, *, now: int) -> bool:
@@ -60,7 +59,7 @@ class PreflightLog:
         """The record of this id; an id that was never recorded is not looked up on disk."""
         if not self.is_open:
             raise UnavailableError(STARTING)
-        if self._keyed.get(UUID(preflight_id).int) is None:
+        if self._keyed.get(key_of(preflight_id)) is None:
             return None
         return await self._recorded.find(principal, preflight_id)
 
@@ -77,7 +76,7 @@ class PreflightLog:
         self._recorded.add(shard, offset, answer.preflight_id)
         self._pending.add(shard, offset, record.asked_at)
         if is_derived(answer.preflight_id):
-            self._keyed.put(UUID(answer.preflight_id).int, shard)
+            self._keyed.put(key_of(answer.preflight_id), shard)
 
     def _shard(self, program_id: str) -> int:
         return shard_of(program_id, self._shard_count)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from features.catalogue.thresholds import structuring_zones
-from features.state.parties import Actor, Counterparty, series_of_party, times_of, zone_of
+from features.state.parties import Actor, Counterparty, series_of_party, zone_of
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import EventTimes
@@ -117,8 +117,6 @@ def _change_windows(
     actor, counterparty = this.actor, this.counterparty
     if actor is not None and _party_differs(this, other, actor, other.actor if other else None):
         _change_amounts(actor, this, sign, known_at)
-        if this.originated:
-            change_times(times_of(actor, "ach_debits"), at, sign, known_at)
         for kind in this.kinds:
             change_kind(series_of_party(actor), kind, at, cents, sign, known_at)
         _change_zones(actor, this, sign, known_at)

@@ -10,7 +10,7 @@ import msgspec
 from features.bank.events import EntitySnapshot
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind, dump_series, load_series
+from features.windows.series_kinds import SeriesByKind, SeriesKind, dump_series, load_series
 from features.windows.slices import Slice, in_slices
 
 
@@ -44,7 +44,6 @@ class Actor:
     """
 
     __slots__ = (
-        "ach_debits",
         "amounts",
         "id",
         "index",
@@ -62,13 +61,17 @@ class Actor:
         self.index = index
         self.is_account = is_account
         self.amounts = AmountSeries()
-        self.ach_debits: EventTimes | None = None
         self.returns: EventTimes | None = None
         self.unauthorized: EventTimes | None = None
         self.zones: dict[int, EventTimes] | None = None
         self.series_by_kind: SeriesByKind | None = None
         self.probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
         self.profiles: tuple[tuple[int, int, EntityProfile], ...] = ()
+
+    @property
+    def ach_debits(self) -> EventTimes | None:
+        """The ACH debits that it sent."""
+        return self.series_by_kind.get(SeriesKind.PULLED) if self.series_by_kind else None
 
     def profile_at(self, at: int) -> EntityProfile:
         """The newest profile known at an instant."""
@@ -350,16 +353,14 @@ def probes_of(actor: Actor) -> Edges:
     return actor.probes
 
 
-_KINDS: Final = ("ach_debits", "returns", "unauthorized")
+_KINDS: Final = ("returns", "unauthorized")
 
 
 def dump_times(party: Actor | Counterparty) -> tuple[Any, ...] | None:
     """None for the many parties without any of these series."""
-    if not (
-        party.returns or party.unauthorized or party.zones or party.series_by_kind or getattr(party, _KINDS[0], None)
-    ):
+    if not (party.returns or party.unauthorized or party.zones or party.series_by_kind):
         return None
-    kinds = [series.dump() if (series := getattr(party, kind, None)) else None for kind in _KINDS]
+    kinds = [series.dump() if (series := getattr(party, kind)) else None for kind in _KINDS]
     zones = [(threshold, zone.dump()) for threshold, zone in (party.zones or {}).items()]
     return (kinds, zones, dump_series(party.series_by_kind))
 

@@ -48,6 +48,9 @@ class TransferRecord(NamedTuple):
     card: int  # in the program's table of cards, -1 when the bank names none
 
 
+_AMOUNT: Final = TransferRecord._fields.index("amount")
+
+
 class Glance(NamedTuple):
     """The fields of a record that tell what kind of a transfer it is of, read in a third of the time."""
 
@@ -100,7 +103,7 @@ def counted_of(dumped: Any) -> Counted:
     return Counted._make((*fields, kinds, None if state is None else ReturnState(*state)))
 
 
-_RECORD: Final = struct.Struct("<8q5i2H5H2BbH?qi")
+_RECORD: Final = struct.Struct("<8q5i2H5H2BbH?i")  # without the amount, which is nearly always that in US cents
 _GLANCE: Final = struct.Struct("<2q48x4xi12x4xH6xHB4x?")
 _CENTS: Final = struct.Struct("<q")
 _RAW_OFFSET: Final = struct.Struct("<q")
@@ -112,10 +115,11 @@ _SIDES_AT: Final = struct.calcsize("<8q")
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_last_lookup", "_records", "_rows")
+    __slots__ = ("_amounts", "_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
         self._records = bytearray()
+        self._amounts: dict[int, int] = {}  # by row, where the amount is not the one in US cents
         self._rows = IdIndex()
         self._last_lookup = ("", key_of(""))
 
@@ -128,13 +132,15 @@ class TransferTable:
 
     def add(self, transfer_id: str, record: TransferRecord) -> int:
         row = len(self)
-        self._records += _RECORD.pack(*record)
+        self._records += bytes(_RECORD.size)
+        self.write(row, record)
         looked_up_id, key = self._last_lookup  # ``row_of`` was called before, so the key is hashed once
         self._rows.put(key if looked_up_id == transfer_id else key_of(transfer_id), row)
         return row
 
     def read(self, row: int) -> TransferRecord:
-        return TransferRecord._make(_RECORD.unpack_from(self._records, row * _RECORD.size))
+        *fields, card = _RECORD.unpack_from(self._records, row * _RECORD.size)
+        return TransferRecord._make((*fields, self._amounts.get(row, fields[0]), card))
 
     def glance(self, row: int) -> Glance:
         return Glance._make(_GLANCE.unpack_from(self._records, row * _RECORD.size))
@@ -163,14 +169,19 @@ class TransferTable:
         return [unpack(records, row * size + _SIDES_AT)[0] for row in rows]
 
     def write(self, row: int, record: TransferRecord) -> None:
-        _RECORD.pack_into(self._records, row * _RECORD.size, *record)
+        _RECORD.pack_into(self._records, row * _RECORD.size, *record[:_AMOUNT], record.card)
+        if record.amount != record.cents:
+            self._amounts[row] = record.amount
+        elif row in self._amounts:
+            del self._amounts[row]
 
     def dump(self) -> tuple[Any, ...]:
-        return (bytes(self._records), self._rows.dump())
+        return (bytes(self._records), self._amounts, self._rows.dump())
 
     def load(self, dumped: Any) -> None:
         self._records = bytearray(dumped[0])
-        self._rows.load(dumped[1])
+        self._amounts = dumped[1]
+        self._rows.load(dumped[2])
 
 
 class StringTable:
