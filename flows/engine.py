@@ -33,7 +33,7 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables
 
-STATE_VERSION: Final = 10
+STATE_VERSION: Final = 11
 _MAINTENANCE_EVERY_S: Final = 5.0
 _CONTROL_EVERY_ROUNDS: Final = 12
 
