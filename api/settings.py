@@ -1,6 +1,7 @@
 """The settings of ``clearhold serve``: options of the command and variables of the environment."""
 
 import os
+import sys
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -78,10 +79,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _scorers_in(environment: Mapping[str, str]) -> int:
-    """By default one a core beyond the first."""
+    """By default one a core beyond the first; none where processes cannot share what scorers share with the service."""
     text = environment.get(SCORERS) or None
     if text is None:
-        return min(MOST_SCORERS, len(os.sched_getaffinity(0)) - 1)
+        return min(MOST_SCORERS, len(os.sched_getaffinity(0)) - 1) if sys.platform == "linux" else 0
     if not text.isascii() or not text.isdigit() or len(text) > len(str(MOST_SCORERS)) or int(text) > MOST_SCORERS:
         raise StartupError(f"{SCORERS} must be a number of processes, 0-{MOST_SCORERS}; 0 scores in this one.")
     return int(text)

@@ -23,7 +23,7 @@ import structlog
 from features.shard.questions import Owner
 from flows.row_batch import RowBatch, decoded
 from flows.scorer.remote_owner import Connection, RemoteOwner
-from flows.scorer.wire import FrameError, Kind, Start, frame, receive
+from flows.scorer.wire import Kind, Start, frame, receive
 from store.redis_log.keys import owner_key
 
 HUNG_AFTER_S: Final = 10.0
@@ -31,6 +31,7 @@ LOADED_WITHIN_S: Final = 120.0
 AGAIN_AFTER_S: Final = 0.25
 MOST_FAILED_STARTS: Final = 5
 LONGEST_PAUSE_S: Final = 15.0
+_OURS: Final = "CLEARHOLD_"  # variables of the service, among them its secrets
 _EPOCH: Final = "epoch"
 _ADDRESS: Final = "address"
 
@@ -75,6 +76,7 @@ class ScorerProcess:
         self.connection: Connection | None = None  # while the scorer can be asked
         self.failure: str | None = "is starting"
         self.restarts = self._failed_starts = 0
+        self._epochs: dict[int, int] = {}
         self.gave_up = False
         self.snapshot_offsets: dict[int, int] = {}
 
@@ -89,7 +91,7 @@ class ScorerProcess:
             began = monotonic()
             try:
                 self._run_one(commits)
-            except (OSError, FrameError, ScorerFailedError, msgspec.MsgspecError, redis.RedisError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever failed: without this thread its shards have no owner
                 self.failure = f"{type(error).__name__}: {error}"
                 self._failed_starts += not isinstance(error, redis.RedisError)  # that one comes back by itself
             self._clean_up()
@@ -161,6 +163,7 @@ class ScorerProcess:
             stdin=subprocess.PIPE,
             pass_fds=(start.rows, start.questions, start.flag),
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if not name.startswith(_OURS)},
         )
         assert process.stdin is not None
         with process.stdin as stdin:
@@ -200,7 +203,10 @@ class ScorerProcess:
                 pipeline.hincrby(owner_key(shard), _EPOCH, 1)
                 pipeline.hset(owner_key(shard), _ADDRESS, address)
             answers = pipeline.execute()
-        return dict(zip(self.owned, map(int, answers[::2]), strict=True))
+        counted = zip(self.owned, map(int, answers[::2]), strict=True)
+        # A Redis that was emptied counts from the beginning; this process remembers how far it was.
+        self._epochs = {shard: max(epoch, self._epochs.get(shard, 0) + 1) for shard, epoch in counted}
+        return self._epochs
 
     def _clean_up(self) -> None:
         self.connection = None

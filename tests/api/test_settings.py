@@ -1,4 +1,4 @@
-"""The settings of the service that an operator may get wrong: the root of the bank's API."""
+"""The settings of the service that an operator may get wrong: the root of the bank's API, how many scorers."""
 
 from pathlib import Path
 
@@ -81,3 +81,27 @@ def test_given_a_rate_for_the_bank_then_it_is_taken(text: str, rate: int) -> Non
 def test_given_a_rate_for_the_bank_that_is_none_then_the_start_is_refused(text: str) -> None:
     with pytest.raises(StartupError, match="CLEARHOLD_BANK_RATE must"):
         Settings.of(data=Path(), host="::1", port=0, environment={"CLEARHOLD_BANK_RATE": text})
+
+
+def scorers(environment: dict[str, str], option: int | None = None) -> int:
+    return Settings.of(data=Path(), host="::1", port=0, environment=environment, scorers=option).scorers
+
+
+def test_given_no_word_on_scorers_then_there_is_one_a_core_beyond_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
+    assert scorers({}) == scorers({"CLEARHOLD_SCORERS": ""}) == 3
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    assert scorers({}) == 0
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert scorers({}) == 0
+
+
+def test_given_a_number_of_scorers_then_the_option_goes_before_the_variable() -> None:
+    assert scorers({"CLEARHOLD_SCORERS": "5"}) == 5
+    assert scorers({"CLEARHOLD_SCORERS": "5"}, 0) == 0
+
+
+@pytest.mark.parametrize("text", ["-1", "65", "two", "1.5", "1 ", "\N{SUPERSCRIPT TWO}", "9" * 40])
+def test_given_a_number_of_scorers_that_is_none_then_the_start_is_refused(text: str) -> None:
+    with pytest.raises(StartupError, match="CLEARHOLD_SCORERS must be a number of processes, 0-64"):
+        scorers({"CLEARHOLD_SCORERS": text})

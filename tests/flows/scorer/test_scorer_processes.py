@@ -72,15 +72,23 @@ def in_one_process(folder: Path, redis_server: EmbeddedRedis) -> dict[str, list[
 
 @pytest.mark.parametrize("scorers", [1, 2])
 def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_the_same(
-    tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes], scorers: int
+    tmp_path: Path,
+    redis_server: EmbeddedRedis,
+    log_redis: redis.Redis,
+    history: list[bytes],
+    scorers: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("CLEARHOLD_ADMIN_TOKEN", "adm_that_no_scorer_needs")
     fill(log_redis, history)
     room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
     with room.running(scorers) as (_, processes):
         assert [each.owned for each in processes.processes] == [
             tuple(range(number, SHARDS, scorers)) for number in range(scorers)
         ]
-        loaded = {pid: Path(f"/proc/{pid}/maps").read_text() for pid in (each.pid for each in processes.processes)}
+        folders = [Path(f"/proc/{each.pid}") for each in processes.processes]
+        loaded = [(folder / "maps").read_text() for folder in folders]
+        variables = [(folder / "environ").read_bytes() for folder in folders]
 
     expected = in_one_process(tmp_path / "here", redis_server)
     found = rows_of(room)
@@ -88,7 +96,8 @@ def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_t
         assert found[table] == rows, table
     assert len(expected["transfers"]) > len(PROGRAMS) * 100
     assert len(loaded) == scorers
-    assert not any("duckdb" in maps for maps in loaded.values())
+    assert not any("duckdb" in maps for maps in loaded)
+    assert not any(b"adm_that_no_scorer_needs" in each for each in variables)
 
 
 def test_given_scorers_that_are_killed_and_started_again_when_all_is_scored_then_every_row_is_there_once(
