@@ -2,9 +2,11 @@
 
 Four callers, each with its next question when it has its answer, against ``clearhold serve``; the echo endpoint is the
 same framework and server doing nothing, with the same callers. Beside the busy flow, events come straight into the
-log's Redis, so that what is measured is the flow's and not the webhook's share of the event loop.
+log's Redis, so that what is measured is the flow's and not the webhook's share of the event loop. An answer waits for
+an fsync, so the disk's own is measured beside it: 814 bytes appended and synced, idle, one after the other.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,6 +28,8 @@ from bench.workbench import PREFIX
 from store.redis_log.connect import connect_sync
 
 CALLERS: Final = 4
+FSYNCS: Final = 500
+ANSWER_BYTES: Final = 814  # a recorded pre-flight
 EVENTS_PER_S: Final = 2_000
 PROGRAMS: Final = 8
 PARTIES: Final = 1_000
@@ -75,6 +79,8 @@ def run(run: Run) -> Iterator[Figure]:
         questions = Questions(programs, service.operator_token)
         run.say("asking beside an idle flow")
         idle = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
+        run.say("syncing a file")
+        fsync_ms = _fsyncs_ms(Path(folder) / "synced")
         with echoing() as address:
             run.say("asking the echo endpoint")
             echo = call(address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
@@ -86,7 +92,20 @@ def run(run: Run) -> Iterator[Figure]:
             loaded = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
             per_second = feeder.stop() / (time.monotonic() - began)
     yield from _figures(idle, loaded, echo)
+    beside = f"p99 {percentile(fsync_ms, 0.99):.2f} ms"
+    yield Figure(name="the disk's fsync, p50", value=percentile(fsync_ms, 0.5), unit="ms", beside=beside)
     yield Figure(name="events beside the loaded ones", value=per_second, unit="events/s", promise=BESIDE_PER_S)
+
+
+def _fsyncs_ms(path: Path) -> list[float]:
+    latencies = []
+    with path.open("ab", buffering=0) as file:
+        for _ in range(FSYNCS):
+            began = time.perf_counter()
+            file.write(bytes(ANSWER_BYTES))
+            os.fsync(file.fileno())
+            latencies.append(1_000 * (time.perf_counter() - began))
+    return sorted(latencies)
 
 
 def _give_history(run: Run, service: Service, known: list[Known], *, at: int) -> None:
