@@ -133,6 +133,7 @@ async def _in_background(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await backfills.stop()
+        await engine.scorers.disconnect()
         await stores.key_usage.flush(stores.hot)
         await stores.hot.aclose()
 

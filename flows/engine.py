@@ -56,6 +56,9 @@ class Scorers(Protocol):
     def on_commit(self, rows: RowTables, offsets: Mapping[int, int]) -> None:
         """Called with what was committed."""
 
+    async def disconnect(self) -> None:
+        """The event loop that asked the owner ends: close what belongs to it."""
+
     def drain(self, timeout_s: float) -> None:
         """Apply what the log holds, and stop; returns when that is done or the time is over."""
 

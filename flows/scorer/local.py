@@ -92,6 +92,9 @@ class LocalScorer:
     def ended(self) -> bool:
         return self._failure is not None
 
+    async def disconnect(self) -> None:
+        """Nobody is connected."""
+
     def drain(self, timeout_s: float) -> None:
         self._draining.set()
         self._thread.join(max(0.1, timeout_s))

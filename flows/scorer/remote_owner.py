@@ -52,6 +52,10 @@ class Line(asyncio.Protocol):
         finally:
             self._waiting.pop(number, None)
 
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by descent
 
@@ -84,6 +88,10 @@ class Connection:
         """The scorer is gone; a line that was opened closes with the other end."""
         if self._opening is None:
             self._socket.close()
+
+    def disconnect(self) -> None:
+        """For the event loop that asked, before it ends."""
+        self._line.close()
 
     async def line(self) -> Line:
         """The line, opened by the event loop that asks first."""

@@ -280,5 +280,10 @@ class ScorerProcesses:
             if not each.ended.wait(max(0.1, deadline - monotonic())):
                 each.kill()
 
+    async def disconnect(self) -> None:
+        for each in self.processes:
+            if each.connection is not None:
+                each.connection.disconnect()
+
     def _connection_of(self, shard: int) -> Connection | None:
         return self.processes[shard % len(self.processes)].connection

@@ -71,7 +71,8 @@ def assert_sound(card: Scorecard[Inputs], inputs: Inputs, *, n: int, least: int)
     order = [(-reason.weight, reason.id) for reason in score.reasons]
     assert order == sorted(order)
     assert len({reason.id for reason in score.reasons}) == len(order)
-    asked_alone = {rule.kind.id for group in card.groups for rule in group.rules if rule.fires(inputs)}
+    rules = [rule for group in card.groups for rule in group.rules if rule.kind.hard or score.value is not None]
+    asked_alone = {rule.kind.id for rule in rules if rule.fires(inputs)}  # under the floor, hard rules alone
     assert asked_alone == {rule.kind.id for rule, _ in weighed[2]} - _overlaps(card)
     assert card.score(inputs) == score
 

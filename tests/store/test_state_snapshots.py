@@ -15,7 +15,7 @@ def snapshots(tmp_path: Path) -> StateSnapshots:
     return StateSnapshots(tmp_path / "checkpoints", format_version=3)
 
 
-NEWEST = 2**62
+NEWEST = 2**64
 
 
 def test_given_no_snapshot_then_there_is_no_newest(snapshots: StateSnapshots) -> None:

@@ -168,6 +168,7 @@ async def answers(processes: ScorerProcesses, event_id: str) -> tuple[bool, bool
         owner.query(PROGRAMS[0], SeenEvent("evnt_never")),
         owner.query(PROGRAMS[0], CountParties()),
     )
+    await processes.disconnect()
     return seen.value, unseen.value, counts.value.actors > 0
 
 
