@@ -41,6 +41,12 @@ class MarkedProgress(LogProgress):
     def __init__(self, shards: int) -> None:
         super().__init__(shards)
         self.marks: list[tuple[int, int, int]] = []
+        self.first_applied_at: int | None = None
+
+    def mark_applied(self, shard: int, offset: int) -> None:
+        super().mark_applied(shard, offset)
+        if offset and self.first_applied_at is None:
+            self.first_applied_at = time.time_ns() // 1_000
 
     def mark_committed(self, shard: int, offset: int) -> None:
         super().mark_committed(shard, offset)
