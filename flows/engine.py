@@ -7,6 +7,7 @@ Run     score, commit, take snapshots; every few seconds move committed entries 
 Stop    apply and commit what the log holds, take a snapshot of each changed shard, all within a deadline
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count, groupby
 from operator import itemgetter
@@ -34,6 +35,7 @@ from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables
 
 STATE_VERSION: Final = 11
+SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
 _MAINTENANCE_EVERY_S: Final = 5.0
 _CONTROL_EVERY_ROUNDS: Final = 12
 
@@ -106,6 +108,7 @@ class Engine:
 
     def start(self) -> None:
         """Restore the state and start the threads; catching up with the log goes on in the background."""
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._chains.open()
         for shard, offset in committed_offsets(self._database).items():
             self.progress.mark_committed(shard, offset)

@@ -4,6 +4,7 @@ A snapshot may be ahead of what is committed; a start takes the newest one that 
 the next one waits until the last one's entries are committed.
 """
 
+import gc
 import os
 import warnings
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from flows.snapshotting import DUE_ENTRIES, DUE_SHARE, framed
 from store.state_snapshots import StateSnapshots
 
 DUE_AFTER_S: Final = 60.0
-_NICER: Final = 5
+APART_S: Final = 2.0  # between two forks, each of which costs the scorer the copies of the pages that it then changes
 
 log = structlog.get_logger()
 
@@ -32,13 +33,14 @@ class ForkedSnapshots:
         self.written = {shard: shards.applied_offset(shard) for shard in owned}
         self._since = dict.fromkeys(owned, 0)
         self._taken_at = dict.fromkeys(owned, monotonic())
+        self._forked_at = monotonic()
         self._child: tuple[int, int, int] | None = None  # process id, shard, offset
 
     def offer(self, shard: int, entries: int) -> None:
         """Note applied entries and take a snapshot if one is due and no other is being written."""
         self.look()
         self._since[shard] += entries
-        if self._child is None and self._is_due(shard):
+        if self._child is None and monotonic() - self._forked_at > APART_S and self._is_due(shard):
             self._fork(shard)
 
     def look(self) -> None:
@@ -73,7 +75,8 @@ class ForkedSnapshots:
 
     def _fork(self, shard: int) -> None:
         offset = self._shards.applied_offset(shard)
-        self._since[shard], self._taken_at[shard] = 0, monotonic()
+        self._since[shard] = 0
+        self._taken_at[shard] = self._forked_at = monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # The child uses none of what other threads may hold.
             pid = os.fork()
@@ -85,7 +88,7 @@ class ForkedSnapshots:
         code = 1
         try:
             self._desk.leave_sockets()
-            os.nice(_NICER)
+            gc.disable()  # a collection would write to, and so copy, every page of the state
             self._write(shard, offset)
             code = 0
         finally:

@@ -1,11 +1,9 @@
 """Scoring on a thread of this process: ``clearhold serve --scorers 0``, tests and benchmarks of the stream."""
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from threading import Event, Thread
 from time import monotonic
-from typing import Final
 
 import redis
 import structlog
@@ -21,8 +19,6 @@ from store.lake.log_segments import LogSegments
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.state_snapshots import StateSnapshots
-
-SWITCH_INTERVAL_S: Final = 0.0002
 
 log = structlog.get_logger()
 
@@ -61,7 +57,6 @@ class LocalScorer:
 
     def start(self, commits: Commits) -> None:
         """Restore the state, then score on a thread."""
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
         owned = range(self.shards.count)
         committed = {shard: self._progress.committed_offset(shard) for shard in owned}
         epochs = {shard: self._epochs.of(shard) for shard in owned}

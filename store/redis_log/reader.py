@@ -22,6 +22,7 @@ from store.redis_log.keys import (
 )
 from store.redis_log.offsets import offset_of, stream_id_of
 
+LATE_S: Final = 3.0
 MAX_BLOCK_MS: Final = 2_000
 """Well below the socket's timeout, so that an idle log is not taken for a dead one."""
 
@@ -108,7 +109,8 @@ class LogReader:
             connection: Any = pool.get_connection()
             try:
                 connection.send_command(*command)
-                wait(connection._sock.fileno(), seconds)  # noqa: SLF001 - the client offers no descriptor to wait for
+                # Redis answers at the end of the time at the latest, if late; reading before it does would block.
+                wait(connection._sock.fileno(), seconds + LATE_S)  # noqa: SLF001 - the client offers no descriptor
                 return connection.read_response()
             except BaseException:
                 connection.disconnect()
