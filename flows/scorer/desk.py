@@ -33,11 +33,9 @@ log = structlog.get_logger()
 class Desk:
     """The ``Attendant`` and the ``RowSink`` of a scorer process. Belongs to its one thread."""
 
-    def __init__(
-        self, rows: socket.socket, questions: socket.socket, flag: mmap.mmap, shards: Shards, *, epochs: dict[int, int]
-    ) -> None:
+    def __init__(self, rows: socket.socket, questions: socket.socket, flag: mmap.mmap, shards: Shards) -> None:
         self._rows, self._questions, self._flag = rows, questions, flag
-        self._shards, self._epochs = shards, epochs
+        self._shards = shards
         self._watched = [rows, questions]
         self._questions_read, self._words_read = Frames(), Frames()
         self._alive_at = 0.0

@@ -3,7 +3,6 @@
 No DuckDB, no HTTP. It is started by its service with two connected sockets, and ends with it.
 """
 
-import gc
 import mmap
 import os
 import signal
@@ -43,7 +42,7 @@ def main() -> None:
     rows, questions = socket.socket(fileno=start.rows), socket.socket(fileno=start.questions)
     shards = Shards(start.shards)
     flag = mmap.mmap(start.flag, 1)
-    desk = Desk(rows, questions, flag, shards, epochs=start.epochs)
+    desk = Desk(rows, questions, flag, shards)
     desk.committed |= start.committed
     try:
         _score(start, shards, desk)
@@ -78,7 +77,6 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
     while not desk.closing:
         desk.pause(_POLL_S)
     snapshots.take_all()
-    gc.disable()
 
 
 def _tails(reader: LogReader, owned: Sequence[int], desk: Desk) -> dict[int, int]:
