@@ -1,13 +1,15 @@
-"""Snapshots of a scorer's states, written by a child process: a fork has the state as it is, and the scorer goes on.
+"""Snapshots of a scorer's states, written by a child process: a fork has them as they are, and the scorer goes on.
 
-A snapshot may be ahead of what is committed; a start takes the newest one that is not (``StateSnapshots.newest``). So
-the next one waits until the last one's entries are committed.
+After a fork the scorer copies each page of memory that it changes while the child lives, so forks are few: one for all
+shards that have changed, after so many entries in all of them together, or a minute. A snapshot may be ahead of what is
+committed; a start takes the newest one that is not (``StateSnapshots.newest``). So the next ones wait until the entries
+of the last are committed.
 """
 
 import gc
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Final
 
@@ -16,11 +18,11 @@ import structlog
 from features.shard.shards import Shards
 from flows.scorer.desk import Desk
 from flows.scorer.wire import Kind
-from flows.snapshotting import DUE_ENTRIES, DUE_SHARE, framed
+from flows.snapshotting import DUE_SHARE, framed
 from store.state_snapshots import StateSnapshots
 
+DUE_ENTRIES: Final = 50_000  # or a share of what all shards hold, whichever is more
 DUE_AFTER_S: Final = 60.0
-APART_S: Final = 2.0  # between two forks, each of which costs the scorer the copies of the pages that it then changes
 
 log = structlog.get_logger()
 
@@ -31,75 +33,81 @@ class ForkedSnapshots:
     def __init__(self, shards: Shards, owned: Sequence[int], stored: StateSnapshots, desk: Desk) -> None:
         self._shards, self._stored, self._desk = shards, stored, desk
         self.written = {shard: shards.applied_offset(shard) for shard in owned}
-        self._since = dict.fromkeys(owned, 0)
-        self._taken_at = dict.fromkeys(owned, monotonic())
+        self._since = 0
         self._forked_at = monotonic()
-        self._child: tuple[int, int, int] | None = None  # process id, shard, offset
+        self._child: tuple[int, dict[int, int]] | None = None  # process id, offset of each shard that it writes
 
-    def offer(self, shard: int, entries: int) -> None:
-        """Note applied entries and take a snapshot if one is due and no other is being written."""
+    def offer(self, shard: int, entries: int) -> None:  # noqa: ARG002 - all shards are written together
+        """Note applied entries and fork if snapshots are due and none are being written."""
         self.look()
-        self._since[shard] += entries
-        if self._child is None and monotonic() - self._forked_at > APART_S and self._is_due(shard):
-            self._fork(shard)
+        self._since += entries
+        if self._child is None and self._is_due() and self._is_covered():
+            self._fork()
 
     def look(self) -> None:
-        """Notice that a snapshot is on disk."""
+        """Notice that the snapshots are on disk."""
         if self._child is None:
             return
-        pid, shard, offset = self._child
+        pid, offsets = self._child
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            self._child = None
-            self._noted(shard, offset, failed=status != 0)
+            self._end(offsets, failed=status != 0)
 
     def take_all(self) -> None:
         """Write a snapshot of every shard that has changed and is committed, before the process ends."""
         if self._child is not None:
-            pid, shard, offset = self._child
+            pid, offsets = self._child
             _, status = os.waitpid(pid, 0)
-            self._child = None
-            self._noted(shard, offset, failed=status != 0)
-        for shard in self.written:
-            offset = self._shards.applied_offset(shard)
-            if self.written[shard] < offset <= self._desk.committed.get(shard, 0):
-                self._write(shard, offset)
+            self._end(offsets, failed=status != 0)
+        committed = self._desk.committed
+        self._write({shard: offset for shard, offset in self._changed().items() if offset <= committed.get(shard, 0)})
 
-    def _is_due(self, shard: int) -> bool:
-        if self.written[shard] > self._desk.committed.get(shard, 0):
-            return False
-        since = self._since[shard]
-        if since >= DUE_ENTRIES and since * DUE_SHARE >= self._shards.state(shard).size:
-            return True
-        return since > 0 and monotonic() - self._taken_at[shard] > DUE_AFTER_S
+    def _is_due(self) -> bool:
+        if monotonic() - self._forked_at > DUE_AFTER_S:
+            return self._since > 0
+        return self._since >= DUE_ENTRIES and self._since * DUE_SHARE >= sum(
+            self._shards.state(shard).size for shard in self.written
+        )
 
-    def _fork(self, shard: int) -> None:
-        offset = self._shards.applied_offset(shard)
-        self._since[shard] = 0
-        self._taken_at[shard] = self._forked_at = monotonic()
+    def _is_covered(self) -> bool:
+        committed = self._desk.committed
+        return all(offset <= committed.get(shard, 0) for shard, offset in self.written.items())
+
+    def _changed(self) -> dict[int, int]:
+        """The offsets of the shards that have entries behind their newest snapshot."""
+        offsets = {shard: self._shards.applied_offset(shard) for shard in self.written}
+        return {shard: offset for shard, offset in offsets.items() if offset > self.written[shard]}
+
+    def _fork(self) -> None:
+        offsets = self._changed()
+        self._since, self._forked_at = 0, monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # The child uses none of what other threads may hold.
             pid = os.fork()
         if pid == 0:
-            self._write_and_leave(shard, offset)
-        self._child = (pid, shard, offset)
+            self._write_and_leave(offsets)
+        self._child = (pid, offsets)
 
-    def _write_and_leave(self, shard: int, offset: int) -> None:
+    def _write_and_leave(self, offsets: Mapping[int, int]) -> None:
         code = 1
         try:
             self._desk.leave_sockets()
             gc.disable()  # a collection would write to, and so copy, every page of the state
-            self._write(shard, offset)
+            self._write(offsets)
             code = 0
+        except OSError as error:
+            log.error("snapshots_failed", error=str(error))  # noqa: TRY400 - more of the log is replayed
         finally:
             os._exit(code)
 
-    def _write(self, shard: int, offset: int) -> None:
-        self._stored.write(shard, offset, framed(self._shards.state(shard).dump()))
+    def _write(self, offsets: Mapping[int, int]) -> None:
+        for shard, offset in offsets.items():
+            self._stored.write(shard, offset, framed(self._shards.state(shard).dump()))
 
-    def _noted(self, shard: int, offset: int, *, failed: bool) -> None:
+    def _end(self, offsets: Mapping[int, int], *, failed: bool) -> None:
+        self._child = None
         if failed:
-            log.error("snapshot_failed", shard=shard, offset=offset)
+            log.warning("snapshots_missing", offsets=dict(offsets))
             return
-        self.written[shard] = offset
-        self._desk.send(Kind.SNAPSHOTS, {shard: offset})
+        self.written |= offsets
+        self._desk.send(Kind.SNAPSHOTS, dict(offsets))
