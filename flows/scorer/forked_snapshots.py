@@ -9,14 +9,14 @@ of the last are committed.
 import gc
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Final
 
 import structlog
 
 from features.shard.shards import Shards
-from flows.scorer.desk import Desk
+from flows.scorer.desk import GONE, Desk
 from flows.scorer.wire import Kind
 from flows.snapshotting import DUE_SHARE, framed
 from store.state_snapshots import StateSnapshots
@@ -59,8 +59,9 @@ class ForkedSnapshots:
             pid, offsets = self._child
             _, status = os.waitpid(pid, 0)
             self._end(offsets, failed=status != 0)
-        committed = self._desk.committed
-        self._write({shard: offset for shard, offset in self._changed().items() if offset <= committed.get(shard, 0)})
+        for shard, offset in self._changed().items():
+            if offset <= self._desk.committed.get(shard, 0):
+                self._stored.write(shard, offset, framed(self._shards.state(shard).dump()))
 
     def _is_due(self) -> bool:
         if monotonic() - self._forked_at > DUE_AFTER_S:
@@ -81,28 +82,26 @@ class ForkedSnapshots:
     def _fork(self) -> None:
         offsets = self._changed()
         self._since, self._forked_at = 0, monotonic()
+        scorer = os.getpid()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # The child uses none of what other threads may hold.
             pid = os.fork()
         if pid == 0:
-            self._write_and_leave(offsets)
+            self._write_and_leave(offsets, scorer)
         self._child = (pid, offsets)
 
-    def _write_and_leave(self, offsets: Mapping[int, int]) -> None:
+    def _write_and_leave(self, offsets: Mapping[int, int], scorer: int) -> None:
         code = 1
         try:
             self._desk.leave_sockets()
             gc.disable()  # a collection would write to, and so copy, every page of the state
-            self._write(offsets)
+            for shard, offset in offsets.items():
+                self._stored.write(shard, offset, framed(_while_alive(scorer, self._shards.state(shard).dump())))
             code = 0
-        except OSError as error:
-            log.error("snapshots_failed", error=str(error))  # noqa: TRY400 - more of the log is replayed
+        except Exception:
+            log.exception("snapshots_failed")
         finally:
             os._exit(code)
-
-    def _write(self, offsets: Mapping[int, int]) -> None:
-        for shard, offset in offsets.items():
-            self._stored.write(shard, offset, framed(self._shards.state(shard).dump()))
 
     def _end(self, offsets: Mapping[int, int], *, failed: bool) -> None:
         self._child = None
@@ -111,3 +110,11 @@ class ForkedSnapshots:
             return
         self.written |= offsets
         self._desk.send(Kind.SNAPSHOTS, dict(offsets))
+
+
+def _while_alive(scorer: int, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts; the child of a scorer that was killed ends between two of them."""
+    for part in parts:
+        if os.getppid() != scorer:
+            os._exit(GONE)
+        yield part
