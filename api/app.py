@@ -192,13 +192,13 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> _Scoring:
             Shards(data_dir.shards),
             progress,
             epochs=epochs,
-            open_redis=lambda: connect_sync(target),
+            open_reader=lambda shards: LogReader(connect_sync(target), shards),
             snapshots=snapshots,
             segments=segments,
         )
         return _Scoring(local, progress, epochs, segments)
     places = Places(
-        redis=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
+        log=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
     )
     processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
     return _Scoring(processes, progress, epochs, segments)

@@ -27,6 +27,7 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.connect import connect_sync
 from store.redis_log.progress import LogProgress
+from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.state_snapshots import StateSnapshots
 
@@ -79,7 +80,7 @@ class Workbench:
         """An engine that scores in this process, or in so many of their own."""
         epochs, segments = Epochs(progress.shards), LogSegments(self.data_dir.lake_dir)
         places = Places(
-            redis=str(self.socket),
+            log=str(self.socket),
             snapshots=self.data_dir.snapshots_dir,
             lake=self.data_dir.lake_dir,
             state_version=STATE_VERSION,
@@ -88,7 +89,7 @@ class Workbench:
             Shards(progress.shards),
             progress,
             epochs=epochs,
-            open_redis=lambda: connect_sync(self.socket),
+            open_reader=lambda shards: LogReader(connect_sync(self.socket), shards),
             snapshots=StateSnapshots(self.data_dir.snapshots_dir, format_version=STATE_VERSION),
             segments=segments,
         )

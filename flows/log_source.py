@@ -1,7 +1,7 @@
 """Source of the flow: the shards of the ingest log, each from the offset of its restored state.
 
 Every worker reads its own shards (shard modulo workers). The fewer shards are busy, the more entries of each a read
-takes, so batches stay about the same size. Redis blocks the read until the first entry; when entries trickle in, a
+takes, so batches stay about the same size. A read waits for the first entry; when entries trickle in, a
 short rest between reads gathers several and leaves the processor to the requests that bring them.
 """
 
@@ -26,12 +26,14 @@ log = structlog.get_logger()
 
 
 class Reader(Protocol):
-    """A log of shards, each a sequence of entries: see ``LogReader.read`` for the meaning.
+    """A log of shards, each a sequence of entries: see ``LogReader`` for the meaning.
 
-    Built-in ``ConnectionError`` while the log cannot be reached.
+    Built-in ``ConnectionError`` while the log cannot be reached; any other error ends the scoring.
     """
 
     def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]: ...
+
+    def tail(self, shard: int) -> int: ...
 
 
 class LogSource(DynamicSource[ShardChunk]):

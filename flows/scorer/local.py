@@ -1,23 +1,22 @@
 """Scoring on a thread of this process: ``clearhold serve --scorers 0``, tests and benchmarks of the stream."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Thread
 from time import monotonic
 
-import redis
 import structlog
 
 from features.shard.questions import Owner
 from features.shard.shards import Shards
 from flows.epochs import Epochs
 from flows.local_owner import LocalOwner
-from flows.scorer.scoring import Scoring
+from flows.log_source import Reader
+from flows.scorer.scoring import Scoring, failure_of
 from flows.scorer.supervisor import Commits
 from flows.snapshotting import SnapshotWriter
 from store.lake.log_segments import LogSegments
 from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
 from store.state_snapshots import StateSnapshots
 
 log = structlog.get_logger()
@@ -43,13 +42,13 @@ class LocalScorer:
         progress: LogProgress,
         *,
         epochs: Epochs,
-        open_redis: Callable[[], redis.Redis],
+        open_reader: Callable[[Sequence[int]], Reader],
         snapshots: StateSnapshots,
         segments: LogSegments,
     ) -> None:
         self.shards = shards
         self._owner = LocalOwner(shards)
-        self._progress, self._epochs, self._open_redis = progress, epochs, open_redis
+        self._progress, self._epochs, self._open_reader = progress, epochs, open_reader
         self._snapshots, self._segments = snapshots, segments
         self._writer = SnapshotWriter(shards, snapshots, committed_offset=progress.committed_offset)
         self._draining, self._stopping = Event(), Event()
@@ -108,12 +107,7 @@ class LocalScorer:
     def _run(self, scoring: Scoring) -> None:
         try:
             scoring.replay_segments(self._segments, self._writer)
-            scoring.run(
-                lambda shards: LogReader(self._open_redis(), shards),
-                self._writer,
-                draining=self._draining,
-                stopping=self._stopping,
-            )
+            scoring.run(self._open_reader, self._writer, draining=self._draining, stopping=self._stopping)
         except BaseException as error:  # noqa: BLE001 - Bytewax raises bare BaseExceptions; all mean that the flow ended
-            self._failure = f"{type(error).__name__}: {error}"
+            self._failure = failure_of(error)
             log.critical("flow_failed", error=self._failure)

@@ -20,12 +20,11 @@ from features.shard.shards import Shards
 from flows.log_source import Reader
 from flows.scorer.desk import Desk
 from flows.scorer.forked_snapshots import ForkedSnapshots
-from flows.scorer.scoring import Scoring
+from flows.scorer.log_address import open_log
+from flows.scorer.scoring import Scoring, failure_of
 from flows.scorer.wire import Kind, Start
 from store.lake.log_segments import LogSegments
 from store.logs import configure_logs
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader
 from store.state_snapshots import StateSnapshots
 
 _POLL_S: Final = 0.05
@@ -48,7 +47,7 @@ def main() -> None:
         _score(start, shards, desk)
     except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another
         log.exception("scorer_failed")
-        desk.send(Kind.FAILED, f"{type(error).__name__}: {error}")
+        desk.send(Kind.FAILED, failure_of(error))
         sys.stderr.flush()
         os._exit(1)
     sys.stderr.flush()
@@ -65,21 +64,20 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
     desk.send(Kind.SNAPSHOTS, snapshots.written)
     scoring.replay_segments(LogSegments(Path(start.lake), tidies=False), snapshots)
     draining = Event()
-    client = connect_sync(start.redis)
-    waiting = _Waiting(shards, _tails(LogReader(client, owned), owned, desk), desk, draining)
+
+    def open_reader(of: Sequence[int]) -> Reader:
+        return open_log(start.log, of, desk)
+
+    waiting = _Waiting(shards, _tails(open_reader(owned), owned, desk), desk, draining)
     desk.on_pause.append(waiting.look)
-
-    def reader(of: Sequence[int]) -> Reader:
-        return LogReader(client, of, wait=desk.wait)
-
-    scoring.run(reader, snapshots, draining=draining, stopping=Event())
+    scoring.run(open_reader, snapshots, draining=draining, stopping=Event())
     desk.send(Kind.DRAINED)
     while not desk.closing:
         desk.pause(_POLL_S)
     snapshots.take_all()
 
 
-def _tails(reader: LogReader, owned: Sequence[int], desk: Desk) -> dict[int, int]:
+def _tails(reader: Reader, owned: Sequence[int], desk: Desk) -> dict[int, int]:
     """The offset of each shard's newest entry, once the log can be reached."""
     while True:
         try:

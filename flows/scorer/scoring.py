@@ -10,6 +10,7 @@ from threading import Event
 from typing import Final, Protocol
 
 import structlog
+from bytewax.errors import BytewaxRuntimeError
 from bytewax.testing import run_main
 
 from features.shard.shards import Shards
@@ -26,6 +27,13 @@ GC_THRESHOLDS: Final = (50_000, 50, 1_000_000)
 _REPLAY_PAGE_ENTRIES: Final = 2_048
 
 log = structlog.get_logger()
+
+
+def failure_of(error: BaseException) -> str:
+    """What scoring failed on, without Bytewax's own words about where in the flow that was."""
+    while isinstance(error, BytewaxRuntimeError) and error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}"
 
 
 class Attendant(Protocol):

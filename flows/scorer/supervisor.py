@@ -51,9 +51,9 @@ class Commits(Protocol):
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """Where things are that scorers need: the log's Redis, and folders."""
+    """Where things are that scorers need: the log, and folders. ``open_log`` says what an address of a log is."""
 
-    redis: str
+    log: str
     snapshots: Path
     lake: Path
     state_version: int
@@ -136,7 +136,7 @@ class ScorerProcess:
         os.ftruncate(flag, 1)
         with their_rows, their_questions:
             start = Start(
-                redis=self._places.redis,
+                log=self._places.log,
                 rows=their_rows.fileno(),
                 questions=their_questions.fileno(),
                 flag=flag,

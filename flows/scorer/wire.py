@@ -42,9 +42,9 @@ class Kind(IntEnum):
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scorer process is started with, over its standard input: an address of Redis may hold a password."""
+    """What a scorer process is started with, over its standard input: an address of a log may hold a password."""
 
-    redis: str
+    log: str
     rows: int
     questions: int
     flag: int

@@ -1,6 +1,6 @@
 """An engine over real stores in a temporary directory, and a bank that writes straight to its log."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from features.core.log_entry import EntryKind, shard_of
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
 from flows.epochs import Epochs
+from flows.log_source import Reader
 from flows.scorer.local import LocalScorer
 from store.clock import SystemClock
 from store.duck.database import open_database
@@ -19,11 +20,14 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.keys import shard_key
 from store.redis_log.progress import LogProgress
+from store.redis_log.reader import LogReader
 from store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually
 
 SHARDS = 4
 APPENDED_AT = 1_790_000_000_000_000
+
+OpenReader = Callable[[Sequence[int]], Reader]
 
 
 def append(client: redis.Redis, program_id: str, bodies: Iterable[bytes], kind: EntryKind = EntryKind.BANK) -> None:
@@ -44,8 +48,12 @@ def shards_of(engine: Engine) -> Shards:
 class EngineRoom:
     """Where an engine can be started again and again on the same stores."""
 
-    def __init__(self, folder: Path, open_redis: Callable[[], redis.Redis]) -> None:
+    def __init__(
+        self, folder: Path, open_redis: Callable[[], redis.Redis], open_reader: OpenReader | None = None
+    ) -> None:
+        """``open_reader`` reads the log that is scored, where it is not in Redis."""
         self.folder, self.open_redis = folder, open_redis
+        self._open_reader = open_reader or (lambda shards: LogReader(open_redis(), shards))
 
     @contextmanager
     def running(self) -> Iterator[Engine]:
@@ -56,7 +64,7 @@ class EngineRoom:
                 Shards(SHARDS),
                 progress,
                 epochs=epochs,
-                open_redis=self.open_redis,
+                open_reader=self._open_reader,
                 snapshots=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
                 segments=segments,
             )
