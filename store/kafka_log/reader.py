@@ -63,19 +63,21 @@ class KafkaLogReader:
             if block_ms > 0:
                 self._await_entries(room, block_ms / 1_000)
             else:
-                self._advance(self._ends(), room, until=self._waiting_entries)
+                ends = self._ends()
+                self._receive_until(lambda: self._waiting_entries() or self._reached == ends, room)
         return self._handed_out(count)
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry; 0 if there never was one. The newest record may be none: a transaction ends
         with a mark.
         """
+        self._check_partitions()
         low, high = self._range(shard, ANSWER_WITHIN_S)
         behind = 1
         while high > low:
             start = max(low, high - behind)
             self._assign({shard: start})
-            self._advance({shard: high}, behind)
+            self._receive_until(lambda: self._reached[shard] >= high, behind)
             entries, self._position = self._received[shard], {}
             if entries:
                 return entries[-1].offset
@@ -115,10 +117,9 @@ class KafkaLogReader:
                 self._range(shard, _PROBE_WITHIN_S)
             self._trouble = None
 
-    def _advance(self, ends: Mapping[int, int], room: int, *, until: Callable[[], object] = lambda: False) -> None:
-        """Receive up to these ends, or until something holds."""
+    def _receive_until(self, holds: Callable[[], object], room: int) -> None:
         deadline = monotonic() + ANSWER_WITHIN_S
-        while not until() and any(self._reached[shard] < end for shard, end in ends.items()):
+        while not holds():
             if monotonic() > deadline:
                 raise self._unreachable("the brokers do not answer in time")
             self._receive(room, _LOOK_EVERY_S)

@@ -133,11 +133,8 @@ class KafkaTopic:
         if self._cluster is not None:
             self._cluster.create(self.address.topic, partitions)
             return
-        [created] = (
-            AdminClient({"bootstrap.servers": self.address.servers})
-            .create_topics([NewTopic(self.address.topic, partitions)])
-            .values()
-        )
+        client = AdminClient({"bootstrap.servers": self.address.servers})
+        [created] = client.create_topics([NewTopic(self.address.topic, partitions)]).values()
         created.result(WITHIN_S)
 
     def append(self, entries: Iterable[LogEntry]) -> None:

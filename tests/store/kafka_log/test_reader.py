@@ -288,13 +288,17 @@ def test_given_entries_that_the_topic_dropped_when_read_then_it_stops_with_a_sen
     assert bodies(read_on(reader, {0: 5})) == {0: [b"5", b"6", b"7", b"8"]}
 
 
-@needs_a_cluster_to_harm
+@pytest.mark.parametrize("block_ms", [0, 50])
 def test_given_an_offset_that_the_topic_never_had_when_read_then_it_stops_with_a_sentence(
-    reader: KafkaLogReader, topic: KafkaTopic
+    reader: KafkaLogReader, topic: KafkaTopic, block_ms: int
 ) -> None:
     topic.append([entry(0, b"0")])
 
-    sentence = failure_of(lambda: reader.read({0: 7}, count=10, block_ms=50), LogGapError)
+    def read() -> None:
+        assert reader.read({0: 7}, count=10, block_ms=block_ms) == []
+        assert block_ms > 0, "This is not the end of the log."
+
+    sentence = failure_of(read, LogGapError)
 
     assert "ends at offset 1 of shard 0 and does not have what was read up to 7" in sentence
 
@@ -317,5 +321,25 @@ def test_given_fewer_partitions_than_shards_when_read_then_the_sentence_says_wha
     with closing(KafkaLogReader(topic.address, [0, 7])) as reader, pytest.raises(StartupError) as error:
         reader.read({}, count=10, block_ms=0)
 
+    with closing(KafkaLogReader(topic.address, [7])) as reader, pytest.raises(StartupError):
+        reader.tail(7)
     assert "has 4 partitions, none for shard 7" in str(error.value)
     assert "cleanup.policy=delete" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["kafka://", "kafka://host:9092", "kafka:///topic", "kafka://host/a/b", "http://host/topic"]
+)
+def test_given_an_address_that_names_no_topic_then_the_sentence_says_what_one_is(address: str) -> None:
+    with pytest.raises(StartupError, match="kafka://host:port/topic"):
+        KafkaAddress.parsed(address)
+
+
+def test_given_an_address_with_settings_then_they_are_the_clients_and_an_unknown_one_is_refused() -> None:
+    address = KafkaAddress.parsed("kafka://one:9092,two:9092/the%20log?client.id=scorer&sasl.password=a%26b")
+
+    assert address.servers == "one:9092,two:9092"
+    assert address.topic == "the log"
+    assert address.settings == {"client.id": "scorer", "sasl.password": "a&b"}
+    with pytest.raises(StartupError, match=r"no\.such\.setting"):
+        KafkaLogReader(KafkaAddress.parsed("kafka://one:9092/log?no.such.setting=1"), [0])
