@@ -18,7 +18,7 @@ from store.data_dir import StartupError
 from store.kafka_log.connect import KafkaAddress, open_consumer
 from store.kafka_log.records import entry_of, offset_after
 
-ANSWER_WITHIN_S: Final = 2.0
+ANSWER_WITHIN_S: Final = 5.0
 _PROBE_WITHIN_S: Final = 0.1
 _LOOK_EVERY_S: Final = 0.005
 _BACK_BY: Final = 16

@@ -58,6 +58,17 @@ def read_on(
     return batches[-1]
 
 
+def read_to_the_end(reader: KafkaLogReader, start: dict[int, int], *, count: int = 4) -> dict[int, list[bytes]]:
+    seen: dict[int, list[bytes]] = {}
+    after = dict(start)
+    while batch := reader.read(after, count=count, block_ms=0):
+        for shard, entries in batch:
+            assert len(entries) <= count
+            seen.setdefault(shard, []).extend(each.body for each in entries)
+            after[shard] = entries[-1].offset
+    return seen
+
+
 def failure_of(read: Callable[[], object], kind: type[Exception], *, within_s: float = WITHIN_S) -> str:
     """The sentence of the error that reading ends with, as the flow tries: a log out of reach is tried again."""
     sentences: list[str] = []
@@ -86,16 +97,8 @@ def test_given_offsets_when_read_then_only_what_comes_after_them_in_order(
     reader: KafkaLogReader, topic: KafkaTopic
 ) -> None:
     topic.append([entry(0, b"0"), entry(0, b"1"), entry(0, b"2"), entry(2, b"3"), entry(3, b"not ours")])
-    seen: dict[int, list[bytes]] = {}
-    after = {0: 1}
 
-    while batch := reader.read(after, count=10, block_ms=0):
-        for shard, entries in batch:
-            seen.setdefault(shard, []).extend(each.body for each in entries)
-            after[shard] = entries[-1].offset
-
-    assert seen == {0: [b"1", b"2"], 2: [b"3"]}
-    assert after == {0: 3, 2: 1}
+    assert read_to_the_end(reader, {0: 1}) == {0: [b"1", b"2"], 2: [b"3"]}
 
 
 def test_given_more_than_asked_for_when_read_in_pages_then_nothing_is_missed_or_read_twice(
@@ -103,27 +106,24 @@ def test_given_more_than_asked_for_when_read_in_pages_then_nothing_is_missed_or_
 ) -> None:
     topic.append([entry(shard, b"%d" % number) for number in range(50) for shard in (0, 1)])
     topic.append([entry(0, b"%d" % number) for number in range(50, 100)])
-    seen: dict[int, list[bytes]] = {0: [], 1: []}
-    after: dict[int, int] = {}
 
-    while batch := reader.read(after, count=7, block_ms=0):
-        for shard, entries in batch:
-            assert len(entries) <= 7
-            seen[shard] += [each.body for each in entries]
-            after[shard] = entries[-1].offset
-
-    assert seen == {0: [b"%d" % number for number in range(100)], 1: [b"%d" % number for number in range(50)]}
+    assert read_to_the_end(reader, {}, count=7) == {
+        0: [b"%d" % number for number in range(100)],
+        1: [b"%d" % number for number in range(50)],
+    }
 
 
 def test_given_an_offset_read_before_when_read_again_then_the_same_entries_come_again(
     reader: KafkaLogReader, topic: KafkaTopic
 ) -> None:
     topic.append([entry(0, b"%d" % number) for number in range(9)])
-    first = reader.read({}, count=4, block_ms=0)
-    assert bodies(first) == {0: [b"0", b"1", b"2", b"3"]}
+    everything = {0: [b"%d" % number for number in range(9)]}
 
-    assert reader.read({}, count=4, block_ms=0) == first
-    assert bodies(reader.read({0: 7}, count=4, block_ms=0)) == {0: [b"7", b"8"]}
+    assert read_to_the_end(reader, {}) == everything
+    assert read_to_the_end(reader, {0: 7}) == {0: [b"7", b"8"]}
+    [(_, [first, *_])] = reader.read({}, count=4, block_ms=0)
+    assert first.offset == 1
+    assert read_to_the_end(reader, {}) == everything
 
 
 def test_given_nothing_new_when_read_then_it_answers_with_nothing_once_the_wait_is_over(reader: KafkaLogReader) -> None:
@@ -198,7 +198,7 @@ def test_given_marks_of_transactions_when_read_then_the_offsets_have_holes_and_t
     topic.append([entry(0, b"1")])
     second = reader.tail(0)
 
-    [(_, entries)] = reader.read({}, count=10, block_ms=0)
+    [(_, entries)] = reader.read({}, count=100, block_ms=0)
 
     assert [(each.offset, each.body) for each in entries] == [(first, b"0"), (second, b"1")]
     assert first > 1
@@ -218,7 +218,7 @@ def test_given_a_record_that_is_no_entry_when_read_then_it_is_handed_on_to_be_se
     topic.append_record(0, None, [("k", b"tick")], timestamp_ms=stamp)
     topic.flush()
 
-    [(_, entries)] = reader.read({}, count=10, block_ms=0)
+    [(_, entries)] = reader.read({}, count=100, block_ms=0)
 
     stamped_at = stamp * 1_000
     assert entries == [
