@@ -32,7 +32,6 @@ from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.directory.service import Directory
 from flows.engine import STATE_VERSION, Engine, Scorers
-from flows.epochs import Epochs
 from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
@@ -178,30 +177,27 @@ class _Scoring(NamedTuple):
 
     scorers: Scorers
     progress: LogProgress
-    epochs: Epochs
     segments: LogSegments
 
 
 def _scoring(count: int, data_dir: DataDir, target: str | Path) -> _Scoring:
     """Scoring by so many processes; 0 is a thread of this one."""
-    progress, epochs = LogProgress(data_dir.shards), Epochs(data_dir.shards)
-    segments = LogSegments(data_dir.lake_dir)
+    progress, segments = LogProgress(data_dir.shards), LogSegments(data_dir.lake_dir)
     snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
     if not count:
         local = LocalScorer(
             Shards(data_dir.shards),
             progress,
-            epochs=epochs,
             open_reader=lambda shards: LogReader(connect_sync(target), shards),
             snapshots=snapshots,
             segments=segments,
         )
-        return _Scoring(local, progress, epochs, segments)
+        return _Scoring(local, progress, segments)
     places = Places(
         log=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
     )
     processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
-    return _Scoring(processes, progress, epochs, segments)
+    return _Scoring(processes, progress, segments)
 
 
 def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, scoring: _Scoring, opened: ExitStack) -> Stores:
@@ -266,7 +262,6 @@ def _started_engine(
     engine = Engine(
         scoring.scorers,
         stores.progress,
-        epochs=scoring.epochs,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
         segments=stores.segments,

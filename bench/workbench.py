@@ -17,7 +17,6 @@ from features.core.log_entry import EntryKind
 from features.core.program import Program
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
-from flows.epochs import Epochs
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
 from store.clock import SystemClock
@@ -78,7 +77,7 @@ class Workbench:
 
     def engine(self, progress: LogProgress, *, scorers: int = 0) -> Engine:
         """An engine that scores in this process, or in so many of their own."""
-        epochs, segments = Epochs(progress.shards), LogSegments(self.data_dir.lake_dir)
+        segments = LogSegments(self.data_dir.lake_dir)
         places = Places(
             log=str(self.socket),
             snapshots=self.data_dir.snapshots_dir,
@@ -88,7 +87,6 @@ class Workbench:
         scorer = LocalScorer(
             Shards(progress.shards),
             progress,
-            epochs=epochs,
             open_reader=lambda shards: LogReader(connect_sync(self.socket), shards),
             snapshots=StateSnapshots(self.data_dir.snapshots_dir, format_version=STATE_VERSION),
             segments=segments,
@@ -99,7 +97,6 @@ class Workbench:
         return Engine(
             processes if scorers else scorer,
             progress,
-            epochs=epochs,
             open_redis=lambda: connect_sync(self.socket),
             database=self.database,
             segments=segments,

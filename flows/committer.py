@@ -46,12 +46,11 @@ class Committer:
         progress: LogProgress,
         *,
         clock: Clock,
-        epochs: Epochs | None = None,
+        epochs: Epochs,
         on_commit: OnCommit | None = None,
     ) -> None:
         self._writer, self._progress, self._clock = writer, progress, clock
-        self._epochs = epochs or Epochs(progress.shards)
-        self._on_commit = on_commit
+        self._epochs, self._on_commit = epochs, on_commit
         self._queue: list[RowBatch] = []
         self._entries = 0
         self._changed = Condition()
@@ -82,6 +81,10 @@ class Committer:
         """Return once everything queued so far is committed; False if that took too long."""
         with self._changed:
             return self._changed.wait_for(lambda: self._entries == 0, timeout_s)
+
+    def epoch_of(self, shard: int) -> int:
+        """The shard's present epoch; its next owner needs a larger one."""
+        return self._epochs.of(shard)
 
     def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]:
         """Let only the owners of these epochs write for their shards; returns the committed offset of each.
@@ -132,10 +135,11 @@ class Committer:
             return
         rows = joined_by_type(batch.tables for batch in batches)
         offsets = {shard: offset for batch in batches for shard, offset in batch.offsets.items()}
+        epochs = {shard: epoch for batch in batches for shard, epoch in batch.epochs.items()}
         while not self._abandoned.is_set():
             began = perf_counter()
             try:
-                self._writer.commit(rows, offsets, self._clock.now())
+                self._writer.commit(rows, offsets, self._clock.now(), epochs=epochs)
             except Exception as error:  # noqa: BLE001 - nothing may be lost: whatever failed is retried
                 self.failure = f"{type(error).__name__}: {error}"
                 self.counts.commit_failures += 1

@@ -26,7 +26,7 @@ from flows.epochs import Epochs
 from flows.scorer.supervisor import Commits
 from store.clock import Clock
 from store.duck.database import fold_wal
-from store.duck.writer import BatchWriter, committed_offsets
+from store.duck.writer import BatchWriter, committed_epochs, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.record.chain import ChainWriter
@@ -84,7 +84,6 @@ class Engine:
         scorers: Scorers,
         progress: LogProgress,
         *,
-        epochs: Epochs,
         open_redis: Callable[[], redis.Redis],
         database: duckdb.DuckDBPyConnection,
         segments: LogSegments,
@@ -100,7 +99,11 @@ class Engine:
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
         self._chains, self._maintenance_tasks = chains, maintenance_tasks
         self._committer = Committer(
-            BatchWriter(database, chains), progress, epochs=epochs, clock=clock, on_commit=self._committed
+            BatchWriter(database, chains),
+            progress,
+            epochs=Epochs(progress.shards, committed_epochs(database)),
+            clock=clock,
+            on_commit=self._committed,
         )
         self._on_commit = on_commit
         self._stopped = Event()

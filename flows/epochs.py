@@ -1,7 +1,8 @@
 """Who may write for a shard: each owner has an epoch, and only the newest counts.
 
 A shard is given away by raising its epoch. Whatever its former owner still sends carries an older one and is refused,
-so two owners of a shard do no harm: both read the same log, and the rows of one of them are written.
+so two owners of a shard do no harm: both read the same log, and the rows of one of them are written. Each commit writes
+the epochs beside its offsets, so a start knows them again, whatever Redis has forgotten.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,9 @@ from collections.abc import Mapping
 class Epochs:
     """The present epoch of every shard, 0 for one that was never given away. Written by one thread, read by any."""
 
-    def __init__(self, shards: int) -> None:
-        self._of = [0] * shards
+    def __init__(self, shards: int, committed: Mapping[int, int]) -> None:
+        """``committed`` holds the epochs that the tables have."""
+        self._of = [committed.get(shard, 0) for shard in range(shards)]
 
     def of(self, shard: int) -> int:
         return self._of[shard]

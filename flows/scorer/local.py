@@ -9,7 +9,6 @@ import structlog
 
 from features.shard.questions import Owner
 from features.shard.shards import Shards
-from flows.epochs import Epochs
 from flows.local_owner import LocalOwner
 from flows.log_source import Reader
 from flows.scorer.scoring import Scoring, failure_of
@@ -41,14 +40,13 @@ class LocalScorer:
         shards: Shards,
         progress: LogProgress,
         *,
-        epochs: Epochs,
         open_reader: Callable[[Sequence[int]], Reader],
         snapshots: StateSnapshots,
         segments: LogSegments,
     ) -> None:
         self.shards = shards
         self._owner = LocalOwner(shards)
-        self._progress, self._epochs, self._open_reader = progress, epochs, open_reader
+        self._progress, self._open_reader = progress, open_reader
         self._snapshots, self._segments = snapshots, segments
         self._writer = SnapshotWriter(shards, snapshots, committed_offset=progress.committed_offset)
         self._draining, self._stopping = Event(), Event()
@@ -57,8 +55,8 @@ class LocalScorer:
     def start(self, commits: Commits) -> None:
         """Restore the state, then score on a thread."""
         owned = range(self.shards.count)
-        committed = {shard: self._progress.committed_offset(shard) for shard in owned}
-        epochs = {shard: self._epochs.of(shard) for shard in owned}
+        epochs = {shard: commits.epoch_of(shard) + 1 for shard in owned}
+        committed = commits.give_away(epochs)
         scoring = Scoring(self.shards, owned, committed=committed, epochs=epochs, sink=commits, attendant=Alone())
         scoring.restore(self._snapshots)
         for shard in owned:

@@ -47,6 +47,8 @@ class Commits(Protocol):
 
     def put(self, batch: RowBatch) -> None: ...
 
+    def epoch_of(self, shard: int) -> int: ...
+
     def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]: ...
 
 
@@ -76,7 +78,6 @@ class ScorerProcess:
         self.connection: Connection | None = None  # while the scorer can be asked
         self.failure: str | None = "is starting"
         self.restarts = self._failed_starts = 0
-        self._epochs: dict[int, int] = {}
         self.gave_up = False
         self.snapshot_offsets: dict[int, int] = {}
 
@@ -128,7 +129,7 @@ class ScorerProcess:
             self._process.kill()
 
     def _run_one(self, commits: Commits) -> None:
-        epochs = self._new_epochs()
+        epochs = self._new_epochs(commits)
         committed = commits.give_away(epochs)
         rows, their_rows = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         questions, their_questions = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -194,19 +195,21 @@ class ScorerProcess:
             elif kind is Kind.FAILED:
                 raise ScorerFailedError(msgspec.msgpack.decode(body, type=str))
 
-    def _new_epochs(self) -> dict[int, int]:
-        """A new epoch for each shard, which no process ever had; said in Redis for whoever looks for the owner."""
+    def _new_epochs(self, commits: Commits) -> dict[int, int]:
+        """A new epoch for each shard, larger than what Redis counted and than what the tables hold: a Redis that was
+        emptied or set back counts from the beginning. Said in Redis for whoever looks for the owner.
+        """
         address = f"{socket.gethostname()}/{os.getpid()}/{self.number}"
         with self._open_redis() as client:
             pipeline = client.pipeline(transaction=True)
             for shard in self.owned:
                 pipeline.hincrby(owner_key(shard), _EPOCH, 1)
-                pipeline.hset(owner_key(shard), _ADDRESS, address)
-            answers = pipeline.execute()
-        counted = zip(self.owned, map(int, answers[::2]), strict=True)
-        # A Redis that was emptied counts from the beginning; this process remembers how far it was.
-        self._epochs = {shard: max(epoch, self._epochs.get(shard, 0) + 1) for shard, epoch in counted}
-        return self._epochs
+            counted = zip(self.owned, map(int, pipeline.execute()), strict=True)
+            epochs = {shard: max(epoch, commits.epoch_of(shard) + 1) for shard, epoch in counted}
+            for shard, epoch in epochs.items():
+                pipeline.hset(owner_key(shard), mapping={_EPOCH: epoch, _ADDRESS: address})
+            pipeline.execute()
+        return epochs
 
     def _clean_up(self) -> None:
         self.connection = None

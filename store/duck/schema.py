@@ -20,10 +20,13 @@ from store.tables.columns import columns_of
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):
-    """How far a shard's log had been applied when a transaction committed; the highest offset counts."""
+    """How far a shard's log had been applied when a transaction committed, and the epoch of the owner that applied it;
+    the highest of each counts.
+    """
 
     shard: int
     offset: int
+    epoch: int
     committed_at: int
 
 

@@ -22,6 +22,8 @@ _INSERTS: Final[Mapping[str, str]] = {
     for name, row_type in TABLES
 }
 _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
+_EPOCHS: Final = "SELECT shard, max(epoch) FROM log_offsets GROUP BY shard ORDER BY shard"
+NO_EPOCHS: Final[Mapping[int, int]] = {}
 
 
 class BatchWriter:
@@ -33,8 +35,15 @@ class BatchWriter:
         self._chains = chains
         self._in_doubt = False
 
-    def commit(self, rows: RowTables, offsets: Mapping[int, int], committed_at: int) -> None:
-        """Append rows by their type and, for each shard, the offset of the last entry applied.
+    def commit(
+        self,
+        rows: RowTables,
+        offsets: Mapping[int, int],
+        committed_at: int,
+        *,
+        epochs: Mapping[int, int] = NO_EPOCHS,
+    ) -> None:
+        """Append rows by their type and, for each shard, the offset of the last entry applied and its owner's epoch.
 
         A batch for which this raised may be passed again: if it was committed after all, it is not written twice.
         """
@@ -42,7 +51,8 @@ class BatchWriter:
             return
         links = self._links_of(rows)
         marks = [
-            LogOffsetRow(shard=shard, offset=offset, committed_at=committed_at) for shard, offset in offsets.items()
+            LogOffsetRow(shard=shard, offset=offset, epoch=epochs.get(shard, 0), committed_at=committed_at)
+            for shard, offset in offsets.items()
         ]
         own = row_tables({LogOffsetRow: marks, RecordChainRow: links})
         # Statements are looked up before the transaction opens, so that a row of an unknown type costs nothing.
@@ -87,3 +97,8 @@ class BatchWriter:
 def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """The last log offset that each shard has committed; a shard that never committed is absent."""
     return dict(connection.cursor().execute(_COMMITTED).fetchall())
+
+
+def committed_epochs(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """The newest epoch under which each shard has committed; 0 for one that was never given away."""
+    return dict(connection.cursor().execute(_EPOCHS).fetchall())

@@ -11,7 +11,6 @@ import redis
 from features.core.log_entry import EntryKind, shard_of
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
-from flows.epochs import Epochs
 from flows.log_source import Reader
 from flows.scorer.local import LocalScorer
 from store.clock import SystemClock
@@ -59,11 +58,10 @@ class EngineRoom:
     def running(self) -> Iterator[Engine]:
         """An engine that has caught up; stopped cleanly on leaving."""
         with closing(open_database(self.folder / "clearhold.duckdb")) as database:
-            progress, epochs, segments = LogProgress(SHARDS), Epochs(SHARDS), LogSegments(self.folder / "lake")
+            progress, segments = LogProgress(SHARDS), LogSegments(self.folder / "lake")
             scorer = LocalScorer(
                 Shards(SHARDS),
                 progress,
-                epochs=epochs,
                 open_reader=self._open_reader,
                 snapshots=StateSnapshots(self.folder / "checkpoints", format_version=STATE_VERSION),
                 segments=segments,
@@ -71,7 +69,6 @@ class EngineRoom:
             engine = Engine(
                 scorer,
                 progress,
-                epochs=epochs,
                 open_redis=self.open_redis,
                 database=database,
                 segments=segments,

@@ -4,6 +4,7 @@ from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 
+import duckdb
 import pytest
 
 from flows.committer import Committer
@@ -12,7 +13,7 @@ from flows.row_batch import RowBatch, batch_of
 from flows.shard_step import ShardResults
 from store.clock import SystemClock
 from store.duck.database import open_database
-from store.duck.writer import BatchWriter, committed_offsets
+from store.duck.writer import BatchWriter, committed_epochs, committed_offsets
 from store.redis_log.progress import LogProgress
 from tests.support.duck_rows import an_event
 
@@ -31,7 +32,7 @@ def test_given_a_shard_that_was_given_away_when_its_former_owner_sends_rows_then
 ) -> None:
     progress = LogProgress(SHARDS)
     with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs=Epochs(SHARDS))
+        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs=Epochs(SHARDS, {}))
         committer.start()
         assert committer.give_away({0: 1, 1: 1}) == {0: 0, 1: 0}
         committer.put(a_batch(0, 5, epoch=1))
@@ -52,7 +53,9 @@ def test_given_a_shard_that_was_given_away_when_its_former_owner_sends_rows_then
 
 def test_given_a_batch_that_waits_when_its_shard_is_given_away_then_it_is_dropped(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        committer = Committer(BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS))
+        committer = Committer(
+            BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS, {})
+        )
         committer.give_away({0: 1})
         committer.put(a_batch(0, 5, epoch=1))  # nothing commits it yet
         committer.give_away({0: 2})
@@ -68,14 +71,14 @@ def test_given_a_commit_under_way_when_a_shard_is_given_away_then_the_new_owner_
     entered, may_go_on = Event(), Event()
 
     class Slow(BatchWriter):
-        def commit(self, *args: object) -> None:
+        def commit(self, *args: object, **epochs: object) -> None:
             entered.set()
             assert may_go_on.wait(5.0)
-            super().commit(*args)  # type: ignore[arg-type]
+            super().commit(*args, **epochs)  # type: ignore[arg-type]
 
     offsets: list[dict[int, int]] = []
     with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        committer = Committer(Slow(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS))
+        committer = Committer(Slow(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS, {}))
         committer.start()
         committer.give_away({0: 1})
         committer.put(a_batch(0, 5, epoch=1))
@@ -92,9 +95,56 @@ def test_given_a_commit_under_way_when_a_shard_is_given_away_then_the_new_owner_
 
 
 def test_given_an_epoch_that_is_not_newer_when_set_then_it_is_refused() -> None:
-    epochs = Epochs(SHARDS)
+    epochs = Epochs(SHARDS, {})
     epochs.set(0, 3)
 
     with pytest.raises(ValueError, match="not newer"):
         epochs.set(0, 3)
     assert (epochs.of(0), epochs.are_current({0: 3}), epochs.are_current({0: 2})) == (3, True, False)
+
+
+def test_given_epochs_that_the_tables_hold_when_opened_again_then_an_older_one_neither_gets_the_shard_nor_writes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "clearhold.duckdb"
+    with closing(open_database(path)) as database:
+        committer = a_committer(database)
+        committer.give_away({0: 6, 1: 2})
+        committer.put(a_batch(0, 5, epoch=6))
+        committer.put(a_batch(1, 6, epoch=2))
+        assert committer.close(5.0)
+        assert committed_epochs(database) == {0: 6, 1: 2}
+
+    with closing(open_database(path)) as database:  # which keeps the newest row of each shard
+        committer = a_committer(database)
+        assert [committer.epoch_of(shard) for shard in range(SHARDS)] == [6, 2]
+        with pytest.raises(ValueError, match="not newer"):
+            committer.give_away({0: 6})
+        committer.put(a_batch(0, 9, epoch=5))
+        committer.give_away({0: 7})
+        committer.put(a_batch(0, 9, epoch=6))
+        committer.put(a_batch(0, 7, epoch=7))
+        assert committer.close(5.0)
+
+        written = database.execute("SELECT event_id FROM bank_events ORDER BY ALL").fetchall()
+        assert written == [("evnt_0_5_6",), ("evnt_0_7_7",), ("evnt_1_6_2",)]
+        assert (committed_offsets(database)[0], committed_epochs(database)) == (7, {0: 7, 1: 2})
+
+
+def test_given_a_commit_that_fails_when_it_is_rolled_back_then_its_epoch_is_not_in_the_tables(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        writer, batch = BatchWriter(database), a_batch(0, 5, epoch=4)
+        writer.commit(batch.tables, batch.offsets, 1, epochs={0: 3})
+        database.execute("ALTER TABLE bank_events RENAME TO elsewhere")
+
+        with pytest.raises(duckdb.Error):
+            writer.commit(batch.tables, {0: 6}, 2, epochs={0: 4})
+        assert (committed_offsets(database), committed_epochs(database)) == ({0: 5}, {0: 3})
+
+
+def a_committer(database: duckdb.DuckDBPyConnection) -> Committer:
+    """One that has started, as at the start of a service."""
+    epochs = Epochs(SHARDS, committed_epochs(database))
+    committer = Committer(BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=epochs)
+    committer.start()
+    return committer

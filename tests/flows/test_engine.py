@@ -14,6 +14,7 @@ from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
 from features.core.rows.events import EventRow
 from flows.committer import Committer
+from flows.epochs import Epochs
 from flows.log_source import LogPartition
 from flows.row_batch import batch_of
 from flows.shard_step import ShardChunk, ShardResults
@@ -210,7 +211,7 @@ def test_given_a_row_that_no_table_takes_when_its_batch_is_committed_then_it_is_
     good.offset, odd.offset = 5, 6
     progress = LogProgress(SHARDS)
     with closing(open_database(room.folder / "clearhold.duckdb")) as database:
-        committer = Committer(BatchWriter(database), progress, clock=SystemClock())
+        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs=Epochs(SHARDS, {}))
         committer.put(batch_of([good, odd], {}))
         committer.start()
         assert committer.close(5.0)

@@ -8,7 +8,6 @@ from typing import Any
 import duckdb
 
 from flows.engine import STATE_VERSION, Engine
-from flows.epochs import Epochs
 from flows.scorer.supervisor import Places, ScorerProcesses
 from store.clock import SystemClock
 from store.duck.database import open_database
@@ -44,7 +43,6 @@ class ProcessRoom:
             engine = Engine(
                 processes,
                 LogProgress(SHARDS),
-                epochs=Epochs(SHARDS),
                 open_redis=lambda: connect_sync(self._redis_socket),
                 database=database,
                 segments=LogSegments(self.folder / "lake"),

@@ -20,6 +20,7 @@ from flows.scorer import supervisor
 from flows.scorer.supervisor import ScorerProcesses
 from store.duck.schema import TABLES
 from store.redis_log.connect import connect_sync
+from store.redis_log.keys import owner_key
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom
@@ -33,6 +34,7 @@ EVERY_ROW = {
     for name, _ in TABLES
     if name not in {"log_offsets", "record_chain", "record_checkpoints"}
 }
+EPOCH = "SELECT max(epoch) FROM log_offsets WHERE shard = {shard}"
 FACTS = 'SELECT id, program_id, shard, "offset", body FROM record_chain ORDER BY ALL'
 
 
@@ -143,6 +145,32 @@ def test_given_a_scorer_that_hangs_when_its_shards_are_given_away_then_its_rows_
     found = rows_of(room)
     for table, rows in expected.items():
         assert found[table] == rows, table
+
+
+@pytest.mark.parametrize("counted", [None, 1, 40])
+def test_given_an_epoch_in_redis_that_is_lost_or_not_the_tables_when_started_then_the_new_one_is_larger_than_both(
+    tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes], counted: int | None
+) -> None:
+    shard = shard_of(PROGRAMS[0], SHARDS)
+    room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
+    log_redis.hset(owner_key(shard), "epoch", 8)
+    fill(log_redis, history[:20])
+    with room.running(1):
+        pass
+    assert room.rows(EPOCH.format(shard=shard)) == [(9,)]
+    if counted is None:
+        log_redis.delete(owner_key(shard))
+    else:
+        log_redis.hset(owner_key(shard), "epoch", counted)
+    fill(log_redis, history[20:40], declares=False)
+    with room.running(1):
+        pass
+
+    newest = max(9, counted or 0) + 1
+    assert room.rows(EPOCH.format(shard=shard)) == [(newest,)]
+    assert log_redis.hget(owner_key(shard), "epoch") == str(newest).encode()
+    expected = in_one_process(tmp_path / "here", redis_server)
+    assert rows_of(room)["transfers"] == expected["transfers"]
 
 
 def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_is_unavailable_and_answers_when_back(
