@@ -25,6 +25,7 @@ def main() -> int:
     wanted = Asked(
         quick=arguments.quick,
         by_name=bool(arguments.names),
+        transfers=arguments.transfers,
         data=arguments.data,
         half=arguments.half,
         sample=arguments.sample,
@@ -55,6 +56,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(BENCHMARKS)}; all when none")
     parser.add_argument("--quick", action="store_true", help="smaller runs, for a first look")
     parser.add_argument("--json", type=Path, default=RESULTS, metavar="PATH", help=f"where to ({RESULTS})")
+    growing = parser.add_argument_group("flat_cost")
+    growing.add_argument("--transfers", type=_count, metavar="COUNT", help="how far the state grows (5,000,000)")
     detection = parser.add_argument_group("detection")
     detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the AMLSim transfers and labels are")
     detection.add_argument("--half", choices=("tune", "report", "both"), default="report", help="of the scenarios")

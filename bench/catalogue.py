@@ -15,6 +15,7 @@ from bench import (
     rescoring,
     restart,
     scorers,
+    snapshots,
     throughput,
     webhooks,
 )
@@ -24,6 +25,7 @@ from bench.harness import Answered, Asked, Benchmark, Run
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "throughput": throughput.run,
     "scorers": scorers.run,
+    "snapshots": snapshots.run,
     "latency": latency.run,
     "preflight": preflight.run,
     "webhooks": webhooks.run,

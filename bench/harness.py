@@ -58,10 +58,11 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line said; from ``data`` on it is for the benchmark of detection alone."""
+    """What the command line said; ``transfers`` is for flat_cost alone, and from ``data`` on it is for detection."""
 
     quick: bool = False
     by_name: bool = False
+    transfers: int | None = None
     data: Path | None = None
     half: str = "report"
     sample: int | None = None

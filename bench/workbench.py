@@ -18,7 +18,7 @@ from features.core.program import Program
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
 from flows.scorer.local import LocalScorer
-from flows.scorer.supervisor import Places, ScorerProcesses
+from flows.scorer.supervisor import SCORER, Places, ScorerProcesses
 from store.clock import SystemClock
 from store.data_dir import DEFAULT_SHARDS, DataDir
 from store.duck.database import open_database
@@ -75,8 +75,8 @@ class Workbench:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._opened.close()
 
-    def engine(self, progress: LogProgress, *, scorers: int = 0) -> Engine:
-        """An engine that scores in this process, or in so many of their own."""
+    def engine(self, progress: LogProgress, *, scorers: int = 0, module: str = SCORER) -> Engine:
+        """An engine that scores in this process, or in so many of their own, each of which runs ``module``."""
         segments = LogSegments(self.data_dir.lake_dir)
         places = Places(
             log=str(self.socket),
@@ -92,7 +92,7 @@ class Workbench:
             segments=segments,
         )
         processes = ScorerProcesses(
-            max(1, scorers), progress.shards, places, open_redis=lambda: connect_sync(self.socket)
+            max(1, scorers), progress.shards, places, open_redis=lambda: connect_sync(self.socket), module=module
         )
         return Engine(
             processes if scorers else scorer,

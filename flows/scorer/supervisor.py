@@ -31,6 +31,7 @@ LOADED_WITHIN_S: Final = 120.0
 AGAIN_AFTER_S: Final = 0.25
 MOST_FAILED_STARTS: Final = 5
 LONGEST_PAUSE_S: Final = 15.0
+SCORER: Final = "flows.scorer.process"
 _OURS: Final = "CLEARHOLD_"  # variables of the service, among them its secrets
 _EPOCH: Final = "epoch"
 _ADDRESS: Final = "address"
@@ -65,10 +66,17 @@ class ScorerProcess:
     """One place for a scorer: the shards it owns, and whoever owns them at the moment."""
 
     def __init__(
-        self, number: int, owned: tuple[int, ...], places: Places, *, shards: int, open_redis: Callable[[], redis.Redis]
+        self,
+        number: int,
+        owned: tuple[int, ...],
+        places: Places,
+        *,
+        shards: int,
+        open_redis: Callable[[], redis.Redis],
+        module: str = SCORER,
     ) -> None:
         self.number, self.owned = number, owned
-        self._places, self._shards, self._open_redis = places, shards, open_redis
+        self._places, self._shards, self._open_redis, self._module = places, shards, open_redis, module
         self._process: subprocess.Popen[bytes] | None = None
         self._rows: socket.socket | None = None
         self._sending = Lock()
@@ -159,8 +167,8 @@ class ScorerProcess:
         self._listen(rows, self._questions, commits)
 
     def _started(self, start: Start) -> "subprocess.Popen[bytes]":
-        process = subprocess.Popen(
-            [sys.executable, "-m", "flows.scorer.process"],
+        process = subprocess.Popen(  # noqa: S603 - the module is named by code
+            [sys.executable, "-m", self._module],
             stdin=subprocess.PIPE,
             pass_fds=(start.rows, start.questions, start.flag),
             start_new_session=True,
@@ -229,9 +237,25 @@ class ScorerProcess:
 class ScorerProcesses:
     """The ``Scorers`` of a service that scores in processes of its own; shards are dealt out in turn."""
 
-    def __init__(self, count: int, shards: int, places: Places, *, open_redis: Callable[[], redis.Redis]) -> None:
+    def __init__(
+        self,
+        count: int,
+        shards: int,
+        places: Places,
+        *,
+        open_redis: Callable[[], redis.Redis],
+        module: str = SCORER,
+    ) -> None:
+        """``module`` is what each process runs; a benchmark has one that measures itself."""
         self.processes = tuple(
-            ScorerProcess(number, tuple(range(number, shards, count)), places, shards=shards, open_redis=open_redis)
+            ScorerProcess(
+                number,
+                tuple(range(number, shards, count)),
+                places,
+                shards=shards,
+                open_redis=open_redis,
+                module=module,
+            )
             for number in range(min(count, shards))
         )
         self._places = places
