@@ -20,7 +20,7 @@ from bench import (
     webhooks,
 )
 from bench.detection import benchmark as detection
-from bench.harness import Answered, Asked, Benchmark, Run
+from bench.harness import Answered, Asked, Benchmark, Figure, Run, in_words
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "throughput": throughput.run,
@@ -41,10 +41,12 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
 
 def answered(name: str, request: Asked) -> Answered:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is stopped
-    started = time.monotonic()
-    figures = tuple(BENCHMARKS[name](Run(request)))
+    started, run, figures = time.monotonic(), Run(request), list[Figure]()
+    for figure in BENCHMARKS[name](run):
+        figures.append(figure)
+        run.say(in_words(figure))  # a long run is stopped now and then
     seconds = round(time.monotonic() - started, 1)
-    return Answered(benchmark=name, question=question(name), seconds=seconds, figures=figures)
+    return Answered(benchmark=name, question=question(name), seconds=seconds, figures=tuple(figures))
 
 
 def question(name: str) -> str:

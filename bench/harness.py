@@ -58,7 +58,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line said; ``transfers`` is for flat_cost alone, and from ``data`` on it is for detection."""
+    """What the command line said; ``transfers`` is for flat_cost and restart, from ``data`` on it is for detection."""
 
     quick: bool = False
     by_name: bool = False
@@ -118,7 +118,7 @@ def table_of(answers: Sequence[Answered]) -> Table:
             table.add_row(
                 answered.benchmark if index == 0 else "",
                 figure.name,
-                "not measured" if figure.value is None else f"{number(figure.value)} {figure.unit}".rstrip(),
+                _measured(figure),
                 "" if figure.promise is None else f"{figure.promise} {figure.unit}".rstrip(),
                 "" if figure.ratio is None else f"{figure.ratio:.2f}",
                 {True: "[green]kept[/]", False: "[red]missed[/]", None: ""}[figure.kept],
@@ -126,6 +126,15 @@ def table_of(answers: Sequence[Answered]) -> Table:
             )
         table.add_section()
     return table
+
+
+def in_words(figure: Figure) -> str:
+    """A figure as one line, for a run that is under way."""
+    return "; ".join(part for part in (f"{figure.name}: {_measured(figure)}", figure.beside, figure.note) if part)
+
+
+def _measured(figure: Figure) -> str:
+    return "not measured" if figure.value is None else f"{number(figure.value)} {figure.unit}".rstrip()
 
 
 def keep(answers: Sequence[Answered], path: Path) -> None:

@@ -96,7 +96,12 @@ def measures_in(path: Path) -> Iterator[Measure]:
 
 def main() -> None:
     """Score until told to close, and measure."""
-    measures = Measures(Path(os.environ[FILE]).open("ab", buffering=0))
+    with ExitStack() as opened:
+        _measured(Measures(opened.enter_context(Path(os.environ[FILE]).open("ab", buffering=0))), opened)
+        process.main()
+
+
+def _measured(measures: Measures, opened: ExitStack) -> None:
     applied, offered, waited = Shards.apply, ForkedSnapshots.offer, os.waitpid
 
     def apply(shards: Shards, entry: LogEntry, emit: Emit) -> None:
@@ -117,12 +122,10 @@ def main() -> None:
         return ended
 
     os.register_at_fork(before=measures.before_fork, after_in_parent=measures.after_fork)
-    with ExitStack() as patched:
-        patched.enter_context(patch.object(Shards, "apply", apply))
-        patched.enter_context(patch.object(ForkedSnapshots, "offer", offer))
-        patched.enter_context(patch.object(os, "waitpid", waitpid))
-        patched.enter_context(patch.object(forked_snapshots, "DUE_AFTER_S", float(os.environ[DUE_AFTER_S])))
-        process.main()
+    opened.enter_context(patch.object(Shards, "apply", apply))
+    opened.enter_context(patch.object(ForkedSnapshots, "offer", offer))
+    opened.enter_context(patch.object(os, "waitpid", waitpid))
+    opened.enter_context(patch.object(forked_snapshots, "DUE_AFTER_S", float(os.environ[DUE_AFTER_S])))
 
 
 if __name__ == "__main__":

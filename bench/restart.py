@@ -2,11 +2,14 @@
 
 The transfers go through a real ``clearhold serve``, fed straight into its log. Then it is stopped as an operator would
 and started; then more is fed, it is killed with -9 while some of it comes in, and started: from its newest state
-snapshots it applies the tail of the log again. Ready means that everything the log held is recorded.
+snapshots it applies the tail of the log again. What is fed is as much as a scorer ever leaves behind its snapshots, a
+tenth of the state. Ready means that everything the log held is recorded. All of it once with one scorer, once with two.
 """
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,16 +20,20 @@ from bench.log_feed import Feed, append_all
 from bench.service import Service
 from bench.stream_events import Made, Traffic
 from bench.workbench import PREFIX
+from store.data_dir import DEFAULT_SHARDS
 from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
 
-READY_S: Final = Promise(10)
+READY_S: Final = {1: Promise(16), 2: Promise(10)}  # by the number of scorers, after kill -9
+CLEAN_S: Final = Promise(10)
 PROGRAMS: Final = 8
 PARTIES: Final = 5_000
 CHUNK_EVENTS: Final = 40_000
 TAIL_SHARE: Final = 20  # of the events come after the clean stop, and a part of them after the last snapshot
 UNDER_WAY_EVENTS: Final = 2_000
 _STEP_US: Final = 20_000_000
-_CHUNK_WITHIN_S: Final = 600
+_CHUNK_WITHIN_S: Final = 900
+_PAGE: Final = 5_000
 
 
 class Feeding:
@@ -59,43 +66,70 @@ class Feeding:
 
 
 def run(run: Run) -> Iterator[Figure]:
-    transfers = run.size(1_000_000, 100_000)
+    transfers = run.asked.transfers or run.size(1_000_000, 30_000)
+    events = transfers * 2
     with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
         traffics = [
             Traffic(f"p{number}", entities=PARTIES, counterparties=PARTIES, step_us=_STEP_US)
             for number in range(PROGRAMS)
         ]
         feeding = Feeding(service, [known.feed for known in service.programs(traffics)])
-        events = transfers * 2
         with run.counting(f"{transfers:,} transfers", events) as done:
             for fed in range(0, events, CHUNK_EVENTS):
                 feeding.feed(min(CHUNK_EVENTS, events - fed))
                 done(min(CHUNK_EVENTS, events - fed))
             feeding.wait()
-        started = time.perf_counter()
-        service.stop()
-        stop_s = time.perf_counter() - started
-        clean_s = service.start()
-        run.say(f"stopped in {stop_s:.1f} s, ready again in {clean_s:.1f} s")
-        yield Figure(
-            name="ready after a clean stop",
-            value=clean_s,
-            unit="s",
-            promise=READY_S,
-            note=f"{transfers:,} transfers; the stop took {stop_s:.1f} s",
-        )
-        feeding.feed(events // TAIL_SHARE)
-        feeding.wait()
-        feeding.feed(UNDER_WAY_EVENTS)
-        service.kill()
-        killed_s = service.start()
-        yield Figure(
-            name="ready after kill -9",
-            value=killed_s,
-            unit="s",
-            promise=READY_S,
-            note=f"{events // TAIL_SHARE:,} events after the last start, killed while {UNDER_WAY_EVENTS:,} came in",
-        )
+        for scorers, promise in READY_S.items():
+            began = time.perf_counter()
+            service.stop()
+            stop_s = time.perf_counter() - began
+            yield _figure(
+                "a clean stop",
+                service,
+                scorers,
+                CLEAN_S,
+                f"{transfers:,} transfers in the first of these starts; the stop took {stop_s:.1f} s",
+            )
+            run.say(f"{events // TAIL_SHARE:,} events more, then kill -9")
+            feeding.feed(events // TAIL_SHARE)
+            feeding.wait()
+            feeding.feed(UNDER_WAY_EVENTS)
+            service.kill()
+            yield _figure("kill -9", service, scorers, promise, f"killed while {UNDER_WAY_EVENTS:,} came in")
+
+
+def _figure(after: str, service: Service, scorers: int, promise: Promise, note: str) -> Figure:
+    """Start the service, and say what of the time was what; scorers load and replay beside each other."""
+    offsets = {int(path.name[6:8]): int(path.name.split(".")[2]) for path in sorted(service.snapshots_dir.iterdir())}
+    ready_s = service.start(scorers=scorers)
+    behind = _entries_behind(service, offsets)
+    loads = service.logged("states_loaded")
+    loaded_s = max(line["seconds"] for line in loads)
+    loaded_at = max(datetime.fromisoformat(line["timestamp"]) for line in loads)
+    replayed_at = max(datetime.fromisoformat(line["timestamp"]) for line in service.logged("scorer_ready"))
+    replayed_s = (replayed_at - loaded_at).total_seconds()
+    return Figure(
+        name=f"ready after {after}, {scorers} scorer{'' if scorers == 1 else 's'}",
+        value=ready_s,
+        unit="s",
+        promise=promise,
+        beside=f"load {loaded_s:.1f} s, replay of {behind:,} entries {replayed_s:.1f} s, "
+        f"the rest (processes, Redis, DuckDB, last commits) {ready_s - loaded_s - replayed_s:.1f} s",
+        note=note,
+    )
+
+
+def _entries_behind(service: Service, offsets: dict[int, int]) -> int:
+    """The entries of the log behind the snapshots that the start found; Redis is trimmed behind newer ones only."""
+    with closing(connect_sync(service.socket)) as client:
+        reader = LogReader(client, range(DEFAULT_SHARDS))
+        entries = 0
+        for shard in range(DEFAULT_SHARDS):
+            after, tail = offsets.get(shard, 0), reader.tail(shard)
+            while page := reader.range(shard, after, tail, count=_PAGE):
+                entries += len(page)
+                after = page[-1].offset
+    return entries
 
 
 def _interleaved(feeds: list[Feed]) -> Iterator[tuple[Feed, Made]]:

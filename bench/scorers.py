@@ -2,7 +2,7 @@
 
 The same log is scored in one process and by scorers of their own, each time on stores of its own, from the end of the
 first batch to the last commit, so that the start of processes is not counted. Cores that others use make wall time a
-poor figure, so processor time stands beside it.
+poor figure, so processor time stands beside it, and the instructions of an event where something can count them.
 
 Unit    events a second by wall; microseconds of processor time an event, user and system
 """
@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Final
 
 from bench.harness import Figure, Run
+from bench.instructions import Counter, find_counter, instructions_an_event
 from bench.log_feed import append_all, interleaved
-from bench.stream_events import YEAR_START
+from bench.stream_events import YEAR_START, Traffic
 from bench.workbench import MarkedProgress, Workbench, programs, wait_until_caught_up
 from flows.engine import Engine
 from flows.log_source import BATCH_ENTRIES
 from flows.scorer.supervisor import ScorerProcesses
 
 PROGRAMS: Final = 8
+ENTITIES: Final = 500  # of each
+COUNTERPARTIES: Final = 2_500
 STEPS_US: Final = {"ordinary": 300_000_000, "alert-dense": 8_000_000}  # between two transfers of a program
 _WITHIN_S: Final = 900
 _STOP_WITHIN_S: Final = 60
@@ -30,7 +33,7 @@ _USER_AND_SYSTEM: Final = slice(11, 13)  # of what follows the name in /proc/PID
 
 
 def run(run: Run) -> Iterator[Figure]:
-    count = run.size(120_000, 30_000)
+    count, instruction_counter = run.size(120_000, 20_000), find_counter()
     for traffic, step_us in STEPS_US.items():
         alone = None
         for scorers in (0, 1, 2):
@@ -45,12 +48,29 @@ def run(run: Run) -> Iterator[Figure]:
                 beside=f"in one process: {alone:,.0f}",
                 note=f"processor time an event: service {service_us:,.0f} µs, scorers {scorer_us:,.0f} µs in all",
             )
+        yield _instructions(run, instruction_counter, traffic, step_us)
+
+
+def _instructions(run: Run, counter: Counter | None, name: str, step_us: int) -> Figure:
+    """Of a scorer; others on the machine change wall and processor time, and not these."""
+    if counter is None:
+        return Figure(name=f"{name}, instructions an event", value=None, unit="thousand", note="not available here")
+    run.say(f"{name} traffic, counting instructions by {counter.name}")
+    traffic = Traffic(name, entities=ENTITIES, counterparties=COUNTERPARTIES, step_us=step_us)
+    return Figure(
+        name=f"{name}, instructions an event",
+        value=instructions_an_event(run, counter, traffic) / 1_000,
+        unit="thousand",
+        note=f"to decode, apply and score it and make its rows, without log, socket and commit; by {counter.name}",
+    )
 
 
 def _scored(count: int, step_us: int, scorers: int) -> tuple[float, float, float]:
     """Events a second, and microseconds of processor time an event of the service and of all its scorers."""
     with Workbench() as bench:
-        feeds = programs(PROGRAMS, entities=500, counterparties=2_500, start_at=YEAR_START, step_us=step_us)
+        feeds = programs(
+            PROGRAMS, entities=ENTITIES, counterparties=COUNTERPARTIES, start_at=YEAR_START, step_us=step_us
+        )
         appended_at = time.time_ns() // 1_000
         bench.declare(feeds, appended_at=appended_at)
         append_all(bench.redis, interleaved(feeds, count=count), appended_at=appended_at, done=lambda _: None)

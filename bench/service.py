@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
+
+import msgspec
 
 from api.client.client import ClearholdClient, RefusedError
 from bench.log_feed import Feed, feed_of
@@ -36,6 +38,7 @@ class Service:
         self.url = ""
         self.operator_token = ""
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_path, self._log_from = data_dir.parent / "serve.log", 0
 
     def __enter__(self) -> Self:
         try:
@@ -56,17 +59,30 @@ class Service:
         return self._data_dir / "redis.sock"
 
     @property
+    def snapshots_dir(self) -> Path:
+        return self._data_dir / "checkpoints"
+
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        """The lines of that event that the service and its scorers have logged since the last start."""
+        with self._log_path.open("rb") as log:
+            log.seek(self._log_from)
+            lines = [line for line in log if line.startswith(b"{") and line.endswith(b"}\n")]
+        return [line for line in map(msgspec.json.decode, lines) if line.get("event") == event]
+
+    @property
     def address(self) -> tuple[str, int]:
         host, _, port = self.url.removeprefix("http://").rpartition(":")
         return host, int(port)
 
-    def start(self) -> float:
-        """Seconds until it says that it is ready."""
+    def start(self, *, scorers: int | None = None) -> float:
+        """Seconds until it says that it is ready; with so many scorers, else as many as it takes by itself."""
         started = time.perf_counter()
         serve = [sys.executable, "-c", "from api.cli.main import main; main()", "serve"]
-        with (self._data_dir.parent / "serve.log").open("ab") as log:
+        more = [] if scorers is None else ["--scorers", str(scorers)]
+        with self._log_path.open("ab") as log:
+            self._log_from = log.tell()
             self._process = subprocess.Popen(
-                [*serve, "--data", str(self._data_dir), "--port", "0"],
+                [*serve, "--data", str(self._data_dir), "--port", "0", *more],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -127,7 +143,7 @@ class Service:
         self._process = None
 
     def _last_words(self) -> str:
-        return (self._data_dir.parent / "serve.log").read_text(errors="replace")[-2_000:]
+        return self._log_path.read_text(errors="replace")[-2_000:]
 
 
 def _is_recorded(client: ClearholdClient, transfer_id: str) -> bool:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import Final
 
 import msgspec
@@ -58,7 +59,9 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
     owned = sorted(start.epochs)
     stored = StateSnapshots(Path(start.snapshots), format_version=start.state_version, tidies=False)
     scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=desk, attendant=desk)
+    began = monotonic()
     scoring.restore(stored)
+    log.info("states_loaded", scorer=os.getpid(), seconds=round(monotonic() - began, 3))
     snapshots = ForkedSnapshots(shards, owned, stored, desk)
     desk.on_pause.append(snapshots.look)
     desk.send(Kind.SNAPSHOTS, snapshots.written)
