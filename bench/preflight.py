@@ -3,10 +3,10 @@
 Four callers, each with its next question when it has its answer, against ``clearhold serve``; the echo endpoint is the
 same framework and server doing nothing, with the same callers. Beside the busy flow, events come straight into the
 log's Redis, so that what is measured is the flow's and not the webhook's share of the event loop. An answer waits for
-an fsync, so the disk's own is measured beside it: 814 bytes appended and synced, idle, one after the other.
+an fsync, so the disk's own is measured beside it: 814 bytes appended and synced, idle, one after the other. What may
+explain the tail beside the busy flow is counted while it is measured: commits, snapshots, and the disk's fsync then.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,6 +22,7 @@ from bench.callers import Tally, call, post
 from bench.echo import echoing
 from bench.harness import Figure, Promise, Run, percentile
 from bench.log_feed import Feed, PacedFeeder, append_all
+from bench.meanwhile import Meanwhile, fsync_ms
 from bench.service import OPERATOR, Known, Service
 from bench.stream_events import Made, Traffic
 from bench.workbench import PREFIX
@@ -89,23 +90,19 @@ def run(run: Run) -> Iterator[Figure]:
             began = time.monotonic()
             time.sleep(_SETTLE_S)
             run.say(f"asking beside {EVENTS_PER_S:,} events a second")
-            loaded = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
+            with Meanwhile(service, Path(folder) / "synced") as meanwhile:
+                loaded = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
             per_second = feeder.stop() / (time.monotonic() - began)
     yield from _figures(idle, loaded, echo)
     beside = f"p99 {percentile(fsync_ms, 0.99):.2f} ms"
     yield Figure(name="the disk's fsync, p50", value=percentile(fsync_ms, 0.5), unit="ms", beside=beside)
     yield Figure(name="events beside the loaded ones", value=per_second, unit="events/s", promise=BESIDE_PER_S)
+    yield from meanwhile.figures()
 
 
 def _fsyncs_ms(path: Path) -> list[float]:
-    latencies = []
     with path.open("ab", buffering=0) as file:
-        for _ in range(FSYNCS):
-            began = time.perf_counter()
-            file.write(bytes(ANSWER_BYTES))
-            os.fsync(file.fileno())
-            latencies.append(1_000 * (time.perf_counter() - began))
-    return sorted(latencies)
+        return sorted(fsync_ms(file, ANSWER_BYTES) for _ in range(FSYNCS))
 
 
 def _give_history(run: Run, service: Service, known: list[Known], *, at: int) -> None:

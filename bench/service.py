@@ -8,7 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
+import httpx
 import msgspec
+from prometheus_client.parser import text_string_to_metric_families
 
 from api.client.client import ClearholdClient, RefusedError
 from bench.log_feed import Feed, feed_of
@@ -69,6 +71,17 @@ class Service:
             lines = [line for line in log if line.startswith(b"{") and line.endswith(b"}\n")]
         return [line for line in map(msgspec.json.decode, lines) if line.get("event") == event]
 
+    def metric(self, name: str) -> dict[str, float]:
+        """The samples of a metric without labels, or with ``le`` alone, by the rest of their name and ``le``."""
+        address = self.logged("metrics_on")[-1]["address"]
+        text = httpx.get(address).raise_for_status().text
+        families = [family for family in text_string_to_metric_families(text) if family.name == name]
+        return {
+            sample.name.removeprefix(name) + sample.labels.get("le", ""): sample.value
+            for family in families
+            for sample in family.samples
+        }
+
     @property
     def address(self) -> tuple[str, int]:
         host, _, port = self.url.removeprefix("http://").rpartition(":")
@@ -82,7 +95,7 @@ class Service:
         with self._log_path.open("ab") as log:
             self._log_from = log.tell()
             self._process = subprocess.Popen(
-                [*serve, "--data", str(self._data_dir), "--port", "0", *more],
+                [*serve, "--data", str(self._data_dir), "--port", "0", "--metrics-port", "0", *more],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -35,6 +35,7 @@ class ForkedSnapshots:
         self.written = {shard: shards.applied_offset(shard) for shard in owned}
         self._since = 0
         self._forked_at = monotonic()
+        self._stall_s = 0.0  # the time for which the last fork kept the scorer from its entries
         self._child: tuple[int, dict[int, int]] | None = None  # process id, offset of each shard that it writes
 
     def offer(self, shard: int, entries: int) -> None:  # noqa: ARG002 - all shards are written together
@@ -88,7 +89,7 @@ class ForkedSnapshots:
             pid = os.fork()
         if pid == 0:
             self._write_and_leave(offsets, scorer)
-        self._child = (pid, offsets)
+        self._child, self._stall_s = (pid, offsets), monotonic() - self._forked_at
 
     def _write_and_leave(self, offsets: Mapping[int, int], scorer: int) -> None:
         code = 1
@@ -109,6 +110,12 @@ class ForkedSnapshots:
             log.warning("snapshots_missing", offsets=dict(offsets))
             return
         self.written |= offsets
+        log.info(
+            "snapshots_written",
+            shards=len(offsets),
+            stall_ms=round(self._stall_s * 1_000, 1),
+            seconds=round(monotonic() - self._forked_at, 3),
+        )
         self._desk.send(Kind.SNAPSHOTS, dict(offsets))
 
 

@@ -1,0 +1,93 @@
+"""What else a service did while it was measured, so that a tail can be explained: commits, snapshots, the disk's fsync.
+
+Commits are from its metrics, snapshots from its log. The disk is probed by a thread, so rarely that it adds no load.
+"""
+
+import os
+import time
+from datetime import UTC, datetime
+from io import RawIOBase
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Any, Final, Self
+
+from bench.harness import Figure, percentile
+from bench.service import Service
+
+PROBE_EVERY_S: Final = 0.05
+PROBE_BYTES: Final = 814
+_COMMITS: Final = "clearhold_flow_commit_duration_seconds"
+
+
+class Meanwhile:
+    """Counts from entering to leaving."""
+
+    def __init__(self, service: Service, probed: Path) -> None:
+        self._service, self._probed = service, probed
+        self._fsyncs_ms: list[float] = []
+        self._stopped = Event()
+        self._thread = Thread(target=self._probe, name="fsync-probe", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._began_at, self._before = datetime.now(UTC), self._service.metric(_COMMITS)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stopped.set()
+        self._thread.join()
+        after = self._service.metric(_COMMITS)
+        self._commits = {name: value - self._before.get(name, 0) for name, value in after.items()}
+        self._snapshots = [
+            line
+            for line in self._service.logged("snapshots_written")
+            if datetime.fromisoformat(line["timestamp"]) >= self._began_at
+        ]
+
+    def figures(self) -> list[Figure]:
+        return figures_of(self._commits, self._snapshots, sorted(self._fsyncs_ms))
+
+    def _probe(self) -> None:
+        with self._probed.open("ab", buffering=0) as file:
+            while not self._stopped.wait(PROBE_EVERY_S):
+                self._fsyncs_ms.append(fsync_ms(file, PROBE_BYTES))
+
+
+def fsync_ms(file: RawIOBase, size: int) -> float:
+    """Milliseconds to append so many bytes and have them on disk."""
+    began = time.perf_counter()
+    file.write(bytes(size))
+    os.fsync(file.fileno())
+    return 1_000 * (time.perf_counter() - began)
+
+
+def figures_of(commits: dict[str, float], snapshots: list[dict[str, Any]], fsyncs_ms: list[float]) -> list[Figure]:
+    """``commits`` are the samples of a histogram: ``_count``, ``_sum``, and ``_bucket`` with its upper bound behind."""
+    count = commits["_count"]
+    bounds = sorted(
+        float(name.removeprefix("_bucket"))
+        for name, value in commits.items()
+        if name.startswith("_bucket") and value >= count
+    )
+    stalls = [line["stall_ms"] for line in snapshots]
+    return [
+        Figure(
+            name="meanwhile, commits",
+            value=count,
+            unit="",
+            note=f"mean {1e3 * commits['_sum'] / count:.0f} ms, all within {1e3 * bounds[0]:,.0f} ms" if count else "",
+        ),
+        Figure(
+            name="meanwhile, snapshots",
+            value=len(stalls),
+            unit="",
+            note=f"longest stall of a scorer {max(stalls):.1f} ms" if stalls else "",
+        ),
+        Figure(
+            name="meanwhile, the disk's fsync, p50",
+            value=percentile(fsyncs_ms, 0.5) if fsyncs_ms else None,
+            unit="ms",
+            beside=f"p99 {percentile(fsyncs_ms, 0.99):.2f} ms of {len(fsyncs_ms)}" if fsyncs_ms else "",
+        ),
+    ]
