@@ -8,6 +8,7 @@ from typing import Final
 from bench import (
     alerts,
     flat_cost,
+    hubs,
     latency,
     memory,
     preflight,
@@ -30,6 +31,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "preflight": preflight.run,
     "webhooks": webhooks.run,
     "flat_cost": flat_cost.run,
+    "hubs": hubs.run,
     "memory": memory.run,
     "restart": restart.run,
     "rescoring": rescoring.run,

@@ -246,6 +246,24 @@ class Traffic:
             yield transfer + lag, Made(transfer, transfer_id, at, (life.third % values).encode())
 
 
+def ach_payment(number: int, *, entity: str, counterparty: str, cents: int, at: int) -> bytes:
+    """The first event of an outgoing ACH credit; ``number`` makes its ids."""
+    created = format_instant(at)
+    values = {
+        "id": f"acht_{number:09d}",
+        "event": f"{number:09d}",
+        "entity": entity,
+        "other": counterparty,
+        "routing": _routing_of(0),
+        "cents": cents,
+        "ach_type": "CREDIT",
+        "created": created,
+        "at": created,
+        "day": created[:10],
+    }
+    return (_LIVES[0].first % values).encode()
+
+
 def _routing_of(counterparty: int) -> str:
     """Few enough accounts a bank that their last four digits tell them apart."""
     return f"{21_000_021 + counterparty // _ACCOUNTS_A_BANK:09d}"
