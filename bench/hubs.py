@@ -29,6 +29,7 @@ TIMES_SMALL: Final = Promise(1.15)
 ORDINARY_ENTITIES: Final = 1_000
 PAYEES: Final = 4
 WINDOWS: Final = 7
+QUICK_WINDOWS: Final = 3
 TURN_EVENTS: Final = 200
 _STEP_US: Final = 20_000_000  # 300,000 transfers in 70 days
 _APPENDED_AT: Final = 1_900_000_000_000_000
@@ -98,7 +99,7 @@ class Hubs:
 
 def run(run: Run) -> Iterator[Figure]:
     gc.set_threshold(*GC_THRESHOLDS)
-    hubs, size = Hubs(), run.size(100_000, 10_000)
+    hubs, size = Hubs(), run.size(100_000, 4_000)
     kinds: dict[str, Callable[[], tuple[str, str]]] = {
         "ordinary": hubs.ordinary,
         "ordinary, a new payee": hubs.ordinary_with_new_payee,
@@ -113,7 +114,7 @@ def run(run: Run) -> Iterator[Figure]:
             hubs.grow(parties, done)
         gc.collect()
         gc.freeze()
-        costs.append(_costs(hubs, kinds))
+        costs.append(_costs(hubs, kinds, run.size(WINDOWS, QUICK_WINDOWS)))
     small, large = costs
     for name in kinds:
         reference = "ordinary, a new payee" if "new" in name else "ordinary"
@@ -128,10 +129,10 @@ def run(run: Run) -> Iterator[Figure]:
         )
 
 
-def _costs(hubs: Hubs, kinds: dict[str, Callable[[], tuple[str, str]]]) -> dict[str, float]:
+def _costs(hubs: Hubs, kinds: dict[str, Callable[[], tuple[str, str]]], windows: int) -> dict[str, float]:
     """The median of several turns of each kind, one kind after the other; the first round warms up."""
     turns: dict[str, list[float]] = {name: [] for name in kinds}
-    for _ in range(WINDOWS + 1):
+    for _ in range(windows + 1):
         for name, pair in kinds.items():
             turns[name].append(hubs.cost_us(pair))
     return {name: statistics.median(costs[1:]) for name, costs in turns.items()}
