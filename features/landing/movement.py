@@ -95,7 +95,9 @@ def _change_attempts(program: ProgramState, attempt: Attempt, sign: int, known_a
         attempts.add_edge(attempt.at, attempt.row_index, NOBODY, known_at=known_at)
     elif known_at is not None:
         attempts.remove_edge(attempt.at, attempt.row_index, known_at=known_at)
-    of_card = program.cards.setdefault(attempt.card, {})
+    of_card = program.cards.get(attempt.card)
+    if of_card is None:
+        of_card = program.cards[attempt.card] = SeriesByKind()
     (program.card_table.enter if sign == ENTER else program.card_table.leave)(attempt.actor, attempt.card)
     for kind in attempt.kinds:
         change_kind(of_card, kind, attempt.at, 0, sign, known_at)

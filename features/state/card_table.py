@@ -47,7 +47,7 @@ class CardTable:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._joined: dict[int, int] = {}
-        self._seen: dict[int, tuple[Counts, Counts]] = {}  # by actor: attempts by card, and by account
+        self._seen: tuple[dict[int, Counts], dict[int, Counts]] = ({}, {})  # by actor: attempts by card; by account
 
     def number(self, card_id: str | None) -> int:
         """The card's number, -1 for none."""
@@ -58,18 +58,15 @@ class CardTable:
         kind = key % _KINDS
         if kind == _ACTOR or actor < 0:
             return
-        actor = self._joined.get(actor, actor)
-        seen = self._seen.get(actor)
-        if seen is None:
-            seen = self._seen[actor] = ({}, {})
-        seen[kind][key] = seen[kind].get(key, 0) + 1
+        counts = self._seen[kind].setdefault(self._joined.get(actor, actor), {})
+        counts[key] = counts.get(key, 0) + 1
 
     def leave(self, actor: int, key: int) -> None:
         """Undo one ``enter``."""
         kind = key % _KINDS
         if kind == _ACTOR or actor < 0:
             return
-        counts = self._seen[self._joined.get(actor, actor)][kind]
+        counts = self._seen[kind][self._joined.get(actor, actor)]
         counts[key] -= 1
         if not counts[key]:
             del counts[key]
@@ -80,7 +77,7 @@ class CardTable:
         Where no card of the actor was seen it is ``account`` (-1 for none), else its only account, else the actor.
         """
         actor = self._joined.get(actor, actor)
-        cards, accounts = self._seen.get(actor, ({}, {}))
+        cards, accounts = self._seen[_CARD].get(actor, {}), self._seen[_ACCOUNT].get(actor, {})
         if cards:
             return next(iter(cards)) if len(cards) == 1 else NOBODY
         if account < 0 and len(accounts) == 1:
@@ -97,18 +94,15 @@ class CardTable:
         (0, 0)
         """
         self._joined[former] = actor
-        seen = self._seen.pop(former, None)
-        if seen is None:
-            return
-        own = self._seen.setdefault(actor, ({}, {}))
-        for counts, more in zip(own, seen, strict=True):
-            for key, count in more.items():
-                counts[key] = counts.get(key, 0) + count
+        for seen in self._seen:
+            own = seen.setdefault(actor, {})
+            for key, count in seen.pop(former, {}).items():
+                own[key] = own.get(key, 0) + count
 
     def dump(self) -> tuple[Any, ...]:
-        return (list(self._numbers), self._joined, [(actor, *seen) for actor, seen in self._seen.items()])
+        return (list(self._numbers), self._joined, [list(seen.items()) for seen in self._seen])
 
     def load(self, dumped: Any) -> None:
         card_ids, self._joined, seen = dumped
         self._numbers = {card_id: number for number, card_id in enumerate(card_ids)}
-        self._seen = {actor: (cards, accounts) for actor, cards, accounts in seen}
+        self._seen = (dict(seen[_CARD]), dict(seen[_ACCOUNT]))

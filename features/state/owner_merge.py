@@ -7,6 +7,7 @@ with their subjects, and card attempts with their cards.
 Cost  once, of the account's own history; stored transfers are not rewritten but read through ``ProgramState.merged``
 """
 
+from collections.abc import MutableMapping
 from typing import Any, Final
 
 import msgspec
@@ -66,7 +67,7 @@ def merged(mine: Any, theirs: Any) -> Any:
         return mine if theirs is None else theirs
     if isinstance(mine, EventTimes):
         mine.absorb(theirs)
-    elif isinstance(mine, dict):
+    elif isinstance(mine, MutableMapping):
         mine.update({key: merged(mine.get(key), series) for key, series in theirs.items()})
     elif isinstance(mine, set):
         mine.update(theirs)

@@ -343,7 +343,7 @@ def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
 def series_of_party(party: Actor | Counterparty) -> SeriesByKind:
     """The party's series by kind, created when first needed."""
     if party.series_by_kind is None:
-        party.series_by_kind = {}
+        party.series_by_kind = SeriesByKind()
     return party.series_by_kind
 
 

@@ -51,7 +51,7 @@ class ProgramState:
         self.unauthorized = EventTimes()
         self.graph = Graph()
         self.acquaintances = Acquaintances()
-        self.series_by_kind: SeriesByKind = {}
+        self.series_by_kind = SeriesByKind()
         self.cards: dict[int, SeriesByKind] = {}  # by ``card_key``
         self.card_table = CardTable()
         self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence

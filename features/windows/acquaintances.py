@@ -10,17 +10,19 @@ Source  new relationships of quiet accounts: FFIEC BSA/AML manual, appendix F (a
 from array import array
 from bisect import bisect_right, insort
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from features.core.instants import DAY_US
 from features.windows.edges import NOBODY, Edges
-from features.windows.slices import Slice, in_slices
+from features.windows.id_index import IdIndex
+from features.windows.slices import Slice
 
 WINDOW_US: Final = 90 * DAY_US
-_ROW_BITS: Final = 32
-_ROW_MASK: Final = 2**_ROW_BITS - 1
-
-Instants = dict[int, "int | array[int]"]
+_NEVER: Final = -(2**63)
+_SEVERAL: Final = _NEVER + 1
+_FORGOTTEN: Final = -1
+_SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
+_PAIRS: Final = 2**64
 
 
 class Novelty(NamedTuple):
@@ -45,21 +47,22 @@ class Acquaintances:
     Novelty(is_new_pair=True, of_payer=2, of_payee=1)
     """
 
-    __slots__ = ("_first", "_of_payee", "_of_payer", "rare")
+    __slots__ = ("_at", "_numbers", "_of_payee", "_of_payer", "_rows", "rare")
 
     def __init__(self) -> None:
-        self._first: dict[int, int] = {}  # pair: instant and row of its first transfer, in one number
-        self._of_payer: Instants = {}  # instants; an only one stands without an array
-        self._of_payee: Instants = {}
+        self._numbers = IdIndex()  # by pair: the number of its first transfer in the two arrays
+        self._at = array("q")
+        self._rows = array("i")  # ``_FORGOTTEN`` for a meeting that another node has now
+        self._of_payer = _Meetings()
+        self._of_payee = _Meetings()
         self.rare = Edges()
 
     def meet(self, payer: int, payee: int, at: int, row: int, *, is_rare: bool) -> None:
         """Record a transfer that moved money when it was first seen."""
         if is_rare:
             self.rare.add_edge(at, row, NOBODY)
-        if NOBODY in (payer, payee) or _pair(payer, payee) in self._first:
-            return
-        self._remember(payer, payee, at << _ROW_BITS | row)
+        if NOBODY not in (payer, payee) and self._first(payer, payee) is None:
+            self._remember(payer, payee, (at, row))
 
     def merge_node(self, old: int, new: int, *, paid: set[int], payers: set[int]) -> None:
         """Let one node have met whom another met, of two meetings with one node the earlier one.
@@ -71,24 +74,37 @@ class Acquaintances:
             if first is None:
                 continue
             sides = (new if payer == old else payer, new if payee == old else payee)
-            known = self._first.get(_pair(*sides))
+            known = self._first(*sides)
             if known is None or first < known:
                 self._forget(*sides)
                 self._remember(*sides, first)
 
-    def _forget(self, payer: int, payee: int) -> int | None:
+    def _first(self, payer: int, payee: int) -> tuple[int, int] | None:
+        """Instant and row of the pair's first transfer."""
+        number = self._numbers.get(_key_of(payer, payee))
+        row = _FORGOTTEN if number is None else self._rows[number]
+        return None if number is None or row == _FORGOTTEN else (self._at[number], row)
+
+    def _forget(self, payer: int, payee: int) -> tuple[int, int] | None:
         """The meeting that is forgotten, if there was one."""
-        first = self._first.pop(_pair(payer, payee), None)
-        if first is not None:
-            _remove(self._of_payer, payer, first >> _ROW_BITS)
-            _remove(self._of_payee, payee, first >> _ROW_BITS)
+        number, first = self._numbers.get(_key_of(payer, payee)), self._first(payer, payee)
+        if number is not None and first is not None:
+            self._rows[number] = _FORGOTTEN
+            self._of_payer.remove(payer, first[0])
+            self._of_payee.remove(payee, first[0])
         return first
 
-    def _remember(self, payer: int, payee: int, first: int) -> None:
-        self._first[_pair(payer, payee)] = first
-        at = first >> _ROW_BITS
-        _add(self._of_payer, payer, at)
-        _add(self._of_payee, payee, at)
+    def _remember(self, payer: int, payee: int, first: tuple[int, int]) -> None:
+        key = _key_of(payer, payee)
+        number = self._numbers.get(key)
+        if number is None:
+            self._numbers.put(key, len(self._at))
+            self._at.append(first[0])
+            self._rows.append(first[1])
+        else:
+            self._at[number], self._rows[number] = first
+        self._of_payer.add(payer, first[0])
+        self._of_payee.add(payee, first[0])
 
     def novelty(
         self, payer: int, payee: int, at: int, *, but: int, known_since: int | None, counts: bool = True
@@ -98,71 +114,85 @@ class Acquaintances:
         The counts need 90 days of history: they are None when the program is known for less. They hold the transfer
         itself unless it ``counts`` for nothing.
         """
-        first = self._first.get(_pair(payer, payee)) if payer >= 0 and payee >= 0 else None
-        is_known = first is not None and first >> _ROW_BITS <= at
-        is_new = first is None or not is_known or first & _ROW_MASK == but
+        first = self._first(payer, payee) if payer >= 0 and payee >= 0 else None
+        is_known = first is not None and first[0] <= at
+        is_new = first is None or not is_known or first[1] == but
         if known_since is None or known_since > at - WINDOW_US:
             return Novelty(is_new, None, None)
         also = 1 if counts and not is_known else 0
-        return Novelty(is_new, _count(self._of_payer, payer, at) + also, _count(self._of_payee, payee, at) + also)
+        return Novelty(is_new, self._of_payer.count(payer, at) + also, self._of_payee.count(payee, at) + also)
 
     def rare_in_90d(self, at: int, *, but: int) -> int:
         """The transfers of 90 days that made rare pairs, without the transfer ``but``."""
         return self.rare.count(at - WINDOW_US, at) - self.rare.holds(at, but)
 
     def dump(self) -> Iterator[Slice]:
-        pairs = ((pair, first >> _ROW_BITS, first & _ROW_MASK) for pair, first in self._first.items())
-        yield from in_slices("pairs", pairs)
-        yield from in_slices("payers", ((node, _dumped(instants)) for node, instants in self._of_payer.items()))
-        yield from in_slices("payees", ((node, _dumped(instants)) for node, instants in self._of_payee.items()))
+        yield "pairs", [self._numbers.dump(), self._at.tobytes(), self._rows.tobytes()]
+        yield "payers", self._of_payer.dump()
+        yield "payees", self._of_payee.dump()
         yield "rare", [self.rare.dump()]
 
     def load(self, dumped: Slice) -> None:
-        """Restore one slice of a dump."""
-        which, items = dumped
+        """Restore one part of a dump."""
+        which, content = dumped
         if which == "pairs":
-            self._first.update((pair, at << _ROW_BITS | row) for pair, at, row in items)
+            self._numbers.load(content[0])
+            self._at.frombytes(content[1])
+            self._rows.frombytes(content[2])
         elif which == "rare":
-            self.rare.load(items[0])
+            self.rare.load(content[0])
         else:
-            side = self._of_payer if which == "payers" else self._of_payee
-            side.update(
-                (node, instants if isinstance(instants, int) else array("q", instants)) for node, instants in items
-            )
+            (self._of_payer if which == "payers" else self._of_payee).load(content)
 
 
-def _pair(payer: int, payee: int) -> int:
-    return payer << 32 | payee
+class _Meetings:
+    """The instants at which each node met others. Most nodes met one, whose instant stands in an array of all nodes."""
 
+    __slots__ = ("_only", "_several")
 
-def _count(side: Instants, node: int, at: int) -> int:
-    """The instants of a node in the window that ends at ``at``."""
-    instants = side.get(node)
-    if instants is None:
-        return 0
-    if isinstance(instants, int):
-        return 1 if at - WINDOW_US < instants <= at else 0
-    last = len(instants) if instants[-1] <= at else bisect_right(instants, at)
-    return last - bisect_right(instants, at - WINDOW_US, 0, last)
+    def __init__(self) -> None:
+        self._only = array("q")  # by node; ``_NEVER`` or ``_SEVERAL`` where it is not one instant
+        self._several: dict[int, array[int]] = {}
 
+    def count(self, node: int, at: int) -> int:
+        """The meetings of a node in the window that ends at ``at``."""
+        only = self._only[node] if 0 <= node < len(self._only) else _NEVER
+        if only != _SEVERAL:
+            return 1 if at - WINDOW_US < only <= at else 0
+        instants = self._several[node]
+        last = len(instants) if instants[-1] <= at else bisect_right(instants, at)
+        return last - bisect_right(instants, at - WINDOW_US, 0, last)
 
-def _add(side: Instants, node: int, at: int) -> None:
-    instants = side.get(node)
-    if instants is None:
-        side[node] = at
-    elif isinstance(instants, int):
-        side[node] = array("q", sorted((instants, at)))
-    else:
-        insort(instants, at)
+    def add(self, node: int, at: int) -> None:
+        if node >= len(self._only):
+            self._only.extend([_NEVER] * (node + 1 - len(self._only)))
+        only = self._only[node]
+        if only == _NEVER:
+            self._only[node] = at
+        elif only == _SEVERAL:
+            insort(self._several[node], at)
+        else:
+            self._only[node] = _SEVERAL
+            self._several[node] = array("q", sorted((only, at)))
 
-
-def _remove(side: Instants, node: int, at: int) -> None:
-    instants = side[node]
-    if isinstance(instants, int) or len(instants) == 1:
-        del side[node]
-    else:
+    def remove(self, node: int, at: int) -> None:
+        instants = self._several.get(node)
+        if instants is None:
+            self._only[node] = _NEVER
+            return
         instants.remove(at)
+        if len(instants) == 1:
+            self._only[node] = instants[0]
+            del self._several[node]
+
+    def dump(self) -> list[Any]:
+        return [self._only.tobytes(), [(node, instants.tobytes()) for node, instants in self._several.items()]]
+
+    def load(self, dumped: list[Any]) -> None:
+        self._only.frombytes(dumped[0])
+        self._several.update((node, array("q", instants)) for node, instants in dumped[1])
 
 
-def _dumped(instants: "int | array[int]") -> int | bytes:
-    return instants if isinstance(instants, int) else instants.tobytes()
+def _key_of(payer: int, payee: int) -> int:
+    """Of the pair, for ``IdIndex``, whose keys are spread evenly."""
+    return (payer << 32 | payee) * _SPREAD % _PAIRS << 16
