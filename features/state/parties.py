@@ -36,37 +36,23 @@ _PROFILE_FIELDS: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
-class Actor:
+class Actor(msgspec.Struct, eq=False, gc=False):
     """An entity, or an account whose owner is not known (ruling 37), with its history.
 
     ``profiles`` holds (known at, order, profile) in time order: a transfer is scored with the profile known at its own
     time.
     """
 
-    __slots__ = (
-        "amounts",
-        "id",
-        "index",
-        "is_account",
-        "probes",
-        "profiles",
-        "returns",
-        "series_by_kind",
-        "unauthorized",
-        "zones",
-    )
-
-    def __init__(self, actor_id: str, index: int, *, is_account: bool) -> None:
-        self.id = actor_id
-        self.index = index
-        self.is_account = is_account
-        self.amounts = AmountSeries()
-        self.returns: EventTimes | None = None
-        self.unauthorized: EventTimes | None = None
-        self.zones: dict[int, EventTimes] | None = None
-        self.series_by_kind: SeriesByKind | None = None
-        self.probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
-        self.profiles: tuple[tuple[int, int, EntityProfile], ...] = ()
+    id: str
+    index: int
+    is_account: bool
+    amounts: AmountSeries = msgspec.field(default_factory=AmountSeries)
+    returns: EventTimes | None = None
+    unauthorized: EventTimes | None = None
+    zones: dict[int, EventTimes] | None = None
+    series_by_kind: SeriesByKind | None = None
+    probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
+    profiles: tuple[tuple[int, int, EntityProfile], ...] = ()
 
     @property
     def ach_debits(self) -> EventTimes | None:
@@ -113,45 +99,29 @@ class Actor:
         return actor
 
 
-class Counterparty:
+class Counterparty(msgspec.Struct, eq=False, gc=False):
     """A counterparty with the history of the program's transfers with it."""
 
-    __slots__ = (
-        "country",
-        "first_seen_at",
-        "has_new_account",
-        "id",
-        "index",
-        "last4",
-        "name",
-        "node",
-        "returns",
-        "routing",
-        "series_by_kind",
-        "times",
-        "unauthorized",
-        "unlisted",
-        "updated_at",
-        "zones",
-    )
+    id: str
+    index: int
+    name: str | None = None
+    routing: str | None = None
+    last4: str | None = None
+    country: str | None = None
+    has_new_account: bool = False  # its account details changed since its score was last evaluated
+    first_seen_at: int | None = None
+    updated_at: int | None = None
+    node: int = NOBODY  # in the graph, from the first transfer on
+    times: EventTimes = msgspec.field(default_factory=EventTimes)
+    returns: EventTimes | None = None
+    unauthorized: EventTimes | None = None
+    zones: dict[int, EventTimes] | None = None
+    series_by_kind: SeriesByKind | None = None
 
-    def __init__(self, counterparty_id: str, index: int) -> None:
-        self.id = counterparty_id
-        self.index = index
-        self.unlisted = counterparty_id.startswith(UNLISTED)
-        self.name: str | None = None
-        self.routing: str | None = None
-        self.last4: str | None = None
-        self.country: str | None = None
-        self.has_new_account = False  # its account details changed since its score was last evaluated
-        self.first_seen_at: int | None = None
-        self.updated_at: int | None = None
-        self.node = NOBODY  # in the graph, from the first transfer on
-        self.times = EventTimes()
-        self.returns: EventTimes | None = None
-        self.unauthorized: EventTimes | None = None
-        self.zones: dict[int, EventTimes] | None = None
-        self.series_by_kind: SeriesByKind | None = None
+    @property
+    def unlisted(self) -> bool:
+        """True for one that the bank named without giving it an id."""
+        return self.id.startswith(UNLISTED)
 
     def dump(self) -> tuple[Any, ...]:
         details = (self.id, self.name, self.routing, self.last4, self.country)

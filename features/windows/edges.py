@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from features.core.instants import DAY_US
@@ -85,7 +86,11 @@ class _Derived:
             self.week_counts.pop(week_of(at), None)
 
 
-class Edges(EventTimes):
+def _no_ends() -> "array[int]":
+    return array("i")
+
+
+class Edges(EventTimes, eq=False, gc=False):
     """The edges of one node in one direction, by instant and, within one instant, by the transfer's row.
 
     A change that becomes known later leaves a note behind, so that an earlier instant still sees what was known then.
@@ -100,13 +105,10 @@ class Edges(EventTimes):
     ([2], [1])
     """
 
-    __slots__ = ("_derived", "_ends", "_notes")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ends = array("i")  # row and other side of each edge by turns: most nodes have so few that arrays count
-        self._notes: list[Note] | None = None
-        self._derived: _Derived | None = None
+    # Row and other side of each edge by turns: most nodes have so few that arrays count.
+    _ends: "array[int]" = msgspec.field(default_factory=_no_ends)
+    _notes: list[Note] | None = None
+    _derived: _Derived | None = None
 
     @property
     def rows(self) -> "array[int]":

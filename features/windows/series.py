@@ -17,6 +17,7 @@ from itertools import accumulate, pairwise
 from operator import sub
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 ALWAYS: Final = -(2**63)
@@ -26,7 +27,11 @@ _SHORT_TAIL: Final = 64
 Revision = tuple[int, int, int, int]  # known at, instant of the fact, change of count, change of cents
 
 
-class EventTimes:
+def _no_instants() -> "array[int]":
+    return array("q")
+
+
+class EventTimes(msgspec.Struct, eq=False, gc=False):
     """Instants of facts that are only counted.
 
     A window that ends before a late fact became known is measured without it:
@@ -41,12 +46,9 @@ class EventTimes:
     (2, 3)
     """
 
-    __slots__ = ("_revisions", "revised_at", "times")
-
-    def __init__(self) -> None:
-        self.times = array("q")
-        self._revisions: list[Revision] | None = None
-        self.revised_at = ALWAYS
+    times: "array[int]" = msgspec.field(default_factory=_no_instants)
+    _revisions: list[Revision] | None = None
+    revised_at: int = ALWAYS
 
     def add(self, at: int, *, known_at: int | None = None) -> int:
         """Insert a fact; ``known_at`` is given when it became known only later than its own instant."""
@@ -165,7 +167,11 @@ class EventTimes:
         self.revised_at = dumped[2]
 
 
-class AmountSeries(EventTimes):
+def _no_sums() -> "array[int]":
+    return array("Q")
+
+
+class AmountSeries(EventTimes, eq=False, gc=False):
     """Instants with amounts, counted and summed. Of one instant the smaller come first, however they arrived.
 
     >>> amounts = AmountSeries()
@@ -177,11 +183,7 @@ class AmountSeries(EventTimes):
     [700, 100]
     """
 
-    __slots__ = ("_sums",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sums = array("Q")
+    _sums: "array[int]" = msgspec.field(default_factory=_no_sums)
 
     def add_amount(self, at: int, cents: int, *, known_at: int | None = None) -> int:
         index = self._place_of(at, cents)
