@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+from features.core.instants import DAY_US
 from features.windows.id_index import IdIndex, key_of
 from features.windows.series_kinds import SeriesKind
 
@@ -103,23 +104,60 @@ def counted_of(dumped: Any) -> Counted:
     return Counted._make((*fields, kinds, None if state is None else ReturnState(*state)))
 
 
-_RECORD: Final = struct.Struct("<8q5i2H5H2BbH?i")  # without the amount, which is nearly always that in US cents
-_GLANCE: Final = struct.Struct("<2q48x4xi12x4xH6xHB4x?")
+_RECORD: Final = struct.Struct("<2q31s5i2H5H2BbH?i")  # without the amount, which is nearly always that in US cents
+_GLANCE: Final = struct.Struct("<2q35xi12x4xH6xHB4x?")
 _CENTS: Final = struct.Struct("<q")
-_RAW_OFFSET: Final = struct.Struct("<q")
-_RAW_OFFSET_AT: Final = struct.calcsize("<6q")
 _SIDES: Final = struct.Struct("<2i")
-_SIDES_AT: Final = struct.calcsize("<8q")
+_SIDES_AT: Final = struct.calcsize("<2q31s")
+_POSITIONS_AT: Final = struct.calcsize("<2q")
+_POSITIONS: Final = slice(2, 8)  # in a record: its instants besides its own, and its offsets
+_INSTANT_BYTES: Final = 6  # microseconds from the transfer's own time: four years before it and after it
+_OFFSET_BYTES: Final = 5  # 10^12 entries of a shard
+_DAY_BYTES: Final = 3
+_NO_DAY: Final = -(2**23)
+
+
+def _packed(record: TransferRecord) -> bytes:
+    """The instants and offsets of a record. OverflowError for a record that has one out of reach."""
+    at, effective_at = record.at, record.effective_at
+    day, rest = (_NO_DAY, 0) if effective_at == NO_INSTANT else divmod(effective_at, DAY_US)
+    if rest:
+        raise OverflowError
+    return b"".join(
+        (
+            record.raw_offset.to_bytes(_OFFSET_BYTES, "little"),
+            (record.updated_at - at).to_bytes(_INSTANT_BYTES, "little", signed=True),
+            (record.event_at - at).to_bytes(_INSTANT_BYTES, "little", signed=True),
+            (record.scored_at - at).to_bytes(_INSTANT_BYTES, "little", signed=True),
+            record.scored_offset.to_bytes(_OFFSET_BYTES, "little"),
+            day.to_bytes(_DAY_BYTES, "little", signed=True),
+        )
+    )
+
+
+def _unpacked(packed: bytes, at: int) -> tuple[int, ...]:
+    """What ``_packed`` packed, in the order of a record."""
+    read = int.from_bytes
+    day = read(packed[28:], "little", signed=True)
+    return (
+        at + read(packed[5:11], "little", signed=True),
+        at + read(packed[11:17], "little", signed=True),
+        at + read(packed[17:23], "little", signed=True),
+        read(packed[23:28], "little"),
+        read(packed[:5], "little"),
+        NO_INSTANT if day == _NO_DAY else day * DAY_US,
+    )
 
 
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_amounts", "_last_lookup", "_records", "_rows")
+    __slots__ = ("_amounts", "_far", "_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
         self._records = bytearray()
         self._amounts: dict[int, int] = {}  # by row, where the amount is not the one in US cents
+        self._far: dict[int, tuple[int, ...]] = {}  # by row, the instants and offsets of which one is out of reach
         self._rows = IdIndex()
         self._last_lookup = ("", key_of(""))
 
@@ -139,8 +177,9 @@ class TransferTable:
         return row
 
     def read(self, row: int) -> TransferRecord:
-        *fields, card = _RECORD.unpack_from(self._records, row * _RECORD.size)
-        return TransferRecord._make((*fields, self._amounts.get(row, fields[0]), card))
+        cents, at, packed, *fields, card = _RECORD.unpack_from(self._records, row * _RECORD.size)
+        positions = self._far.get(row) or _unpacked(packed, at)
+        return TransferRecord._make((cents, at, *positions, *fields, self._amounts.get(row, cents), card))
 
     def glance(self, row: int) -> Glance:
         return Glance._make(_GLANCE.unpack_from(self._records, row * _RECORD.size))
@@ -155,8 +194,12 @@ class TransferTable:
 
     def raw_offsets(self, rows: Iterable[int]) -> list[int]:
         """The same of several transfers."""
-        unpack, records, size = _RAW_OFFSET.unpack_from, self._records, _RECORD.size
-        return [unpack(records, row * size + _RAW_OFFSET_AT)[0] for row in rows]
+        records, offsets = self._records, []
+        for row in rows:
+            first = row * _RECORD.size + _POSITIONS_AT
+            far = self._far.get(row)
+            offsets.append(int.from_bytes(records[first : first + _OFFSET_BYTES], "little") if far is None else far[4])
+        return offsets
 
     def sides(self, row: int) -> tuple[int, int]:
         """Actor and counterparty of the newest state."""
@@ -169,19 +212,27 @@ class TransferTable:
         return [unpack(records, row * size + _SIDES_AT)[0] for row in rows]
 
     def write(self, row: int, record: TransferRecord) -> None:
-        _RECORD.pack_into(self._records, row * _RECORD.size, *record[:_AMOUNT], record.card)
+        try:
+            packed = _packed(record)
+            self._far.pop(row, None)
+        except OverflowError:
+            packed = b""
+            self._far[row] = record[_POSITIONS]
+        fields = record[_POSITIONS.stop : _AMOUNT]
+        _RECORD.pack_into(self._records, row * _RECORD.size, record.cents, record.at, packed, *fields, record.card)
         if record.amount != record.cents:
             self._amounts[row] = record.amount
         elif row in self._amounts:
             del self._amounts[row]
 
     def dump(self) -> tuple[Any, ...]:
-        return (bytes(self._records), self._amounts, self._rows.dump())
+        return (bytes(self._records), self._amounts, list(self._far.items()), self._rows.dump())
 
     def load(self, dumped: Any) -> None:
         self._records = bytearray(dumped[0])
         self._amounts = dumped[1]
-        self._rows.load(dumped[2])
+        self._far = {row: tuple(positions) for row, positions in dumped[2]}
+        self._rows.load(dumped[3])
 
 
 class StringTable:

@@ -1,0 +1,72 @@
+"""Records come back from the table as they were written, whatever their instants."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.core.instants import DAY_US
+from features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
+from tests.support.clock import T0
+
+INSTANTS = st.one_of(
+    st.integers(T0 - 400 * DAY_US, T0 + 400 * DAY_US),
+    st.integers(-(2**47) - 2, -(2**47) + 2).map(lambda distance: T0 + distance),
+    st.integers(2**47 - 2, 2**47 + 2).map(lambda distance: T0 + distance),
+    st.integers(-(2**62), 2**62),
+)
+OFFSETS = st.one_of(st.integers(0, 10_000_000), st.integers(2**40 - 2, 2**40 + 2), st.integers(0, 2**62))
+EFFECTIVE = st.one_of(
+    st.just(NO_INSTANT), st.integers(-3_000_000, 3_000_000).map(lambda day: day * DAY_US), INSTANTS, st.just(-DAY_US)
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> TransferRecord:
+    return TransferRecord(
+        cents=draw(st.integers(-1, 2**60)),
+        at=T0,
+        updated_at=draw(INSTANTS),
+        event_at=draw(INSTANTS),
+        scored_at=draw(INSTANTS),
+        scored_offset=draw(OFFSETS),
+        raw_offset=draw(OFFSETS),
+        effective_at=draw(EFFECTIVE),
+        actor=draw(st.integers(-1, 2**31 - 1)),
+        counterparty=draw(st.integers(-1, 2**31 - 1)),
+        account=3,
+        score_n=12,
+        baseline_n=-1,
+        baseline_median=1,
+        baseline_p95=2,
+        status=draw(st.integers(0, 65_535)),
+        country=4,
+        sec_code=5,
+        currency=6,
+        card_reason=draw(st.integers(0, 65_535)),
+        class_id=draw(st.integers(0, 255)),
+        ach_type=1,
+        score=-1,
+        confidence_permille=500,
+        moved=draw(st.booleans()),
+        amount=draw(st.integers(0, 2**60)),
+        card=-1,
+    )
+
+
+@given(first=records(), newer=records(), other=records())
+def test_given_any_record_when_it_is_written_over_another_then_every_reader_sees_the_newer(
+    first: TransferRecord, newer: TransferRecord, other: TransferRecord
+) -> None:
+    table, loaded = TransferTable(), TransferTable()
+    row, other_row = table.add("acht_1", first), table.add("acht_2", other)
+
+    table.write(row, newer)
+    loaded.load(table.dump())
+
+    for each in (table, loaded):
+        assert [each.read(row), each.read(other_row)] == [newer, other]
+        assert each.raw_offsets((row, other_row)) == [newer.raw_offset, other.raw_offset]
+        assert each.sides(row) == (newer.actor, newer.counterparty)
+        assert each.actors((row, other_row)) == [newer.actor, other.actor]
+        glance = each.glance(row)
+        assert glance == tuple(getattr(newer, field) for field in glance._fields)
+    assert loaded.dump() == table.dump()
