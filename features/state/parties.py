@@ -2,16 +2,15 @@
 
 import sys
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from features.bank.events import EntitySnapshot
+from features.state.party_lookup import PartyLookup
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, dump_series, load_series
-from features.windows.slices import Slice, in_slices
 
 
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):
@@ -159,9 +158,8 @@ class CounterpartyBook:
     def __init__(self) -> None:
         self.all: list[Counterparty] = []
         self._by_id: dict[str, Counterparty] = {}
-        # One of an account or a name, as nearly all are, stands there without a list.
-        self._by_account: dict[tuple[str, str], Counterparty | list[Counterparty]] = {}
-        self._by_name: dict[str, Counterparty | list[Counterparty]] = {}
+        self._by_account = PartyLookup()
+        self._by_name = PartyLookup()
 
     def get(self, counterparty_id: str) -> Counterparty | None:
         return self._by_id.get(counterparty_id)
@@ -194,10 +192,10 @@ class CounterpartyBook:
 
     def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
         """By routing number and last four; else by name, unless both carry account details that differ (ruling 10)."""
-        holders = _listed(self._by_account.get((routing, last4))) if routing and last4 else ()
+        holders = self._of_account(routing, last4) if routing and last4 else ()
         if holders and (holders[0].routing, holders[0].last4) == (routing, last4):
             return holders[0]
-        for party in _listed(self._by_name.get(folded(name))):
+        for party in self._of_name(name):
             if not accounts_differ(party.routing, party.last4, routing, last4):
                 return party
         return None
@@ -206,7 +204,7 @@ class CounterpartyBook:
         """The counterparties that carry this account now, with the one that is about to."""
         if not routing or not last4:
             return []
-        parties = _listed(self._by_account.get((routing, last4)))
+        parties = self._of_account(routing, last4)
         sharing = [party for party in parties if (party.routing, party.last4) == (routing, last4)]
         is_new = also is not None and (also.routing, also.last4) != (routing, last4)
         if also is not None and is_new and (also in parties or len(parties) < self.NAME_LIMIT):
@@ -222,28 +220,32 @@ class CounterpartyBook:
         return any(
             accounts_differ(party.routing, party.last4, routing, last4)
             and party.times.count_upto(at) > (1 if party is counted else 0)
-            for party in _listed(self._by_name.get(folded(name)))
+            for party in self._of_name(name)
         )
+
+    def _of_account(self, routing: str, last4: str) -> list[Counterparty]:
+        return [self.all[index] for index in self._by_account.get(_account(routing, last4))]
+
+    def _of_name(self, name: str) -> list[Counterparty]:
+        return [self.all[index] for index in self._by_name.get(folded(name))]
 
     def _index(self, party: Counterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
-            account = (party.routing, party.last4)
-            sharing = _listed(self._by_account.get(account))
-            if party not in sharing and len(sharing) < self.NAME_LIMIT:
-                self._by_account[account] = [*sharing, party] if sharing else party
+            account = _account(party.routing, party.last4)
+            sharing = self._by_account.get(account)
+            if party.index not in sharing and len(sharing) < self.NAME_LIMIT:
+                self._by_account.put(account, [*sharing, party.index])
         if party.name and (former_name is None or folded(former_name) != folded(party.name)):
             if former_name is not None:
-                self._by_name[folded(former_name)] = [
-                    each for each in _listed(self._by_name[folded(former_name)]) if each is not party
-                ]
-            namesakes = _listed(self._by_name.get(folded(party.name)))
+                others = [index for index in self._by_name.get(folded(former_name)) if index != party.index]
+                self._by_name.put(folded(former_name), others)
+            namesakes = self._by_name.get(folded(party.name))
             if len(namesakes) < self.NAME_LIMIT:
-                self._by_name[folded(party.name)] = [*namesakes, party] if namesakes else party
+                self._by_name.put(folded(party.name), [*namesakes, party.index])
 
-    def dump_lookups(self) -> Iterator[Slice]:
+    def dump_lookups(self) -> tuple[Any, ...]:
         """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
-        yield from in_slices("accounts", ((*key, _indexes(parties)) for key, parties in self._by_account.items()))
-        yield from in_slices("names", ((name, _indexes(parties)) for name, parties in self._by_name.items()))
+        return (self._by_account.dump(), self._by_name.dump())
 
     def load_parties(self, dumped: Any) -> None:
         for each in dumped:
@@ -251,30 +253,14 @@ class CounterpartyBook:
             self.all.append(party)
             self._by_id[party.id] = party
 
-    def load_lookups(self, dumped: Slice) -> None:
-        """Load one slice, after all parties."""
-        which, entries = dumped
-        if which == "accounts":
-            self._by_account.update(
-                ((_shared(routing), _shared(last4)), self._at(indexes)) for routing, last4, indexes in entries
-            )
-        else:
-            self._by_name.update((name, self._at(indexes)) for name, indexes in entries)
-
-    def _at(self, indexes: Sequence[int]) -> Counterparty | list[Counterparty]:
-        parties = [self.all[index] for index in indexes]
-        return parties[0] if len(parties) == 1 else parties
+    def load_lookups(self, dumped: Any) -> None:
+        self._by_account.load(dumped[0])
+        self._by_name.load(dumped[1])
 
 
-def _listed(parties: Counterparty | list[Counterparty] | None) -> Sequence[Counterparty]:
-    """The counterparties of a lookup, in the order in which they came."""
-    if parties is None:
-        return ()
-    return parties if isinstance(parties, list) else (parties,)
-
-
-def _indexes(parties: Counterparty | list[Counterparty]) -> list[int]:
-    return [party.index for party in _listed(parties)]
+def _account(routing: str, last4: str) -> str:
+    """An account as the text of a lookup."""
+    return f"{routing}\x00{last4}"
 
 
 def _shared(value: Any) -> Any:

@@ -256,7 +256,7 @@ class ProgramState:
         yield from (("alerts", part) for part in self.alerts.dump())
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
-        yield from (("lookups", part) for part in self.counterparties.dump_lookups())
+        yield "lookups", self.counterparties.dump_lookups()
 
     def load_part(self, part: str, dumped: Any) -> None:
         """Load one part of a dump, in the order in which ``dump`` yields them."""

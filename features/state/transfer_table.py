@@ -50,6 +50,8 @@ class TransferRecord(NamedTuple):
 
 
 _AMOUNT: Final = TransferRecord._fields.index("amount")
+_POSITIONS: Final = TransferRecord._fields.index("updated_at")  # the first of its further instants and its offsets
+_PARTIES: Final = TransferRecord._fields.index("actor")  # the field behind them
 
 
 class Glance(NamedTuple):
@@ -110,7 +112,6 @@ _CENTS: Final = struct.Struct("<q")
 _SIDES: Final = struct.Struct("<2i")
 _SIDES_AT: Final = struct.calcsize("<2q31s")
 _POSITIONS_AT: Final = struct.calcsize("<2q")
-_POSITIONS: Final = slice(2, 8)  # in a record: its instants besides its own, and its offsets
 _INSTANT_BYTES: Final = 6  # microseconds from the transfer's own time: four years before it and after it
 _OFFSET_BYTES: Final = 5  # 10^12 entries of a shard
 _DAY_BYTES: Final = 3
@@ -217,8 +218,8 @@ class TransferTable:
             self._far.pop(row, None)
         except OverflowError:
             packed = b""
-            self._far[row] = record[_POSITIONS]
-        fields = record[_POSITIONS.stop : _AMOUNT]
+            self._far[row] = record[_POSITIONS:_PARTIES]
+        fields = record[_PARTIES:_AMOUNT]
         _RECORD.pack_into(self._records, row * _RECORD.size, record.cents, record.at, packed, *fields, record.card)
         if record.amount != record.cents:
             self._amounts[row] = record.amount
