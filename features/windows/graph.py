@@ -6,6 +6,43 @@ from features.windows.edges import NOBODY, Edges
 from features.windows.slices import Slice, in_slices
 
 
+class EdgesByNode:
+    """The edges of each node in one direction. Nodes are numbered from 0, so a list has them in less than a dict."""
+
+    __slots__ = ("_edges",)
+
+    def __init__(self) -> None:
+        self._edges: list[Edges | None] = []
+
+    def get(self, node: int) -> Edges | None:
+        return self._edges[node] if 0 <= node < len(self._edges) else None
+
+    def __contains__(self, node: int) -> bool:
+        return self.get(node) is not None
+
+    def __getitem__(self, node: int) -> Edges:
+        edges = self.get(node)
+        if edges is None:
+            raise KeyError(node)
+        return edges
+
+    def __setitem__(self, node: int, edges: Edges | None) -> None:
+        if node >= len(self._edges):
+            self._edges.extend([None] * (node + 1 - len(self._edges)))
+        self._edges[node] = edges
+
+    def pop(self, node: int) -> Edges | None:
+        """Take the edges of a node away."""
+        edges = self.get(node)
+        if edges is not None:
+            self._edges[node] = None
+        return edges
+
+    def items(self) -> Iterator[tuple[int, Edges]]:
+        """The nodes that have edges, by number."""
+        return ((node, edges) for node, edges in enumerate(self._edges) if edges is not None)
+
+
 class Graph:
     """Even nodes are actors, odd ones counterparties.
 
@@ -21,9 +58,9 @@ class Graph:
     __slots__ = ("alone", "into", "out")
 
     def __init__(self) -> None:
-        self.into: dict[int, Edges] = {}
-        self.out: dict[int, Edges] = {}
-        self.alone: dict[int, Edges] = {}
+        self.into = EdgesByNode()
+        self.out = EdgesByNode()
+        self.alone = EdgesByNode()
 
     def add(self, source: int, target: int, at: int, row: int, *, known_at: int | None) -> None:
         if NOBODY in (source, target):
@@ -62,7 +99,7 @@ class Graph:
 
     def merge_node(self, old: int, new: int) -> None:
         """Give all edges of one node to another, at both of their ends; it costs the edges of the old node, once."""
-        former = [(side.pop(old, None), side, opposite) for side, opposite in self._sides()]
+        former = [(side.pop(old), side, opposite) for side, opposite in self._sides()]
         for edges, _, opposite in former:
             if edges is None:
                 continue
@@ -83,13 +120,13 @@ class Graph:
         self._merge_alone(old, new)
 
     def _merge_alone(self, old: int, new: int) -> None:
-        edges = self.alone.pop(old, None)
+        edges = self.alone.pop(old)
         if edges is not None and new in self.alone:
             self.alone[new].absorb(edges)
         elif edges is not None:
             self.alone[new] = edges
 
-    def _sides(self) -> tuple[tuple[dict[int, Edges], dict[int, Edges]], ...]:
+    def _sides(self) -> tuple[tuple[EdgesByNode, EdgesByNode], ...]:
         return (self.out, self.into), (self.into, self.out)
 
     def dump(self) -> Iterator[Slice]:
