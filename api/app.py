@@ -7,6 +7,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, closing
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -26,6 +27,7 @@ from api.telemetry.observe import Observed
 from api.telemetry.readiness import READY, Readiness
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_gate, wired_record, wired_resources
+from features.core.build import BUILD
 from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
@@ -68,6 +70,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     Raises StartupError when it cannot be started.
     """
     configure_logs()
+    log.info("starting", version=version("clearhold"), build=BUILD)
     signal.signal(signal.SIGTERM, _end_before_start)
     with ExitStack() as opened:
         data_dir = opened.enter_context(DataDir.open(settings.data))

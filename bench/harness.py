@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from features.core.build import BUILD
+
 RESULTS: Final = Path(".bench") / "results.json"
 
 
@@ -101,7 +103,7 @@ def machine() -> str:
     if cpuinfo.exists():
         named = (line for line in cpuinfo.read_text().splitlines() if line.startswith("model name"))
         model = next(named, f":{model}").partition(":")[2].strip()
-    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}"
+    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}, features {BUILD}"
 
 
 def table_of(answers: Sequence[Answered]) -> Table:

@@ -12,6 +12,7 @@ from api.app import serve as run_service
 from api.cli import explain, rebuild, replay, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
+from features.core.build import BUILD
 from store.data_dir import StartupError
 
 CANNOT_START: Final = 2
@@ -29,7 +30,7 @@ verify.register(app)
 
 def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - a flag's callback
     if is_wanted:
-        typer.echo(f"clearhold {version('clearhold')}")
+        typer.echo(f"clearhold {version('clearhold')}, {BUILD}")
         raise typer.Exit
 
 

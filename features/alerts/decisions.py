@@ -24,7 +24,8 @@ from features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
 from features.detectors.amount import STRUCTURING
 from features.policy.in_force import InForce, policy_in_force
 from features.policy.routing import RouteReason, hours_us, tier_of
-from features.state.alert_book import AlertBook, AlertState
+from features.state.alert_book import AlertBook
+from features.state.alert_state import AlertState
 from features.state.program import ProgramState
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE

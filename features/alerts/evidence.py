@@ -17,7 +17,8 @@ from features.detectors.detector import DetectionContext, Finding
 from features.detectors.resting import FOLLOW_MONEY, actor_ids_of, rests_on
 from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
-from features.state.alert_book import AlertState, key_of_subject
+from features.state.alert_book import key_of_subject
+from features.state.alert_state import AlertState
 
 Figure = str | int | float | bool | None
 Value = TypeVar("Value", bound=Figure)

@@ -17,7 +17,7 @@ from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import LabelRow
 from features.core.rows.emit import Emit
 from features.core.vocabulary import LabelSource, LabelValue, Rail
-from features.landing.landing import LandingResult
+from features.landing.landing_result import LandingResult
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 

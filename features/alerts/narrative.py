@@ -19,7 +19,7 @@ from features.core.vocabulary import Band, Severity
 from features.detectors.detector import ReviewQuestion
 from features.detectors.table import DETECTOR_OF
 from features.scorers.sentences import money, money_in
-from features.state.alert_book import AlertState
+from features.state.alert_state import AlertState
 
 SHOWN_TRANSFERS: Final = 20
 SHOWN_WHEN_CLOSED: Final = 3

@@ -30,13 +30,13 @@ from features.detectors.detector import DetectionContext, Finding, Grade, worse_
 from features.detectors.finding import FED_BY_RETURNS, band_finding, program_finding, reason_findings, return_findings
 from features.detectors.program import ProgramMeasurement, program_measurements
 from features.detectors.table import TRIGGERS
-from features.landing.landing import LandingResult
-from features.measurement.assess import Assessment
+from features.landing.landing_result import LandingResult
+from features.measurement.assessment import Assessment
 from features.policy.in_force import policy_in_force
 from features.policy.routing import Routing, RoutingInput, route
 from features.scorers.sentences import money_in
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.state.alert_book import AlertState
+from features.state.alert_state import AlertState
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 

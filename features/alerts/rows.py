@@ -13,7 +13,7 @@ from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
 from features.core.rows.record import ChainFactRow
 from features.core.vocabulary import AlertDecision
-from features.state.alert_book import AlertState
+from features.state.alert_state import AlertState
 from features.state.program import ProgramState
 
 

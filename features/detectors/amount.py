@@ -89,7 +89,7 @@ def micro_program_subject(context: DetectionContext, _reason: Reason) -> AlertSu
     return AlertSubject(SubjectType.PROGRAM, context.program.id)
 
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id=STRUCTURING,
         opens_when=(

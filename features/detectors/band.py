@@ -15,7 +15,7 @@ BAND_HOLD: Final = "band_hold"
 DETECTOR_OF_BAND: Final[Mapping[Band, str]] = {Band.REVIEW: BAND_REVIEW, Band.HOLD: BAND_HOLD}
 GRADE_OF_BAND: Final[Mapping[Band, Grade]] = {Band.REVIEW: LOW, Band.HOLD: HIGH}
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id=BAND_REVIEW,
         opens_when="A score in the band review, and no other alert on the transfer or its parties holds the transfer.",

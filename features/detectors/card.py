@@ -10,7 +10,7 @@ from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, ReviewQues
 from features.detectors.subjects import account_subject, program_subject
 from features.scorers.trs_v1 import card as rules
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="card_testing",
         opens_when="One card tried again and again; hard when many cards are tried at one program.",

@@ -13,9 +13,9 @@ import msgspec
 from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.core.vocabulary import Severity, SubjectType
-from features.landing.landing import LandingResult
+from features.landing.landing_result import LandingResult
 from features.landing.stored_transfer import StoredTransfer
-from features.measurement.assess import Assessment
+from features.measurement.assessment import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 

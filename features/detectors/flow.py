@@ -68,7 +68,7 @@ def passes_on_as_before(context: DetectionContext, since: int) -> bool:
     return not is_new_money and payee in firsts and firsts[payee] <= since
 
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="fan_in",
         opens_when="Many payers of one side.",

@@ -11,7 +11,7 @@ from features.detectors.detector import HARD, LOW, MEDIUM, ONCE, Detector, Revie
 from features.detectors.subjects import program_subject, transfer_subject
 from features.scorers.trs_v1 import geography as rules
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="high_risk_geography",
         opens_when=(

@@ -35,7 +35,7 @@ def _unverified_figures(context: DetectionContext) -> dict[str, int | str]:
     return {"entity.sum7dCents": seven_day_cents(context)}
 
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="kyc_denied_moving",
         opens_when="A denied entity moves money.",

@@ -129,7 +129,7 @@ def _month_of_day(day: int) -> tuple[int, int]:
     return instant_of(first), instant_of((first + timedelta(days=31)).replace(day=1))
 
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id=UNAUTHORIZED_RATE_ALERT,
         opens_when="Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha).",

@@ -10,7 +10,7 @@ from features.detectors.detector import HIGH, MEDIUM, ONCE, Detector, ReviewQues
 from features.detectors.subjects import actor_subject, shared_account_subject, transfer_subject
 from features.scorers.trs_v1 import relationship as rules
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="first_time_counterparty_large",
         opens_when="A large first transfer with a counterparty.",

@@ -71,7 +71,7 @@ def rests_on(context: DetectionContext, finding: Finding) -> Resting:
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
     """What is counted already of transfers that are too many to be read each time."""
-    for name in _COUNTS_ALL & finding.figures.keys():
+    for name in _COUNTS_ALL.intersection(finding.figures):
         value = finding.figures[name]
         if isinstance(value, int):
             yield value

@@ -36,7 +36,7 @@ def returning_counterparty_subject(context: DetectionContext, _reason: Reason) -
     return named_counterparty(party) if enough and party is not None and not party.unlisted else None
 
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="return_code_abuse",
         opens_when=(

@@ -32,7 +32,7 @@ def grade_dormant(context: DetectionContext, _subject: AlertSubject) -> Grade:
     return HIGH if long else MEDIUM
 
 
-DETECTORS: Final = (
+DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="velocity_spike",
         opens_when=(

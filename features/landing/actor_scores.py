@@ -24,10 +24,12 @@ from features.core.log_entry import EntryPosition
 from features.core.reason import Reason, Score
 from features.core.rows.emit import Emit, no_rows
 from features.core.rows.scores import ScoreRow
-from features.landing.landing import LandingResult
+from features.landing.landing_result import LandingResult
 from features.measurement.flow import dealing_with
 from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
 from features.scorers import ars_v1, crs_v1, ers_v1
+from features.scorers.crs_inputs import CounterpartyInputs
+from features.scorers.ers_inputs import EntityInputs
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS as TRANSFER_REASONS
 from features.state.parties import Actor, Counterparty
@@ -172,11 +174,11 @@ def emit_counterparty_score(
         emit(_score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at))
 
 
-def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.EntityInputs:
+def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
     """The inputs of an entity's score; it reads four transfers, however long the history."""
     score, day, identity, returns = program.scores.transfers.best(actor.index)
     probes = actor.probes
-    return ers_v1.EntityInputs(
+    return EntityInputs(
         actor.amounts.count(at - DAYS_90, at),
         score,
         max(0, at // DAY_US - day) if score else 0,
@@ -192,11 +194,11 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> ers_v1.Entity
     )
 
 
-def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> crs_v1.CounterpartyInputs:
+def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> CounterpartyInputs:
     """The inputs of a counterparty's score."""
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
-    return crs_v1.CounterpartyInputs(
+    return CounterpartyInputs(
         times.count(ALWAYS, at),
         times.count(at - DAYS_60, at),
         _count(party.returns, ALWAYS, at),

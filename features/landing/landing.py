@@ -8,21 +8,21 @@ event's time on.
 from operator import attrgetter
 from typing import Final
 
-import msgspec
-
 from features.bank.events import TransferSnapshot
 from features.catalogue.vector import is_rare_pair
 from features.core.log_entry import EntryPosition
 from features.core.money import usd_cents_of
 from features.core.rail_classes import CARD_CLASSES, class_of
 from features.core.vocabulary import Rail
+from features.landing.landing_result import LandingResult
 from features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
 from features.landing.rescoring import known_from, record_change, score_again
 from features.landing.returns import change_return, first_return, merged_return
 from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject
 from features.landing.transfer_records import first_record, has_moved, merged_record
-from features.measurement.assess import Assessment, assess
+from features.measurement.assess import assess
+from features.measurement.assessment import Assessment
 from features.measurement.subject import Subject
 from features.state.card_table import card_key
 from features.state.parties import Actor, Counterparty
@@ -39,25 +39,6 @@ _COUNTED_ON: Final = attrgetter(
 )
 _BOOK: Final = Rail.BOOK.value
 _CARD: Final = Rail.CARD.value
-
-
-class LandingResult(msgspec.Struct, frozen=True, gc=False):
-    """The result of one transfer event.
-
-    ``result`` is a word of ``EventRow.result``. Without a ``transfer`` nothing changed; without an ``assessment`` the
-    transfer keeps the score it has.
-    """
-
-    result: str
-    transfer_id: str = ""
-    transfer: StoredTransfer | None = None  # as it stands after the event
-    assessment: Assessment | None = None
-    taken_at: int = 0  # the transfer's own time, which the windows of its vector end at
-    is_new: bool = False
-    updated_counterparty: Counterparty | None = None  # set when the snapshot changed what is known of it
-    row_index: int = -1  # in the table of transfers
-    parties: tuple[Actor | None, Counterparty | None] = (None, None)
-    former_parties: tuple[Actor | Counterparty, ...] = ()  # the parties that the transfer had until this event
 
 
 def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:

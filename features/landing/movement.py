@@ -6,9 +6,8 @@ and leaving are one function with a sign, so that exactly what was entered leave
 
 from typing import Final
 
-import msgspec
-
 from features.catalogue.thresholds import structuring_zones
+from features.landing.contribution import Attempt, Movement
 from features.state.parties import Actor, Counterparty, series_of_party, zone_of
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, Edges
@@ -17,32 +16,6 @@ from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
 ENTER: Final = 1
 LEAVE: Final = -1
-
-
-class Movement(msgspec.Struct, frozen=True, gc=False):
-    """What a transfer that moved money adds to the windows; equal movements leave the windows as they are."""
-
-    row_index: int
-    actor: Actor | None
-    counterparty: Counterparty | None
-    source: int
-    target: int
-    cents: int | None  # US cents; without them it counts, and adds to no sum
-    at: int
-    class_id: int
-    originated: bool  # an ACH debit that the program sent
-    card: bool
-    kinds: tuple[SeriesKind, ...]
-
-
-class Attempt(msgspec.Struct, frozen=True, gc=False):
-    """A card transfer, whether it moved money or not; ``card`` is the key that it is counted under (``card_key``)."""
-
-    card: int
-    actor: int  # whose card it was seen to be, -1 for nobody's
-    at: int
-    kinds: tuple[SeriesKind, ...]
-    row_index: int
 
 
 def replace_movement(

@@ -20,9 +20,10 @@ from features.core.rows.emit import Emit
 from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from features.landing.actor_scores import emit_counterparty_score, emit_entity_score
-from features.measurement.assess import Assessment
+from features.measurement.assessment import Assessment
+from features.state.entity_profile import UNKNOWN_PROFILE
 from features.state.owner_merge import OwnerLearnt, learn_owner
-from features.state.parties import UNKNOWN_PROFILE, Actor, Counterparty
+from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 
 Data = dict[str, Any]

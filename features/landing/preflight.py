@@ -11,7 +11,8 @@ from features.core.rail_classes import class_of
 from features.core.reason import Score
 from features.core.vocabulary import Rail
 from features.landing.subject_builder import build_subject
-from features.measurement.assess import Assessment, assess
+from features.measurement.assess import assess
+from features.measurement.assessment import Assessment
 from features.measurement.degraded import thin_in_question
 from features.state.open_preflights import CounterpartyDetails
 from features.state.parties import Actor, Counterparty, PartyDetails

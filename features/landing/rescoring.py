@@ -13,7 +13,8 @@ from features.core.vocabulary import Rail
 from features.landing.stored_transfer import StoredTransfer
 from features.landing.subject_builder import build_subject
 from features.landing.transfer_records import baseline_of
-from features.measurement.assess import Assessment, assess
+from features.measurement.assess import assess
+from features.measurement.assessment import Assessment
 from features.measurement.subject import OwnContribution
 from features.state.program import ProgramState
 from features.state.transfer_table import UNPRICED, Counted, ReturnState

@@ -4,8 +4,6 @@ A return counts from the moment it was delivered; a dishonoured one stops counti
 Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 """
 
-import msgspec
-
 from features.bank.events import TransferSnapshot
 from features.bank.return_codes import (
     FROZEN_RETURN_CODE,
@@ -14,23 +12,13 @@ from features.bank.return_codes import (
     UNAUTHORIZED_RETURN_CODES,
 )
 from features.bank.statuses import RETURN_UNDONE_STATUSES
+from features.landing.contribution import ReturnedTransfer
 from features.landing.movement import ENTER, change_kind, change_times
 from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 from features.windows.series import EventTimes
 from features.windows.series_kinds import SeriesKind
-
-
-class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
-    """The transfer that a return belongs to, with the fields that the windows of returns need."""
-
-    actor: Actor | None
-    counterparty: Counterparty | None
-    moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
-    outgoing_ach: bool
-    originated: bool  # a debit: what comes back of others accuses nobody here
-    row_index: int
 
 
 def first_return(snapshot: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:

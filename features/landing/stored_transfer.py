@@ -10,9 +10,8 @@ from features.core.money import USD
 from features.core.money_flow import money_leaves
 from features.core.rail_classes import ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.rows.transfers import TransferRow
-from features.landing.movement import Attempt, Movement
-from features.landing.returns import ReturnedTransfer
-from features.measurement.assess import Assessment
+from features.landing.contribution import Attempt, Movement, ReturnedTransfer
+from features.measurement.assessment import Assessment
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.card_table import card_key
 from features.state.parties import Actor, Counterparty

@@ -9,7 +9,7 @@ from features.bank.statuses import UNMOVED_STATUSES
 from features.core.log_entry import EntryPosition
 from features.core.money import USD, usd_cents_of
 from features.core.rail_classes import ACH_TYPES, class_of
-from features.measurement.assess import Assessment
+from features.measurement.assessment import Assessment
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import NO_INSTANT, UNMEASURED, UNPRICED, UNSCORED, TransferRecord, priced

@@ -9,7 +9,8 @@ from features.core.bands import band_word
 from features.core.instants import DAY_US
 from features.measurement.groups import Identity
 from features.policy.in_force import ladder_in_force
-from features.state.parties import UNKNOWN_PROFILE, Actor
+from features.state.entity_profile import UNKNOWN_PROFILE
+from features.state.parties import Actor
 from features.state.program_series import ProgramSeries
 
 FRAUD_RISK: Final = "fraud_risk"

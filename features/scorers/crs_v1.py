@@ -9,11 +9,10 @@ Source  named with each reason
 
 from typing import Final
 
-import msgspec
-
 from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.core.reason import Score
 from features.scorers.actor_scorecard import ActorRule, RuleGroup, Scorecard
+from features.scorers.crs_inputs import CounterpartyInputs
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
 from features.scorers.scorecard import PROPOSED, family_cap
@@ -32,20 +31,6 @@ _LISTED: Final = CALL_FOR_ACTION.countries | INCREASED_MONITORING.countries | CO
 _HARD: Final = CALL_FOR_ACTION.countries | COMPREHENSIVELY_SANCTIONED.countries
 _UNAUTHORIZED: Final = "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weight [P]"
 _FFIEC: Final = "FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]"
-
-
-class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """All that crs-v1 may look at. None is not measured, or never happened."""
-
-    transfers: int
-    transfers_60d: int = 0
-    returns: int = 0
-    returns_60d: int = 0
-    unauthorized_returns_60d: int = 0
-    shared_entities_30d: int = 0
-    relationship_days: int | None = None
-    account_changed_days: int | None = None
-    country: str | None = None
 
 
 def is_hard(country: str | None) -> bool:

@@ -9,12 +9,11 @@ Source  named with each reason; the maximum and not the mean, which would hide o
 
 from typing import Final
 
-import msgspec
-
 from features.core.reason import Score
 from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
 from features.scorers.actor_scorecard import ActorRule, RuleGroup, Scorecard
+from features.scorers.ers_inputs import EntityInputs
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind
 from features.scorers.scorecard import PROPOSED, family_cap
@@ -30,27 +29,6 @@ _SETTLED: Final = (None, _VERIFIED)
 _PEPS_NAMED: Final = (_PEP, _PEP_POTENTIAL)
 _PEPS: Final = "FATF recommendation 12; weight [P]"
 _NACHA: Final = "Nacha Operating Rules"
-
-
-class EntityInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """All that ers-v1 may look at. None is not measured: the bank has not said it."""
-
-    transfers_90d: int
-    transfer_score: int = 0  # of the transfer that counts most today
-    transfer_score_days: int = 0  # its age
-    transfer_identity_points: int = 0  # how much of it the entity's identity and returns had given
-    transfer_returns_points: int = 0
-    verification_status: str | None = None
-    pep_status: str | None = None
-    is_high_risk: bool | None = None
-    requires_screening: bool | None = None
-    screening_age_days: int | None = None
-    rescreen_days: int | None = None
-    fraud_risk: bool | None = None
-    returns_30d: int = 0
-    ach_debits_30d: int = 0
-    unauthorized_returns_60d: int = 0
-    probed_counterparties_30d: int = 0
 
 
 def _is_stale(i: EntityInputs) -> bool:

@@ -12,11 +12,11 @@ from features.core.log_entry import EntryPosition
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.emit import Emit
 from features.landing.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
-from features.landing.landing import LandingResult
+from features.landing.landing_result import LandingResult
 from features.landing.party_rows import features_row
 from features.landing.rescoring import score_again
 from features.landing.stored_transfer import StoredTransfer
-from features.measurement.assess import Assessment
+from features.measurement.assessment import Assessment
 from features.measurement.rescored import vector_of
 from features.state.program import ProgramState
 

@@ -37,7 +37,8 @@ from features.core.rows.emit import Emit, no_rows
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.transfers import PreflightMatchRow
 from features.landing.actor_scores import score_parties
-from features.landing.landing import LandingResult, land
+from features.landing.landing import land
+from features.landing.landing_result import LandingResult
 from features.landing.party_rows import (
     apply_account_event,
     apply_counterparty_event,

@@ -17,74 +17,14 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from features.core.vocabulary import AlertStatus, SubjectType
+from features.state.alert_state import AlertState, AlertWindow, Texts
 from features.state.text_packer import TextPacker
 from features.windows.id_index import IdIndex, key_of
 from features.windows.slices import in_slices
 
-NEWEST_TRANSFERS: Final = 20
 TALLIED: Final = 16
-MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
-
-Texts = tuple[str, str, str | None]
-"""Summary, evidence and draft."""
-
-
-class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
-    """One alert as it stands. ``severity``, ``hard`` and ``in_hold`` are those of its most severe finding."""
-
-    id: str
-    detector: str
-    severity: Severity
-    subject_type: SubjectType
-    subject_id: str
-    transfer_id: str | None
-    score: int | None
-    band: Band | None
-    hard: bool
-    in_hold: bool
-    status: AlertStatus
-    route: Route
-    policy_version: str
-    opened_at: int
-    closed_at: int | None
-    dedupe_key: str
-    due_at: int | None
-    escalated_at: int | None
-    sla_tier: SlaTier
-    from_history: bool  # every finding so far is of the past
-    appeal_of: str | None
-    alert_sha256: str
-    recommendation: str | None
-    ends_at: int  # of its window
-    hits: int  # findings
-    cents: int  # of all findings, ``MOST_CENTS`` at most
-    first_at: int
-    last_at: int
-    newest_transfers: tuple[str, ...]  # ids, the newest last
-    disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
-    stored_texts: bytes | Texts  # packed or not; empty for a closed alert whose window is over
-
-    @property
-    def waits(self) -> bool:
-        """Whether a person has yet to decide it."""
-        return self.status in WAITING
-
-    def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
-        self.hits += 1
-        self.cents = min(self.cents + cents, MOST_CENTS)
-        self.first_at, self.last_at = min(self.first_at, at), max(self.last_at, at)
-        self.newest_transfers = (*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:]
-
-
-class AlertWindow(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """The time that an alert covers, both ends excluded."""
-
-    after: int
-    until: int
-    alert_id: str
-
 
 _ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in one as a transfer in the hold band
 _DECODER: Final = msgspec.msgpack.Decoder(AlertState)

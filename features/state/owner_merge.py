@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from features.state.parties import Actor
+from features.state.parties import HISTORY, Actor
 from features.state.program import ProgramState
 from features.windows.edges import node_of_actor
 from features.windows.series import EventTimes
@@ -54,7 +54,7 @@ def _merge(program: ProgramState, account: Actor, entity: Actor) -> None:
     party = program.counterparties.get(account.id)
     if party is not None and party.node == old:
         party.node = new
-    for slot in _HISTORY:
+    for slot in HISTORY:
         setattr(entity, slot, merged(getattr(entity, slot), getattr(account, slot)))
     program.scores.transfers.merge(account.index, into=entity.index)
     program.card_table.join(account.index, entity.index)

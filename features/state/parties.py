@@ -7,30 +7,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from features.bank.events import EntitySnapshot
+from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from features.state.party_lookup import PartyLookup
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, dump_series, load_series
 
-
-class EntityProfile(msgspec.Struct, frozen=True, gc=False):
-    """The bank's newest statement of each field of an entity; a field that it never stated is None."""
-
-    type: str | None = None
-    name: str | None = None
-    verification_status: str | None = None
-    is_high_risk: bool | None = None
-    pep_status: str | None = None
-    requires_screening: bool | None = None
-    review_reasons: tuple[str, ...] = ()
-    last_screened_at: int | None = None
-    country: str | None = None
-    legal_type: str | None = None
-    expected_rails: tuple[str, ...] = ()
-    created_at: int | None = None
-
-
-UNKNOWN_PROFILE: Final = EntityProfile()
 _PROFILE_FIELDS: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 

@@ -20,6 +20,7 @@ import msgspec
 import redis
 import structlog
 
+from features.core.build import BUILD
 from features.shard.questions import Owner
 from flows.row_batch import RowBatch, decoded
 from flows.scorer.remote_owner import Connection, RemoteOwner
@@ -197,7 +198,7 @@ class ScorerProcess:
             elif kind is Kind.READY:
                 rows.settimeout(HUNG_AFTER_S)
                 self.failure, self.connection, self._failed_starts = None, connection, 0
-                log.info("scorer_ready", scorer=self.number, pid=self.pid)
+                log.info("scorer_ready", scorer=self.number, pid=self.pid, build=BUILD)
             elif kind is Kind.DRAINED:
                 self.drained.set()
             elif kind is Kind.FAILED:

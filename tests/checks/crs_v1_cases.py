@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from features.core.reason import Score
 from features.scorers import crs_v1
-from features.scorers.crs_v1 import CounterpartyInputs
+from features.scorers.crs_inputs import CounterpartyInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 
 QUIET: Final[dict[str, Any]] = {"transfers": 10, "transfers_60d": 10, "relationship_days": 60, "country": "US"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from features.core.reason import Score
 from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers import ers_v1
-from features.scorers.ers_v1 import EntityInputs
+from features.scorers.ers_inputs import EntityInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 
 QUIET: Final[dict[str, Any]] = {

@@ -164,7 +164,7 @@ def micro_entry_abuse(v: FeatureVector) -> Reason | None:
     )
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(structuring_pattern, (STRUCTURING,)),
     Rule(just_below_threshold, (JUST_BELOW,)),
     Rule(amount_spike, (SPIKE,)),

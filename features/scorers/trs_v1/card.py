@@ -79,7 +79,7 @@ def card_decline_mix(v: FeatureVector) -> Reason | None:
     )
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(card_testing, (TESTING,), of_attempts=True),
     Rule(card_testing_program, (TESTING_PROGRAM,), of_attempts=True),
     Rule(card_decline_mix, (DECLINE_MIX,), of_attempts=True),

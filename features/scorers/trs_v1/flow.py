@@ -260,7 +260,7 @@ def _marks_of_a_mule(v: FeatureVector) -> list[str]:
     return marks
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(fan_in, (FAN_IN,)),
     Rule(fan_out, (FAN_OUT,)),
     Rule(scatter_gather, (SCATTER_GATHER,)),

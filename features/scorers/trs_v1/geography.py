@@ -101,7 +101,7 @@ def words_of(declared: str) -> frozenset[str]:
     return frozenset(declared.split(","))
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(high_risk_geography, (CALLED, MONITORED), of_attempts=True),
     Rule(sanctioned_geography, (SANCTIONED,), of_attempts=True),
     Rule(country_outside_declared, (OTHER_COUNTRY,), of_attempts=True),

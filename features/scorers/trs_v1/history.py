@@ -33,4 +33,4 @@ def clean_history(v: FeatureVector) -> Reason | None:
     return CLEAN.reason(f"{counts}, none returned.")
 
 
-RULES: Final = (Rule(clean_history, (CLEAN,), of_attempts=True),)
+RULES: Final[tuple[Rule, ...]] = (Rule(clean_history, (CLEAN,), of_attempts=True),)

@@ -133,7 +133,7 @@ def fraud_risk(v: FeatureVector) -> Reason | None:
     return FRAUD_RISK.reason("The bank's review of the entity names a fraud risk.") if v.entity_fraud_risk else None
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(verification, (DENIED, UNVERIFIED, DENIED_ATTEMPT), of_attempts=True),
     Rule(pep, (PEP, PEP_POTENTIAL), of_attempts=True),
     Rule(high_risk_entity, (HIGH_RISK,), of_attempts=True),

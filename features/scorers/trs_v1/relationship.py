@@ -141,7 +141,7 @@ def rare_new_pair(v: FeatureVector) -> Reason | None:
     return None
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(rare_new_pair, (RARE_PAIR,)),
     Rule(first_time_counterparty, (FIRST_TIME, FIRST_TIME_LARGE)),
     Rule(changed_account_details, (ACCOUNT_CHANGED,)),

@@ -152,7 +152,7 @@ def float_line_cents(v: FeatureVector) -> int:
     return -(-v.entity_pulled_cents_2bd * FLOAT_PERCENT // 100)
 
 
-RULES: Final = (
+RULES: Final[tuple[Rule, ...]] = (
     Rule(unauthorized_return, (UNAUTHORIZED,), of_attempts=True),
     Rule(return_code_abuse, (ABUSE,), of_attempts=True),
     Rule(redebit_after_return, (REDEBIT,), of_attempts=True),

@@ -131,4 +131,4 @@ def dormant_reactivation(v: FeatureVector) -> Reason | None:
     return DORMANT.reason(f"First transfer after {days} days, with {money(v.velocity_24h_sum_cents)} in 24 h.")
 
 
-RULES: Final = (Rule(velocity_spike, (VELOCITY,)), Rule(dormant_reactivation, (DORMANT,)))
+RULES: Final[tuple[Rule, ...]] = (Rule(velocity_spike, (VELOCITY,)), Rule(dormant_reactivation, (DORMANT,)))

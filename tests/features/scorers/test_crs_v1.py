@@ -3,7 +3,8 @@
 import pytest
 
 from features.core.vocabulary import Band
-from features.scorers.crs_v1 import CounterpartyInputs, is_hard, score
+from features.scorers.crs_inputs import CounterpartyInputs
+from features.scorers.crs_v1 import is_hard, score
 from tests.checks.crs_v1_cases import scored
 from tests.checks.scorecards import found, weights
 

@@ -3,7 +3,8 @@
 import pytest
 
 from features.core.vocabulary import Band, VerificationStatus
-from features.scorers.ers_v1 import EntityInputs, is_hard, score
+from features.scorers.ers_inputs import EntityInputs
+from features.scorers.ers_v1 import is_hard, score
 from tests.checks.ers_v1_cases import CASES, scored
 from tests.checks.scorecards import found, weights
 

@@ -15,14 +15,16 @@ from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import TransferRow
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.actor_decay import decayed
+from features.scorers.crs_inputs import CounterpartyInputs
+from features.scorers.ers_inputs import EntityInputs
 from features.shard.shard import ShardState
 from features.state.score_memory import STRONGEST
 from tests.support.random_streams import streams
 
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 _OF_VERSION: Final[dict[str, tuple[type[msgspec.Struct], Callable[[Any], Score]]]] = {
-    "ers-v1": (ers_v1.EntityInputs, ers_v1.score),
-    "crs-v1": (crs_v1.CounterpartyInputs, crs_v1.score),
+    "ers-v1": (EntityInputs, ers_v1.score),
+    "crs-v1": (CounterpartyInputs, crs_v1.score),
     "ars-v1": (ars_v1.AgentInputs, ars_v1.score),
 }
 

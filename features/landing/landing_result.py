@@ -1,0 +1,26 @@
+"""What came of one transfer event."""
+
+import msgspec
+
+from features.landing.stored_transfer import StoredTransfer
+from features.measurement.assessment import Assessment
+from features.state.parties import Actor, Counterparty
+
+
+class LandingResult(msgspec.Struct, frozen=True, gc=False):
+    """The result of one transfer event.
+
+    ``result`` is a word of ``EventRow.result``. Without a ``transfer`` nothing changed; without an ``assessment`` the
+    transfer keeps the score it has.
+    """
+
+    result: str
+    transfer_id: str = ""
+    transfer: StoredTransfer | None = None  # as it stands after the event
+    assessment: Assessment | None = None
+    taken_at: int = 0  # the transfer's own time, which the windows of its vector end at
+    is_new: bool = False
+    updated_counterparty: Counterparty | None = None  # set when the snapshot changed what is known of it
+    row_index: int = -1  # in the table of transfers
+    parties: tuple[Actor | None, Counterparty | None] = (None, None)
+    former_parties: tuple[Actor | Counterparty, ...] = ()  # the parties that the transfer had until this event

@@ -1,0 +1,21 @@
+"""A transfer measured and scored."""
+
+import msgspec
+
+from features.catalogue.vector import FeatureVector
+from features.core.reason import Score
+
+
+class Assessment(msgspec.Struct, frozen=True, gc=False):
+    """A vector with the score it gives. ``degraded`` halves the confidence and changes no points.
+
+    ``degraded_reasons`` are what it lacks; a stored score that is read back has the flag alone. ``layering`` and
+    ``round_trip`` are the transfers that the two graph features rest on, as rows, oldest first.
+    """
+
+    vector: FeatureVector
+    score: Score
+    degraded: bool
+    layering: tuple[int, ...] = ()
+    round_trip: tuple[int, ...] = ()
+    degraded_reasons: tuple[str, ...] = ()

@@ -1,0 +1,17 @@
+"""What the counterparty scorer looks at."""
+
+import msgspec
+
+
+class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """All that crs-v1 may look at. None is not measured, or never happened."""
+
+    transfers: int
+    transfers_60d: int = 0
+    returns: int = 0
+    returns_60d: int = 0
+    unauthorized_returns_60d: int = 0
+    shared_entities_30d: int = 0
+    relationship_days: int | None = None
+    account_changed_days: int | None = None
+    country: str | None = None
