@@ -11,18 +11,18 @@ import os
 import re
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 
-ROOT = Path(__file__).parent
-COMPILED = "features"
+COMPILED = Path("features")  # from the folder that is built, which is the one that setuptools runs in
+_TOGETHER = "features.compiled"  # the extension that holds them all: features/compiled__mypyc.*.so
+_HEADERS = "build/features"  # where mypyc writes those of a group in that package
 _HOLDS_STRUCTS = re.compile(r"^class \w+\(msgspec\.Struct\b", re.MULTILINE)
 _OPTIMISATION = "1"  # the higher ones take several times as long to compile, and are 3 % faster
 
 
 def modules() -> list[str]:
     """The modules that are compiled together, so that they call each other without Python's calling convention."""
-    paths = sorted((ROOT / COMPILED).rglob("*.py"))
-    return [str(path.relative_to(ROOT)) for path in paths if _is_compiled(path)]
+    return [str(path) for path in sorted(COMPILED.rglob("*.py")) if _is_compiled(path)]
 
 
 def _is_compiled(path: Path) -> bool:
@@ -31,9 +31,14 @@ def _is_compiled(path: Path) -> bool:
     return _HOLDS_STRUCTS.search(path.read_text(encoding="utf-8")) is None
 
 
-if os.environ.get("CLEARHOLD_COMPILED"):
-    from mypyc.build import mypycify
+def extensions() -> list[Extension]:
+    """The modules as one extension, which they load, and a small one each that stands beside its source."""
+    from mypyc.build import mypycify  # noqa: PLC0415 - needed by those who compile
 
-    setup(ext_modules=mypycify(modules(), opt_level=_OPTIMISATION, debug_level="0", multi_file=True))
-else:
-    setup()
+    made = mypycify(modules(), group_name=_TOGETHER, opt_level=_OPTIMISATION, debug_level="0", multi_file=True)
+    for extension in made:
+        extension.include_dirs.append(_HEADERS)
+    return made
+
+
+setup(ext_modules=extensions() if os.environ.get("CLEARHOLD_COMPILED") else [])

@@ -177,14 +177,18 @@ def emit_counterparty_score(
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
     """The inputs of an entity's score; it reads four transfers, however long the history."""
     score, day, identity, returns = program.scores.transfers.best(actor.index)
-    probes = actor.probes
+    known, probes = identity_at(actor, at), actor.probes
     return EntityInputs(
         actor.amounts.count(at - DAYS_90, at),
         score,
         max(0, at // DAY_US - day) if score else 0,
         identity,
         returns,
-        *identity_at(actor, at),
+        known.entity_verification_status,
+        known.entity_pep_status,
+        known.entity_is_high_risk,
+        known.entity_requires_screening,
+        known.entity_screening_age_days,
         rescreen_days(actor, program.series, at),
         has_fraud_risk(actor, at),
         count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at),

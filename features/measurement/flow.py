@@ -7,6 +7,8 @@ Bounds  fans are exact; other looks at a node take its newest 64 edges in the wi
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from features.core.instants import DAY_US, DAYS_7, DAYS_30
 from features.core.money_flow import money_leaves
@@ -45,7 +47,7 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
     """Fans at both ends of the subject, payers of its payer, middlemen, new and shared counterparties."""
     new, shared = new_counterparties(subject, program, at), shared_entities(subject, program, at)
     if subject.actor is None:
-        return NOT_IN_THE_GRAPH._replace(entity_new_counterparties_24h=new, counterparty_shared_entities_30d=shared)
+        return replace(NOT_IN_THE_GRAPH, entity_new_counterparties_24h=new, counterparty_shared_entities_30d=shared)
     graph, but = program.graph, subject.own.row
     payer, payee = _sides(subject)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)

@@ -1,13 +1,20 @@
 """The feature vector in groups that are measured together: their fields, one group after the other, are the vector's.
 
 A group is built with its fields by name, so that the type checker finds a value that is missing, misspelled or of
-another type. Unit, window and meaning of each field stand in ``features/catalogue/``.
+another type; a Struct takes a tenth of the time of a named tuple. Unit, window and meaning of each field stand in
+``features/catalogue/``.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 
-class Facts(NamedTuple):
+class Group(msgspec.Struct, frozen=True, gc=False):
+    """Some fields of the vector, in its order and of its types."""
+
+
+class Facts(Group, frozen=True):
     """The transfer itself."""
 
     amount_cents: int | None
@@ -19,7 +26,7 @@ class Facts(NamedTuple):
     card_decision_reason: str | None
 
 
-class Identity(NamedTuple):
+class Identity(Group, frozen=True):
     """What the bank has reported of the entity; all None for one that it has not reported."""
 
     entity_verification_status: str | None
@@ -29,7 +36,7 @@ class Identity(NamedTuple):
     entity_screening_age_days: int | None
 
 
-class Activity(NamedTuple):
+class Activity(Group, frozen=True):
     """Counts of the actor: velocity with the transfer, all others without it."""
 
     entity_count_30d: int
@@ -42,7 +49,7 @@ class Activity(NamedTuple):
     structuring_window_count: int
 
 
-class Relationship(NamedTuple):
+class Relationship(Group, frozen=True):
     """What the program had to do with the counterparty before."""
 
     counterparty_first_time: bool | None
@@ -51,7 +58,7 @@ class Relationship(NamedTuple):
     counterparty_prior_unauthorized_returns: int
 
 
-class ProgramFigures(NamedTuple):
+class ProgramFigures(Group, frozen=True):
     """The program's baseline and volume, beside what it declared."""
 
     program_n_90d: int | None
@@ -63,7 +70,7 @@ class ProgramFigures(NamedTuple):
     declared_countries: str
 
 
-class Typologies(NamedTuple):
+class Typologies(Group, frozen=True):
     """The shapes that the interface names, and the rails that the program declared."""
 
     typology_round_trip: bool | None
@@ -73,7 +80,7 @@ class Typologies(NamedTuple):
     declared_rails: str
 
 
-class History(NamedTuple):
+class History(Group, frozen=True):
     """Sums and counts of the actor's other transfers."""
 
     entity_sum_cents_30d: int
@@ -85,7 +92,7 @@ class History(NamedTuple):
     entity_ach_debits_30d: int
 
 
-class Amounts(NamedTuple):
+class Amounts(Group, frozen=True):
     """The actor's age, its usual amount, amounts like this one, and what it received and sent in 48 hours."""
 
     entity_age_days: int | None
@@ -96,7 +103,7 @@ class Amounts(NamedTuple):
     entity_out_cents_48h: int
 
 
-class Passing(NamedTuple):
+class Passing(Group, frozen=True):
     """The actor's busiest day of five weeks, and the money that passes through it; None where nothing asks for it."""
 
     entity_busiest_day_count_35d: int | None
@@ -106,7 +113,7 @@ class Passing(NamedTuple):
     entity_new_money_cents_48h: int | None
 
 
-class Flow(NamedTuple):
+class Flow(Group, frozen=True):
     """The shape of the graph around the transfer: fans, middlemen, new and shared counterparties."""
 
     fan_in_count_24h: int
@@ -126,14 +133,14 @@ class Flow(NamedTuple):
     counterparty_shared_entities_30d: int
 
 
-class Returns(NamedTuple):
+class Returns(Group, frozen=True):
     """Returns that probe for accounts, and days since one after which a debit must not be repeated."""
 
     entity_probing_returns_30d: int
     counterparty_stop_return_days: int | None
 
 
-class AchEntries(NamedTuple):
+class AchEntries(Group, frozen=True):
     """ACH debits of the actor, what it sent on fast beside them, and micro-entries."""
 
     entity_ach_debits_all: int
@@ -144,7 +151,7 @@ class AchEntries(NamedTuple):
     entity_forward_debits_24h: int
 
 
-class Cards(NamedTuple):
+class Cards(Group, frozen=True):
     """Attempts, declines and small attempts of the card and of the program; all 0 on other rails.
 
     The card's two are None where it is not known which card it is.
@@ -161,7 +168,7 @@ class Cards(NamedTuple):
     program_card_fraud_declines_30d: int
 
 
-class Novelties(NamedTuple):
+class Novelties(Group, frozen=True):
     """The bank's fraud mark, the screening cadence, and how new payer and payee are to each other."""
 
     entity_fraud_risk: bool | None
@@ -173,7 +180,7 @@ class Novelties(NamedTuple):
     program_transfers_90d: int
 
 
-class Standing(NamedTuple):
+class Standing(Group, frozen=True):
     """Whether money moved, returns with the counterparty that bear on it, and what is regular or rare beside it."""
 
     moved: bool | None
@@ -183,7 +190,7 @@ class Standing(NamedTuple):
     program_paired_count_90d: int | None
 
 
-GROUPS: Final[tuple[type[NamedTuple], ...]] = (
+GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
     *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing),
 )

@@ -6,6 +6,8 @@ Errors  none: what cannot be measured is None
 
 from typing import Final, Literal, NamedTuple
 
+from msgspec.structs import astuple
+
 from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
 from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
@@ -55,22 +57,22 @@ def measure(
     activity = _activity(subject, before, at, structuring_7d)
     amounts = amounts_of(subject, at, before.previous_at is not None)
     repeats = is_asked(structuring_24h, structuring_7d, amounts.repeated_amount_count_24h)
-    values = (  # one tuple, so that the type checker compares every value with its field
-        *_facts(subject),
-        *identity_at(subject.actor, at),
-        *activity,
-        *_relationship(subject, before, at),
-        *_program_figures(subject, program, declared, baseline, before, at),
-        *_typologies(subject, declared, chain, way_back, before, at),
-        *_history(subject, before, at, structuring_24h),
-        *amounts,
-        *passing_of(subject, program, at, activity, amounts),
-        *flow_of(subject, program, at, chain),
-        *returns_of(subject, at, before.own_return),
-        *ach_entries(subject, program, at, before.own),
-        *card_attempts(subject, program, at),
-        *_novelties(subject, program, at),
-        *_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None),
+    values = (  # the order of groups and vector is held by tests/features/measurement/test_groups.py
+        *astuple(_facts(subject)),
+        *astuple(identity_at(subject.actor, at)),
+        *astuple(activity),
+        *astuple(_relationship(subject, before, at)),
+        *astuple(_program_figures(subject, program, declared, baseline, before, at)),
+        *astuple(_typologies(subject, declared, chain, way_back, before, at)),
+        *astuple(_history(subject, before, at, structuring_24h)),
+        *astuple(amounts),
+        *astuple(passing_of(subject, program, at, activity, amounts)),
+        *astuple(flow_of(subject, program, at, chain)),
+        *astuple(returns_of(subject, at, before.own_return)),
+        *astuple(ach_entries(subject, program, at, before.own)),
+        *astuple(card_attempts(subject, program, at)),
+        *astuple(_novelties(subject, program, at)),
+        *astuple(_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None)),
     )
     return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
 

@@ -9,6 +9,8 @@ Window  the 34 days before the last 24 hours; 48 hours, cards apart
 from collections import Counter
 from typing import Final
 
+from msgspec.structs import replace
+
 from features.core.instants import DAY_US, DAYS_60, HOURS_48
 from features.core.vocabulary import Direction, Rail
 from features.measurement.groups import Activity, Amounts, Passing
@@ -39,11 +41,12 @@ def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Acti
     passing = _NOT_ASKED
     if activity.velocity_24h_count >= BUSY_COUNT or activity.velocity_24h_sum_cents >= BUSY_CENTS:
         count, cents = _busiest(actor, at, activity)
-        passing = passing._replace(entity_busiest_day_count_35d=count, entity_busiest_day_cents_35d=cents)
+        passing = replace(passing, entity_busiest_day_count_35d=count, entity_busiest_day_cents_35d=cents)
     came, left = amounts.entity_in_cents_48h, amounts.entity_out_cents_48h
     if came < PASSED_ON_FROM_CENTS or left * 100 < PASSED_ON_PERCENT * came or not _sends(subject, actor):
         return passing
-    return passing._replace(
+    return replace(
+        passing,
         entity_peak_cents_48h=_peak(subject, actor, at),
         entity_left_cents_48h=came - left,
         entity_new_money_cents_48h=came - _known_money(subject, actor, program, at),

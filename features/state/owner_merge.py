@@ -12,14 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
-from features.state.parties import HISTORY, Actor
+from features.state.parties import Actor
 from features.state.program import ProgramState
 from features.windows.edges import node_of_actor
 from features.windows.series import EventTimes
 
 _OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profiles"})
 _HISTORY: Final = tuple(slot for slot in Actor.__struct_fields__ if slot not in _OF_ITS_OWN)
-
 
 class OwnerLearnt(msgspec.Struct, frozen=True, gc=False):
     """What came of a word on an account's owner."""
@@ -54,7 +53,7 @@ def _merge(program: ProgramState, account: Actor, entity: Actor) -> None:
     party = program.counterparties.get(account.id)
     if party is not None and party.node == old:
         party.node = new
-    for slot in HISTORY:
+    for slot in _HISTORY:
         setattr(entity, slot, merged(getattr(entity, slot), getattr(account, slot)))
     program.scores.transfers.merge(account.index, into=entity.index)
     program.card_table.join(account.index, entity.index)

@@ -1,0 +1,76 @@
+"""Applies the same streams in a process of its own; prints a digest of each one's rows and of the state it ends in.
+
+Run by ``tests/features/test_compiled.py`` once with each build of ``features``.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import islice
+from random import Random
+from typing import Final
+
+import msgspec
+
+from bench.stream_events import Traffic
+from features.core.build import BUILD
+from features.core.log_entry import EntryKind, LogEntry
+from features.shard.shard import ShardState
+from tests.oracle.random_streams import stream_of
+from tests.support.clock import T0
+
+EVENTS: Final = 4_000
+STEPS_US: Final = {"ordinary": 300_000_000, "alert-dense": 8_000_000}
+RANDOM_STREAMS: Final = 60
+RANDOM_ENTRIES: Final = 80
+_YEAR_US: Final = 366 * 86_400 * 1_000_000
+
+
+class Digest(msgspec.Struct, frozen=True):
+    """Of one stream: rows by type, and what they and the dumped state are to the byte."""
+
+    stream: str
+    rows: dict[str, int]
+    rows_sha256: str
+    state_sha256: str
+
+
+class Digests(msgspec.Struct, frozen=True):
+    """Of all streams."""
+
+    build: str
+    streams: tuple[Digest, ...]
+
+
+def main() -> None:
+    digests = tuple(_digest(name, entries) for name, entries in _streams())
+    print(msgspec.json.encode(Digests(BUILD, digests)).decode())
+
+
+def _streams() -> Iterator[tuple[str, Iterator[LogEntry]]]:
+    for name, step_us in STEPS_US.items():
+        yield name, _traffic(step_us)
+    for seed in range(RANDOM_STREAMS):
+        yield f"bank-shaped {seed}", iter(stream_of(Random(seed), RANDOM_ENTRIES))
+
+
+def _traffic(step_us: int) -> Iterator[LogEntry]:
+    traffic = Traffic("compiled", entities=100, counterparties=400, start_at=T0, step_us=step_us)
+    for offset, event in enumerate(islice(traffic.events(), EVENTS), start=1):
+        yield LogEntry(0, offset, EntryKind.BANK.value, "prg_1", T0 + _YEAR_US, event.body)
+
+
+def _digest(name: str, entries: Iterator[LogEntry]) -> Digest:
+    state, rows, counts = ShardState(0), sha256(), dict[str, int]()
+
+    def emit(row: msgspec.Struct) -> None:
+        kind = type(row).__name__
+        counts[kind] = counts.get(kind, 0) + 1
+        rows.update(kind.encode() + msgspec.msgpack.encode(row))
+
+    for entry in entries:
+        state.apply(entry, emit)
+    return Digest(name, counts, rows.hexdigest(), sha256(b"".join(state.dump())).hexdigest())
+
+
+if __name__ == "__main__":
+    main()
