@@ -239,7 +239,7 @@ class AlertBook:
         yield from in_slices("labelled_by_person", sorted(self.labelled_by_person))
         yield "labels", self._labels.dump()
 
-    def load(self, dumped: tuple[str, Any]) -> None:
+    def load(self, dumped: Any) -> None:
         """Restore one part."""
         part, content = dumped
         if part == "samples":

@@ -5,7 +5,7 @@ bytes instead of 1,700, and less time.
 """
 
 import zlib
-from typing import Final
+from typing import Any, Final
 
 _LEVEL: Final = 3
 _WINDOW_BITS: Final = 13  # 8 kB: a sample and a text
@@ -52,6 +52,6 @@ class TextPacker:
     def dump(self) -> list[tuple[str, bytes]]:
         return list(zip(self._numbers, self._samples, strict=True))
 
-    def load(self, dumped: list[tuple[str, bytes]]) -> None:
+    def load(self, dumped: Any) -> None:
         self._numbers = {kind: number for number, (kind, _) in enumerate(dumped)}
         self._samples = [sample for _, sample in dumped]

@@ -132,7 +132,7 @@ class Acquaintances:
         yield "payees", self._of_payee.dump()
         yield "rare", [self.rare.dump()]
 
-    def load(self, dumped: Slice) -> None:
+    def load(self, dumped: Any) -> None:
         """Restore one part of a dump."""
         which, content = dumped
         if which == "pairs":
@@ -188,7 +188,7 @@ class _Meetings:
     def dump(self) -> list[Any]:
         return [self._only.tobytes(), [(node, instants.tobytes()) for node, instants in self._several.items()]]
 
-    def load(self, dumped: list[Any]) -> None:
+    def load(self, dumped: Any) -> None:
         self._only.frombytes(dumped[0])
         self._several.update((node, array("q", instants)) for node, instants in dumped[1])
 

@@ -1,6 +1,7 @@
 """All edges of one program, by node and direction."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from features.windows.edges import NOBODY, Edges
 from features.windows.slices import Slice, in_slices
@@ -134,7 +135,7 @@ class Graph:
         yield from in_slices("out", ((node, edges.dump()) for node, edges in self.out.items()))
         yield from in_slices("alone", ((node, edges.dump()) for node, edges in self.alone.items()))
 
-    def load(self, dumped: Slice) -> None:
+    def load(self, dumped: Any) -> None:
         """Restore one slice of a dump."""
         which, items = dumped
         side = {"into": self.into, "out": self.out, "alone": self.alone}[which]

@@ -173,7 +173,7 @@ def dump_series(by_kind: SeriesByKind | None) -> list[tuple[str, tuple[object, .
     return [(kind.value, series.dump()) for kind, series in (by_kind or {}).items()]
 
 
-def load_series(dumped: list[tuple[str, object]]) -> SeriesByKind:
+def load_series(dumped: Any) -> SeriesByKind:
     by_kind = SeriesByKind()
     for name, part in dumped:
         kind = SeriesKind(name)
