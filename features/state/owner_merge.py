@@ -20,6 +20,7 @@ from features.windows.series import EventTimes
 _OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profiles"})
 _HISTORY: Final = tuple(slot for slot in Actor.__struct_fields__ if slot not in _OF_ITS_OWN)
 
+
 class OwnerLearnt(msgspec.Struct, frozen=True, gc=False):
     """What came of a word on an account's owner."""
 
