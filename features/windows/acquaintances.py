@@ -146,7 +146,14 @@ class Acquaintances:
 
 
 class _Meetings:
-    """The instants at which each node met others. Most nodes met one, whose instant stands in an array of all nodes."""
+    """The instants at which each node met others. Most nodes met one, whose instant stands in an array of all nodes.
+
+    >>> meetings = _Meetings()
+    >>> for at in (3, 5):
+    ...     meetings.add(0, at)
+    >>> meetings.count(0, 4), meetings.count(0, 5), meetings.count(1, 5)
+    (1, 2, 0)
+    """
 
     __slots__ = ("_only", "_several")
 
