@@ -23,7 +23,7 @@ from store.tables.row_tables import RowTables, joined_by_type
 
 QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024
-LEAST_INTERVAL_S: Final = 0.05
+LEAST_INTERVAL_S: Final = 0.1
 _RETRY_S: Final = 1.0
 
 log = structlog.get_logger()
