@@ -2,7 +2,10 @@
 
 Unit    seconds; a head's time runs from its first byte on, and not while an earlier request is being answered
 Limits  a head has ``HEAD_LIMIT`` bytes, and what arrived with them, and ``head_within_s``; the rest of a body that was
-        answered before it was there has ``rest_within_s``. The bodies that are read are limited where they are read.
+        answered before it was there has ``rest_within_s``. The bodies that are read are limited where they are read;
+        what frames one (chunk heads, trailers) has ``FRAMING_LIMIT`` bytes and an eighth of its content.
+
+A trailer is read over and never becomes a header (RFC 9110, 6.5.1): it would pass by whatever checks headers.
 """
 
 import asyncio
@@ -16,6 +19,7 @@ from api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorE
 from store.ids import new_id
 
 HEAD_LIMIT: Final = 65_536
+FRAMING_LIMIT: Final = 16_384
 HEAD_WITHIN_S: Final = 10.0
 REST_WITHIN_S: Final = 10.0
 
@@ -24,6 +28,12 @@ _TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 _HEAD_TOO_SLOW: Final = "The request line and headers did not arrive in time."
+_FRAMING: Final = "The framing of the body outweighs its content: send larger chunks and fewer trailers."
+_NO_HOST: Final = "The header Host must be given once."
+_CHUNK_BYTES: Final = 5
+"""The least that frames a chunk: one digit and two line ends."""
+
+_CONTENT_PER_FRAMING: Final = 8
 _CONTINUE: Final = b"HTTP/1.1 100 "
 _NO_WEBSOCKET: Final = "This service does not speak WebSocket."
 _NO_UPGRADE: Final = "A request with a body cannot offer an upgrade."
@@ -69,6 +79,9 @@ class Protocol(HttpToolsProtocol):
     _in_head = False
     _in_body = False
     _head_bytes = 0
+    _framing_bytes = 0
+    _content_bytes = 0
+    _is_mixed = False  # What was read last belongs to more than one head or body.
     _unanswered = 0
     _refusal: tuple[str, str] | None = None
     _head_timer: asyncio.TimerHandle | None = None
@@ -87,29 +100,48 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None:
             return  # Nothing behind a refused request is read.
+        self._is_mixed = False
+        content_before = self._content_bytes
         super().data_received(data)
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._refusal is not None:
             return
         if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_LIMIT:
-                self._refuse(_TOO_LARGE, _HEAD_TOO_LARGE)
-            elif self._head_timer is None:
-                self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
-        elif not self._in_body and not self._unanswered:
+            self._count_head(0 if self._is_mixed else len(data))
+        elif self._in_body:
+            if not self._is_mixed and self._content_bytes == content_before:
+                self._count_framing(len(data))
+        elif not self._unanswered:
             self._keep_alive()
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > HEAD_LIMIT:
+            self._refuse(_TOO_LARGE, _HEAD_TOO_LARGE)
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
+
+    def _count_framing(self, size: int) -> bool:
+        """False once there is too much of it, and the request is refused."""
+        self._framing_bytes += size
+        if self._framing_bytes <= FRAMING_LIMIT + self._content_bytes // _CONTENT_PER_FRAMING:
+            return True
+        self._refuse(_BAD_REQUEST, _FRAMING)
+        return False
 
     def on_message_begin(self) -> None:
         self._in_head = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._in_head, self._head_bytes = False, 0
+        self._in_head, self._head_bytes, self._is_mixed = False, 0, True
+        self._framing_bytes = self._content_bytes = 0
         self._stop_head_timer()
+        self._check_host()
         if self.parser.should_upgrade():
             self._check_upgrade()
         super().on_headers_complete()  # It raises for a target without a path: that request is never begun.
         self._in_body = True
+        self.headers = []  # For the trailers; the request keeps its own list.
         self._unanswered += 1
         answering = _Answering(self.transport)
         self.cycle.transport = answering  # type: ignore[assignment]  # what a cycle needs of one
@@ -119,8 +151,16 @@ class Protocol(HttpToolsProtocol):
         answering.flush()
         self.on_response_complete()
 
+    def on_chunk_header(self) -> None:
+        if not self._count_framing(_CHUNK_BYTES):
+            raise ValueError(_FRAMING)  # Stops the parser.
+
+    def on_body(self, body: bytes) -> None:
+        self._content_bytes += len(body)
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
-        self._in_body = False
+        self._in_body, self._is_mixed = False, True
         self._stop_rest_timer()
         super().on_message_complete()
 
@@ -140,6 +180,13 @@ class Protocol(HttpToolsProtocol):
 
     def _unsupported_upgrade_warning(self) -> None:
         """An upgrade is an offer that nobody has to take: the request is answered as it is."""
+
+    def _check_host(self) -> None:
+        """Refuse a request of HTTP/1.1 without a host, or with two (RFC 9112, 3.2)."""
+        hosts = [name for name, _ in self.headers if name == b"host"]
+        if len(hosts) > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            self._refuse(_BAD_REQUEST, _NO_HOST)
+            raise ValueError(_NO_HOST)  # Stops the parser.
 
     def _check_upgrade(self) -> None:
         """Refuse WebSocket, and a body: the parser reads none behind an offer and would take it for a new request."""

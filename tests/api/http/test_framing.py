@@ -1,0 +1,125 @@
+"""Chunks, trailers and pipelined heads: nothing outside a body grows without limit, and no trailer becomes a header."""
+
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from msgspec import json
+
+from api.http.protocol import FRAMING_LIMIT, HEAD_LIMIT
+from tests.support.raw_http import RawClient, served
+from tests.support.running_app import ADMIN_TOKEN, RunningApp
+
+KIB: Final = 1_024
+ENDLESS_BYTES: Final = 64 * KIB * KIB
+BODY: Final = json.encode({"slug": "late-bank", "name": "Late Bank"})
+HEAD: Final = (
+    b"POST /api/admin/tenants HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+)
+BEARER: Final = f"Authorization: Bearer {ADMIN_TOKEN}\r\n".encode()
+OPERATOR: Final = b"X-Operator: root\r\n"
+
+
+@pytest.fixture
+def client(api: RunningApp) -> Iterator[RawClient]:
+    with served(api) as port, RawClient(port) as client:
+        yield client
+
+
+def chunked(body: bytes, *, size: int, trailers: bytes = b"") -> bytes:
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n" + trailers + b"\r\n"
+
+
+def sent_until_refused(client: RawClient, start: bytes, forever: bytes) -> int:
+    """How many bytes of ``forever`` the service took before it hung up."""
+    client.send(start)
+    size = 0
+    while size < ENDLESS_BYTES:
+        try:
+            client.send(forever)
+        except OSError:
+            break
+        size += len(forever)
+    return size
+
+
+def test_given_identity_in_trailers_only_when_sent_then_401(client: RawClient) -> None:
+    client.send(HEAD, b"\r\n", chunked(BODY, size=100, trailers=BEARER + OPERATOR))
+
+    assert client.answer().status == 401
+
+
+def test_given_a_trailer_beside_a_header_when_sent_then_the_header_alone_counts(client: RawClient) -> None:
+    client.send(HEAD, BEARER, OPERATOR, b"\r\n", chunked(BODY, size=100, trailers=BEARER + b"X-Operator: eve\r\n"))
+
+    assert client.answer().status == 201
+
+
+@pytest.mark.parametrize(
+    ("begun", "forever"),
+    [
+        (b"0\r\n", b"X-1: aaaaaaaaaaaaaaaaaaaa\r\n" * 1_000),
+        (b"0\r\nX-A: ", b"a" * 64 * KIB),
+        (b"1;", b"a" * 64 * KIB),
+        (b"", b"1\r\nz\r\n" * 10_000),
+    ],
+    ids=["many trailers", "a trailer without end", "a chunk extension without end", "chunks of one byte"],
+)
+def test_given_framing_without_end_when_sent_then_it_is_refused_and_hung_up_on(
+    api: RunningApp, begun: bytes, forever: bytes
+) -> None:
+    with served(api) as port, RawClient(port) as client:
+        sent = sent_until_refused(client, HEAD + b"\r\n1\r\n{\r\n" + begun, forever)
+
+        assert sent < ENDLESS_BYTES / 4  # What the sockets hold is the rest of it.
+
+
+def test_given_framing_that_outweighs_its_content_when_sent_then_400_says_so(client: RawClient) -> None:
+    client.send(HEAD, BEARER, OPERATOR, b"\r\n", b"1\r\nz\r\n" * FRAMING_LIMIT)
+
+    assert "outweighs" in client.answer().error
+    assert client.is_hung_up_on()
+
+
+def test_given_a_refused_body_behind_an_answer_when_sent_then_the_answer_comes_first(client: RawClient) -> None:
+    client.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", HEAD, b"\r\n", b"1\r\nz\r\n" * FRAMING_LIMIT)
+
+    assert client.answer().status == 200
+    assert client.answer().status == 400
+    assert client.is_hung_up_on()
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_given_a_short_body_in_small_chunks_when_sent_then_it_is_read(client: RawClient, size: int) -> None:
+    client.send(HEAD, BEARER, OPERATOR, b"\r\n", chunked(BODY, size=size))
+
+    assert client.answer().status == 201
+
+
+def test_given_small_requests_in_one_packet_when_sent_then_each_is_answered(client: RawClient) -> None:
+    request = b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Filler: %s\r\n\r\n" % (b"a" * 900)
+    count = 6 * HEAD_LIMIT // len(request)
+    cut = len(request) // 2
+    sending = threading.Thread(target=client.send, args=(request * count + request[:cut], request[cut:]))
+    sending.start()
+
+    statuses = [client.answer().status for _ in range(count + 1)]
+    sending.join()
+
+    assert statuses == [200] * (count + 1)
+
+
+@pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: a\r\n", b"Host: a\r\nhost: b\r\n"])
+def test_given_no_host_or_two_when_sent_then_400(client: RawClient, hosts: bytes) -> None:
+    client.send(b"GET /healthz HTTP/1.1\r\n", hosts, b"\r\n")
+
+    assert "Host" in client.answer().error
+    assert client.is_hung_up_on()
+
+
+def test_given_http_1_0_when_no_host_is_named_then_it_is_answered(client: RawClient) -> None:
+    client.send(b"GET /healthz HTTP/1.0\r\n\r\n")
+
+    assert client.answer().status == 200
