@@ -16,11 +16,13 @@ import uvloop
 from prometheus_client import CollectorRegistry
 
 from api.areas import ROUTES, services_of
+from api.http.connections import Connections, raise_file_limit
 from api.http.http_app import http_app
 from api.http.server import address_of, listening_socket, serve_until_signalled
 from api.log.preflight_log import PreflightLog
 from api.settings import Settings
 from api.stores import Stores
+from api.telemetry.connection_collector import ConnectionCollector
 from api.telemetry.metrics import RequestMetrics, measure_process
 from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
@@ -72,6 +74,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     configure_logs()
     log.info("starting", version=version("clearhold"), build=BUILD)
     signal.signal(signal.SIGTERM, _end_before_start)
+    connections = Connections(raise_file_limit())
     with ExitStack() as opened:
         data_dir = opened.enter_context(DataDir.open(settings.data))
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
@@ -90,19 +93,18 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = _metrics(stores, engine, preflight_log, backfills, directory)
+        metrics = _metrics(stores, engine, preflight_log, backfills, directory, connections)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
-
-        is_ready = _ready_check(stores, engine, preflight_log, resources.readiness)
 
         async def main() -> None:
             async with _in_background(stores, engine, backfills, directory):
                 await serve_until_signalled(
                     observed,
                     listening,
-                    is_ready=is_ready,
+                    connections,
+                    is_ready=_ready_check(stores, engine, preflight_log, resources.readiness),
                     on_ready=lambda: on_ready(address),
                     on_stop=backfills.cancel,
                 )
@@ -121,6 +123,7 @@ async def _in_background(
     stores: Stores, engine: Engine, backfills: BackfillService, directory: Directory
 ) -> AsyncIterator[None]:
     """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
+    await stores.appender.connect()
     tasks = [
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
         asyncio.create_task(_fetch_when_caught_up(engine, directory)),
@@ -293,7 +296,12 @@ def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: Ex
 
 
 def _metrics(
-    stores: Stores, engine: Engine, preflight_log: PreflightLog, backfills: BackfillService, directory: Directory
+    stores: Stores,
+    engine: Engine,
+    preflight_log: PreflightLog,
+    backfills: BackfillService,
+    directory: Directory,
+    connections: Connections,
 ) -> CollectorRegistry:
     """The metrics of everything but the requests."""
     metrics = CollectorRegistry()
@@ -302,6 +310,7 @@ def _metrics(
     metrics.register(BackfillCollector(backfills.counts))
     metrics.register(directory.collector)
     metrics.register(ScorerCollector(engine.scorers))
+    metrics.register(ConnectionCollector(connections))
     return metrics
 
 

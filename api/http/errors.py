@@ -4,13 +4,14 @@ Every refusal of the service is a RiskError whose sentence is safe to show. Erro
 status with a sentence of this module, so that their own form never leaves the service.
 """
 
+import errno
 from collections.abc import Mapping
 from typing import Final
 
 import structlog
 from litestar import Response
 from litestar.exceptions import HTTPException
-from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
+from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR, HTTP_503_SERVICE_UNAVAILABLE
 
 from api.http.envelope import ApiRequest, ErrorEnvelope, request_id
 from features.core.errors import (
@@ -58,6 +59,9 @@ HEADERS_OF: Final[Mapping[int, Mapping[str, str]]] = {
     503: {"Retry-After": "1"},
 }
 INTERNAL: Final = "Internal error."
+NO_FILES: Final = "The service has too many files open. Try again."
+
+_NO_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 _FRAMEWORK_SENTENCES: Final[Mapping[int, str]] = {
     400: "The request is malformed.",
@@ -94,6 +98,8 @@ def status_and_sentence(exc: Exception) -> tuple[int, str]:
         for kind in type(exc).__mro__:
             if kind in STATUS_OF:
                 return STATUS_OF[kind], str(exc)
+    if isinstance(exc, OSError) and exc.errno in _NO_FILES:
+        return HTTP_503_SERVICE_UNAVAILABLE, NO_FILES
     if isinstance(exc, HTTPException) and exc.status_code in _FRAMEWORK_SENTENCES:
         return exc.status_code, _FRAMEWORK_SENTENCES[exc.status_code]
     return HTTP_500_INTERNAL_SERVER_ERROR, INTERNAL

@@ -1,6 +1,7 @@
 """HTTP/1.1 on one connection: an unreadable or slow request is answered with our error envelope, and closed.
 
-Unit    seconds; a head's time runs from its first byte on, and not while an earlier request is being answered
+Unit    seconds; a head's time runs from its first byte on, and not while an earlier request is being answered; a new
+        connection has ``FIRST_REQUEST_WITHIN_S`` to begin one
 Limits  a head has ``HEAD_LIMIT`` bytes, and what arrived with them, and ``head_within_s``; the rest of a body that was
         answered before it was there has ``rest_within_s``. The bodies that are read are limited where they are read;
         what frames one (chunk heads, trailers) has ``FRAMING_LIMIT`` bytes and an eighth of its content.
@@ -10,11 +11,12 @@ A trailer is read over and never becomes a header (RFC 9110, 6.5.1): it would pa
 
 import asyncio
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from api.http.connections import Connections
 from api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
 from store.ids import new_id
 
@@ -22,13 +24,16 @@ HEAD_LIMIT: Final = 65_536
 FRAMING_LIMIT: Final = 16_384
 HEAD_WITHIN_S: Final = 10.0
 REST_WITHIN_S: Final = 10.0
+FIRST_REQUEST_WITHIN_S: Final = 10.0
 
+_UNAVAILABLE: Final = "503 Service Unavailable"
 _BAD_REQUEST: Final = "400 Bad Request"
 _TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 _HEAD_TOO_SLOW: Final = "The request line and headers did not arrive in time."
 _FRAMING: Final = "The framing of the body outweighs its content: send larger chunks and fewer trailers."
+_NO_ROOM: Final = "Too many connections are open. Try again later."
 _NO_HOST: Final = "The header Host must be given once."
 _CHUNK_BYTES: Final = 5
 """The least that frames a chunk: one digit and two line ends."""
@@ -75,7 +80,9 @@ class Protocol(HttpToolsProtocol):
 
     head_within_s = HEAD_WITHIN_S
     rest_within_s = REST_WITHIN_S
+    first_request_within_s = FIRST_REQUEST_WITHIN_S
 
+    _address = ""
     _in_head = False
     _in_body = False
     _head_bytes = 0
@@ -87,12 +94,21 @@ class Protocol(HttpToolsProtocol):
     _head_timer: asyncio.TimerHandle | None = None
     _rest_timer: asyncio.TimerHandle | None = None
 
+    def __init__(self, *, connections: Connections, **given: Any) -> None:
+        super().__init__(**given)
+        self._connections = connections
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._keep_alive()
+        self._address = self.client[0] if self.client is not None else ""
+        if self._connections.add(self._address):
+            self._keep_alive(self.first_request_within_s)
+        else:
+            self._refuse(_UNAVAILABLE, _NO_ROOM)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._connections.remove(self._address)
         self._unset_keepalive_if_required()
         self._stop_head_timer()
         self._stop_rest_timer()
@@ -111,7 +127,7 @@ class Protocol(HttpToolsProtocol):
             if not self._is_mixed and self._content_bytes == content_before:
                 self._count_framing(len(data))
         elif not self._unanswered:
-            self._keep_alive()
+            self._keep_alive(self.timeout_keep_alive)
 
     def _count_head(self, size: int) -> None:
         self._head_bytes += size
@@ -238,9 +254,9 @@ class Protocol(HttpToolsProtocol):
         else:
             self._refuse(_BAD_REQUEST, _HEAD_TOO_SLOW)
 
-    def _keep_alive(self) -> None:
+    def _keep_alive(self, seconds: float) -> None:
         self._unset_keepalive_if_required()
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def _stop_head_timer(self) -> None:
         if self._head_timer is not None:

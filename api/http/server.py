@@ -9,11 +9,13 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
 from litestar.types import ASGIApp
 
+from api.http.connections import Connections
 from api.http.protocol import Protocol
 from store.data_dir import StartupError
 
@@ -55,11 +57,11 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def server_of(app: ASGIApp, *, protocol: type[Protocol] = Protocol) -> Server:
+def server_of(app: ASGIApp, connections: Connections, *, protocol: type[Protocol] = Protocol) -> Server:
     """The server for an application, not started."""
     config = uvicorn.Config(
         app=app,
-        http=protocol,
+        http=partial(protocol, connections=connections),  # type: ignore[arg-type]  # called like the class
         ws="none",
         lifespan="off",
         log_config=None,
@@ -75,6 +77,7 @@ def server_of(app: ASGIApp, *, protocol: type[Protocol] = Protocol) -> Server:
 async def serve_until_signalled(
     app: ASGIApp,
     listening: socket.socket,
+    connections: Connections,
     *,
     is_ready: Callable[[], bool],
     on_ready: Callable[[], None],
@@ -84,7 +87,7 @@ async def serve_until_signalled(
 
     ``on_stop`` is called at the signal, to cancel work that takes longer than the last answers may.
     """
-    server = server_of(app)
+    server = server_of(app, connections)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:

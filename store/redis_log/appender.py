@@ -19,6 +19,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind
+from store.data_dir import StartupError
 from store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
@@ -66,6 +67,14 @@ class LogAppender:
         self._waiting_bytes = 0
         self._connection: AbstractConnection | None = None
         self._writer: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """Connect before the first append does, while the process has files to open."""
+        try:
+            async with asyncio.timeout(WRITE_WITHIN_S):
+                await self._connected()
+        except TimeoutError as error:
+            raise StartupError("Redis stopped answering during the start.") from error
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         """Append one entry to a shard's stream and return its offset."""

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import msgspec
 
+from api.http.connections import Connections
 from api.http.protocol import Protocol
 from api.http.server import listening_socket, server_of
 from tests.support.running_app import RunningApp
@@ -74,10 +75,12 @@ class RawClient:
 
 
 @contextmanager
-def served(api: RunningApp, protocol: type[Protocol] = Protocol) -> Iterator[int]:
+def served(
+    api: RunningApp, protocol: type[Protocol] = Protocol, connections: Connections | None = None
+) -> Iterator[int]:
     """The application on a port of its own, on its own event loop."""
     with closing(listening_socket("127.0.0.1", 0)) as listening, api.client.portal() as portal:
-        server = server_of(api.app, protocol=protocol)
+        server = server_of(api.app, connections or Connections(), protocol=protocol)
         serving = portal.start_task_soon(server.serve, [listening])
         try:
             eventually(lambda: server.started)
