@@ -1,10 +1,10 @@
-"""Whole lists as a download: NDJSON or CSV, streamed in bounded memory, a few at a time for each principal.
+"""Whole lists as a download: NDJSON or CSV, streamed in bounded memory, a few at a time.
 
 The status is sent before the first line. A failure after that breaks the connection off, so that a reader can tell a
 complete export from a partial one. A failure before the first line is answered like that of any other request.
 
-Limits  the connection of a client that reads nothing for ``STALL_WITHIN_S``, or that is not done within
-        ``EXPORT_WITHIN_S``, is closed
+Limits  ``AT_A_TIME`` run for a tenant and ``IN_ALL`` for everybody, and ``THREADS`` read their batches; the connection
+        of a client that reads nothing for ``STALL_WITHIN_S``, or that is not done within ``EXPORT_WITHIN_S``, is closed
 Errors  RateLimitedError for one more than may run at a time
 """
 
@@ -20,17 +20,22 @@ from typing import Any, Final
 
 import anyio
 import msgspec
-from anyio import CancelScope, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
 from litestar.types import Receive, Scope, Send
 
 from features.core.errors import RateLimitedError
 from features.core.principal import Principal
 
 AT_A_TIME: Final = 2
+IN_ALL: Final = 8
+THREADS: Final = 2
+"""Few, so that whoever reads a page or asks for a pre-flight beside the exports is answered first."""
+
 STALL_WITHIN_S: Final = 30.0
 EXPORT_WITHIN_S: Final = 3_600.0
 
-_TOO_MANY: Final = "At most {most} {what} run at a time. Try again when one of them has finished."
+_TOO_MANY: Final = "At most {most} {what} run at a time for a tenant. Try again when one of them has finished."
+_NO_ROOM: Final = "At most {most} {what} run at a time in all. Try again when one of them has finished."
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\0")  # A spreadsheet would run what follows.
 
 
@@ -46,25 +51,27 @@ MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
 
 
 class Concurrency:
-    """How many may run at a time for each principal. Belongs to the API's event loop."""
+    """How many may run at a time for a tenant, whichever its keys, and in all. Belongs to the API's event loop."""
 
-    def __init__(self, most: int = AT_A_TIME, *, what: str = "exports") -> None:
-        self._most, self._what = most, what
-        self._running: Counter[tuple[str, str]] = Counter()
+    def __init__(self, most: int = AT_A_TIME, *, in_all: int = IN_ALL, what: str = "exports") -> None:
+        self._most, self._in_all, self._what = most, in_all, what
+        self._running: Counter[str] = Counter()
 
     @contextmanager
     def slot(self, principal: Principal) -> Iterator[None]:
         """One slot, taken until the block is left, however that happens."""
-        key = (principal.tenant_id, principal.id)
-        if self._running[key] >= self._most:
+        tenant_id = principal.tenant_id
+        if self._running[tenant_id] >= self._most:
             raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what))
-        self._running[key] += 1
+        if self._running.total() >= self._in_all:
+            raise RateLimitedError(_NO_ROOM.format(most=self._in_all, what=self._what))
+        self._running[tenant_id] += 1
         try:
             yield
         finally:
-            self._running[key] -= 1
-            if not self._running[key]:
-                del self._running[key]
+            self._running[tenant_id] -= 1
+            if not self._running[tenant_id]:
+                del self._running[tenant_id]
 
 
 Batches = Generator[Sequence[msgspec.Struct | msgspec.Raw], None, None]
@@ -83,9 +90,10 @@ class Export:
         batches: Batches,
         principal: Principal,
         limit: Concurrency,
+        threads: CapacityLimiter,
     ) -> None:
         self._name, self._kind, self._format = name, kind, format_
-        self._batches, self._principal, self._limit = batches, principal, limit
+        self._batches, self._principal, self._limit, self._threads = batches, principal, limit, threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - an ASGI application
         with self._limit.slot(self._principal):
@@ -98,7 +106,7 @@ class Export:
                     await to_thread.run_sync(chunks.close)
 
     async def _run(self, chunks: Iterator[bytes], receive: Receive, send: Send) -> None:
-        chunk = await to_thread.run_sync(next, chunks, None)
+        chunk = await self._next(chunks)
         headers = {
             "content-type": MEDIA_TYPES[self._format],
             "content-disposition": f'attachment; filename="{self._name}.{self._format}"',
@@ -110,9 +118,12 @@ class Export:
             while chunk is not None:
                 with anyio.fail_after(STALL_WITHIN_S):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                chunk = await to_thread.run_sync(next, chunks, None)
+                chunk = await self._next(chunks)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             running.cancel_scope.cancel()
+
+    async def _next(self, chunks: Iterator[bytes]) -> bytes | None:
+        return await to_thread.run_sync(next, chunks, None, limiter=self._threads)
 
     def _chunks(self) -> Generator[bytes, None, None]:
         names = self._kind.__struct_encode_fields__
@@ -125,10 +136,10 @@ class Export:
 
 
 class Downloads:
-    """Makes the exports of a process, which count together against the limit of each principal."""
+    """Makes the exports of a process, which count together against its limits."""
 
     def __init__(self) -> None:
-        self._limit = Concurrency()
+        self._limit, self._threads = Concurrency(), CapacityLimiter(THREADS)
 
     def of(
         self,
@@ -140,7 +151,15 @@ class Downloads:
         format_: ExportFormat = ExportFormat.NDJSON,
     ) -> Export:
         """The download of ``batches`` as ``name.format``; ``kind`` names the columns of a CSV."""
-        return Export(name=name, kind=kind, format_=format_, batches=batches, principal=principal, limit=self._limit)
+        return Export(
+            name=name,
+            kind=kind,
+            format_=format_,
+            batches=batches,
+            principal=principal,
+            limit=self._limit,
+            threads=self._threads,
+        )
 
 
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:

@@ -12,7 +12,8 @@ from api.lists.lists import moments_exist
 from features.core.principal import KeyScope
 
 _EXPORT_LIMITS: Final = (
-    "An export that fails midway breaks off the connection without a clean end. At most two run at a time."
+    "An export that fails midway breaks off the connection without a clean end. "
+    "At most two run at a time for a tenant, and eight in all."
 )
 
 

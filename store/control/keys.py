@@ -42,6 +42,10 @@ class ApiKeys:
         key = self._keys.get(key_id)
         return key if key is not None and key.tenant_id == tenant_id else None
 
+    def valid_count(self, tenant_id: str) -> int:
+        """How many keys of the tenant are not revoked."""
+        return sum(key.tenant_id == tenant_id and key.revoked_at is None for key in self._keys.values())
+
     def of_tenant(self, tenant_id: str) -> tuple[StoredKey, ...]:
         """The tenant's keys, newest first, revoked ones included."""
         keys = [key for key in self._keys.values() if key.tenant_id == tenant_id]

@@ -5,8 +5,8 @@ makes checking a slug and taking it a single step. ``effect_id`` is the id that 
 if that effect is already in the log, nothing is done again, and a secret of which only a digest is stored is not
 returned a second time.
 
-Errors  ConflictError for a taken slug, NotFoundError for an unknown id, InvalidRequestError for a key without any
-        access, UnavailableError when the log cannot be written
+Errors  ConflictError for a taken slug and for one API key too many, NotFoundError for an unknown id,
+        InvalidRequestError for a key without any access, UnavailableError when the log cannot be written
 """
 
 import asyncio
@@ -43,6 +43,10 @@ KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key 
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
 INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
 
+MOST_KEYS: Final = 100
+"""API keys of a tenant that are not revoked: every one brings rate limits of its own."""
+
+TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
 UNKNOWN_PROGRAM: Final = "Unknown program on this tenant."
 UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 
@@ -164,6 +168,8 @@ class Registry:
                 return known, None
             if program_id is not None:
                 self._check_reach(principal, program_id, mode)
+            if self.tenancy.keys.valid_count(principal.tenant_id) >= MOST_KEYS:
+                raise ConflictError(TOO_MANY_KEYS)
             secret = new_token(f"{mode}_")
             entry = ApiKeyEntry(
                 id=effect_id or self._new_id(),

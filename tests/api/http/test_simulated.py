@@ -126,6 +126,28 @@ def test_given_a_preflight_when_answered_and_replayed_then_only_that_of_a_simula
     assert {answer.json().get("simulated", "absent") for answer in answers} == {of(world, program)}
 
 
+def test_given_a_key_that_a_test_key_used_when_a_live_program_is_asked_under_it_then_it_has_an_answer_of_its_own(
+    world: World,
+) -> None:
+    def answer_to(caller: str, program: dict[str, Any], amount: str) -> Any:
+        body = {
+            "programId": program["id"],
+            "idempotencyKey": "invoice-1",
+            "transfer": TRANSFER | {"amountCents": amount},
+        }
+        return world.send("POST", "/api/preflight", world.callers[caller].headers, json=body)
+
+    planted = answer_to("test key", world.simulated, "100")
+    of_operator = answer_to("operator", world.payroll, "99999999")
+    of_key = answer_to("live key", world.lending, "99999999")
+
+    answers = [planted, of_operator, of_key]
+    assert [answer.status_code for answer in answers] == [201, 201, 201]
+    programs = (world.simulated, world.payroll, world.lending)
+    assert [answer.json()["programId"] for answer in answers] == [program["id"] for program in programs]
+    assert len({answer.json()["preflightId"] for answer in answers}) == 3
+
+
 @pytest.mark.parametrize("kind", ["bank", "simulated"])
 def test_given_an_alert_when_decided_and_appealed_then_only_that_of_a_simulated_program_is_marked(
     world: World, kind: str

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from store.control.registry import MOST_KEYS
 from tests.support.callers import TRANSFER, UNKNOWN_ID, World, bearer, running_world, sha256_of
 from tests.support.running_app import assert_refused
 
@@ -350,3 +351,18 @@ def test_given_one_name_on_two_keys_when_made_then_both_are_there(world: World) 
     first, second = (world.key_of(world.tenant, name="twin") for _ in range(2))
 
     assert [key["id"] for key in listed(world)][:2] == [second["id"], first["id"]]
+
+
+def test_given_as_many_keys_as_a_tenant_may_have_when_one_more_is_made_then_409_until_one_is_revoked(
+    world: World,
+) -> None:
+    tenant = world.api.create_tenant("many-keys")
+    headers = bearer(tenant["operatorToken"], "ann")
+    first, *_ = [world.key_of(tenant) for _ in range(MOST_KEYS)]
+
+    refused = world.send("POST", "/api/keys", headers, json={"name": "one more", "mode": "test"})
+    revoked = world.send("DELETE", f"/api/keys/{first['id']}", headers)
+    created = world.send("POST", "/api/keys", headers, json={"name": "one more", "mode": "test"})
+
+    assert_refused(refused, 409, "at most 100 API keys")
+    assert (revoked.status_code, created.status_code) == (200, 201)

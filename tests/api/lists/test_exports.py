@@ -165,13 +165,21 @@ def a_principal(id_: str = "op_1", tenant_id: str = "tnt_1") -> Principal:
     return Principal(kind=PrincipalKind.OPERATOR, id=id_, tenant_id=tenant_id, tenant="first")
 
 
-def test_given_two_exports_when_another_is_asked_for_then_only_that_principal_waits() -> None:
-    limit = Concurrency(2)
+def test_given_two_exports_of_a_tenant_when_any_key_of_it_asks_for_another_then_only_that_tenant_waits() -> None:
+    limit = Concurrency(2, in_all=3)
 
-    with limit.slot(a_principal()), limit.slot(a_principal()):
-        with pytest.raises(RateLimitedError, match="At most 2 exports"), limit.slot(a_principal()):
-            pass
-        with limit.slot(a_principal("key_1")), limit.slot(a_principal(tenant_id="tnt_2")):
+    with limit.slot(a_principal()), limit.slot(a_principal("key_1")):
+        for caller in ("op_1", "key_2"):
+            with (
+                pytest.raises(RateLimitedError, match="At most 2 exports run at a time for a tenant"),
+                limit.slot(a_principal(caller)),
+            ):
+                pass
+        with (
+            limit.slot(a_principal(tenant_id="tnt_2")),
+            pytest.raises(RateLimitedError, match="At most 3 exports run at a time in all"),
+            limit.slot(a_principal(tenant_id="tnt_3")),
+        ):
             pass
 
     with limit.slot(a_principal()), limit.slot(a_principal()):
