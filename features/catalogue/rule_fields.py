@@ -15,7 +15,8 @@ RULE_FIELDS: Final = (
         "integer",
         "cents",
         THE_TRANSFER,
-        "In US cents; null where the bank states no amount in US dollars, and the transfer then is in no sum.",
+        "In US cents, at most ten billion dollars; null where the bank states no amount in US dollars, "
+        "and the transfer then is in no sum.",
     ),
     Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
     Feature(

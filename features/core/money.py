@@ -10,6 +10,11 @@ from typing import Final, NewType
 Cents = NewType("Cents", int)
 
 MAX_CENTS: Final = 10**18 - 1
+MOST_COUNTED_CENTS: Final = 10**12
+"""One transfer counts with ten billion dollars at most, the most that Fedwire carries, so that sums fit into 64 bits
+until a window holds nine million of them. Its own amount stays what the bank stated.
+"""
+
 USD: Final = "USD"
 _DIGITS: Final = re.compile(r"(0|[1-9][0-9]{0,17})", re.ASCII)
 
@@ -20,9 +25,13 @@ def parse_cents(text: str) -> Cents | None:
 
 
 def usd_cents_of(amount_cents: int, currency: str | None, stated_usd_cents: int | None) -> int | None:
-    """The amount in US cents: its own where the currency is USD or not stated, else as the bank states it (ruling 38).
+    """The amount in US cents with which a transfer counts, at most ``MOST_COUNTED_CENTS``: its own where the currency is
+    USD or not stated, else as the bank states it (ruling 38).
 
     >>> usd_cents_of(950_000, None, None), usd_cents_of(950_000, "JPY", 6_500), usd_cents_of(950_000, "JPY", None)
     (950000, 6500, None)
+    >>> usd_cents_of(MAX_CENTS, "USD", None)
+    1000000000000
     """
-    return amount_cents if currency is None or currency == USD else stated_usd_cents
+    cents = amount_cents if currency is None or currency == USD else stated_usd_cents
+    return MOST_COUNTED_CENTS if cents is not None and cents > MOST_COUNTED_CENTS else cents
