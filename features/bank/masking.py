@@ -1,8 +1,13 @@
 """Masking of the bank's objects before they are stored: no check images or payment messages, only last four digits.
 
+A key is known by its letters or by its last word, whichever way it is spelt: the numbers of accounts and cards, and
+those by which a state knows a person or a business. Routing, trace and check numbers and the bank's own ids stay. In
+free text a long run of digits is masked where it stands.
+
 Errors  none: data that is not a JSON object comes back as an empty one
 """
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
@@ -12,22 +17,24 @@ import msgspec
 LAST: Final = 4
 _DEPTH_LIMIT: Final = 32
 _KEYS_REMEMBERED: Final = 4_096
-_MASKED_KEYS: Final = frozenset({"iban", "ssn", "ein", "micrline", "pan", "passport", "driverslicense", "nationalid"})
-_MASKED_ENDINGS: Final = ("accountnumber", "accountnumbers", "cardnumber")
-_SENSITIVE: Final = (
-    b"number",
-    b"image",
-    b"iban",
-    b"ssn",
-    b"ein",
-    b"micr",
-    b"pan",
-    b"passport",
-    b"license",
-    b"national",
-    b"message",
-    b"\\u",
+_KEY_LENGTH_REMEMBERED: Final = 64
+
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NUMBER_WORDS: Final = frozenset({"number", "numbers", "num", "nbr", "no", "id", "value"})
+_MASKED_WORDS: Final = frozenset({"pan", "ein", "fein", "tin", "itin", "micr"})
+_MASKED_LETTERS: Final = re.compile(
+    r"(?:(?:accounts?|accts?|acc|cards?|licen[cs]es?)(?:number|num|nbr|no)s?"
+    r"|(?:tax|taxpayer|legal|national|socialsecurity)(?:id|identification|identity)?(?:number|num|nbr|no)"
+    r"|(?:tax|taxpayer|legal|national)(?:id|identification|identity)"
+    r"|(?:iban|bban|clabe|cardpan|ssn|micrline|passport|socialsecurity|drivers?licen[cs]e)(?:number|num|nbr|no)?s?)$"
 )
+_ACCOUNT_WORDS: Final = frozenset({"account", "accounts", "acct", "card", "cards"})
+_TEXT_WORDS: Final = frozenset(
+    {"addenda", "comment", "comments", "data", "description", "details", "info", "information", "instructions", "memo"}
+    | {"message", "narrative", "note", "notes", "purpose", "reference", "remarks", "remittance", "text"}
+)
+_BARE_NUMBER: Final = re.compile(r"[A-Za-z]{0,4}\d[\d -]{3,}\d")
+_NUMBER_IN_TEXT: Final = re.compile(r"\d{9,}|\b\d{3}-\d{2}-\d{4}\b|\b\d{4}(?:[ -]\d{4}){2,}(?:[ -]\d{1,4})?\b")
 
 
 class _Treatment(StrEnum):
@@ -35,18 +42,38 @@ class _Treatment(StrEnum):
 
     KEPT = "kept"
     MASKED = "masked"
+    MASKED_IF_BARE = "masked if bare"  # an account may be named by its number or by the bank's id
+    TEXT = "text"
     DROPPED = "dropped"
 
 
-@lru_cache(maxsize=_KEYS_REMEMBERED)
-def _treatment(key: str) -> _Treatment:
-    """By the key's letters alone, so that account_number, accountNumber and ACCOUNT-NUMBER are one."""
-    letters = "".join(filter(str.isalnum, key)).casefold()
+def _treatment(parent: str, key: str) -> _Treatment:
+    """``parent`` is the key of the object around it: the number of an account may be ``account: {number}``."""
+    if len(parent) + len(key) > _KEY_LENGTH_REMEMBERED:
+        return _new_treatment(parent, key)
+    return _remembered_treatment(parent, key)
+
+
+def _new_treatment(parent: str, key: str) -> _Treatment:
+    letters = _letters(key)
+    words = [word.casefold() for word in _WORDS.findall(key)]
+    last = words[-1] if words else ""
+    while len(words) > 1 and words[-1] in _NUMBER_WORDS:
+        words.pop()
     if "image" in letters or letters == "rawmessage":  # The text of a payment message holds whole account numbers.
         return _Treatment.DROPPED
-    if letters in _MASKED_KEYS or letters.endswith(_MASKED_ENDINGS):
+    if _MASKED_LETTERS.search(_letters(parent) + letters) or (words and words[-1] in _MASKED_WORDS):
         return _Treatment.MASKED
-    return _Treatment.KEPT
+    if last in _ACCOUNT_WORDS:
+        return _Treatment.MASKED_IF_BARE
+    return _Treatment.TEXT if last in _TEXT_WORDS else _Treatment.KEPT
+
+
+_remembered_treatment = lru_cache(maxsize=_KEYS_REMEMBERED)(_new_treatment)
+
+
+def _letters(key: str) -> str:
+    return "".join(filter(str.isalnum, key)).casefold()
 
 
 def masked_raw(data: bytes | None) -> dict[str, Any]:
@@ -55,15 +82,12 @@ def masked_raw(data: bytes | None) -> dict[str, Any]:
         value = msgspec.json.decode(data or b"{}")
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return _masked_object(value, 0) if isinstance(value, dict) else {}
+    return _masked_object(value, "", 0) if isinstance(value, dict) else {}
 
 
 def masked_text(data: bytes) -> str:
-    """The masked object as JSON text; objects without sensitive keys are passed through as they are."""
-    lower = data.lower()
-    if any(word in lower for word in _SENSITIVE):
-        return msgspec.json.encode(masked_raw(data)).decode()
-    return data.decode()
+    """The masked object as JSON text."""
+    return msgspec.json.encode(masked_raw(data)).decode()
 
 
 def last_four(number: object) -> str | None:
@@ -71,20 +95,33 @@ def last_four(number: object) -> str | None:
     return number.strip()[-LAST:] or None if isinstance(number, str) else None
 
 
-def _masked_object(value: dict[str, Any], depth: int) -> dict[str, Any]:
+def _masked_object(value: dict[str, Any], parent: str, depth: int) -> dict[str, Any]:
+    treated = ((key, item, _treatment(parent, key)) for key, item in value.items())
     return {
-        key: _masked(item, depth, masks=_treatment(key) is _Treatment.MASKED)
-        for key, item in value.items()
-        if _treatment(key) is not _Treatment.DROPPED
+        key: _masked(item, key, treatment, depth)
+        for key, item, treatment in treated
+        if treatment is not _Treatment.DROPPED
     }
 
 
-def _masked(value: Any, depth: int, *, masks: bool) -> Any:
-    """``masks`` holds for a list's items too; an object in the place of a number becomes None."""
+def _masked(value: Any, key: str, treatment: _Treatment, depth: int) -> Any:
+    """A list's items are treated as it is; an object in the place of a number becomes None."""
     if isinstance(value, dict | list) and depth >= _DEPTH_LIMIT:
         return None
     if isinstance(value, dict):
-        return None if masks else _masked_object(value, depth + 1)
+        return None if treatment is _Treatment.MASKED else _masked_object(value, key, depth + 1)
     if isinstance(value, list):
-        return [_masked(item, depth + 1, masks=masks) for item in value]
-    return last_four(value) if masks else value
+        return [_masked(item, key, treatment, depth + 1) for item in value]
+    if treatment is _Treatment.MASKED:
+        return last_four(value)
+    return _masked_string(value, treatment) if isinstance(value, str) else value
+
+
+def _masked_string(text: str, treatment: _Treatment) -> str | None:
+    if treatment is _Treatment.MASKED_IF_BARE:
+        return last_four(text) if _BARE_NUMBER.fullmatch(text.strip()) else text
+    return _NUMBER_IN_TEXT.sub(_as_last_four, text) if treatment is _Treatment.TEXT else text
+
+
+def _as_last_four(number: re.Match[str]) -> str:
+    return f"****{number[0][-LAST:]}"

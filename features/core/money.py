@@ -25,7 +25,7 @@ def parse_cents(text: str) -> Cents | None:
 
 
 def usd_cents_of(amount_cents: int, currency: str | None, stated_usd_cents: int | None) -> int | None:
-    """The amount in US cents with which a transfer counts, at most ``MOST_COUNTED_CENTS``: its own where the currency is
+    """The US cents with which a transfer counts, at most ``MOST_COUNTED_CENTS``: its own amount where the currency is
     USD or not stated, else as the bank states it (ruling 38).
 
     >>> usd_cents_of(950_000, None, None), usd_cents_of(950_000, "JPY", 6_500), usd_cents_of(950_000, "JPY", None)

@@ -24,6 +24,30 @@ NUMBER = "000111222333"
         {"raw_message": f":59:/{NUMBER}"},
         {"check_images": {"front": NUMBER}},
         {"image_front_base64": NUMBER},
+        {"account_no": NUMBER},
+        {"acct_no": NUMBER},
+        {"acctNum": NUMBER},
+        {"debit_account": NUMBER},
+        {"creditAccount": f"DE{NUMBER}"},
+        {"account": {"number": NUMBER}},
+        {"cards": [{"number": NUMBER}]},
+        {"bban": NUMBER},
+        {"clabe": NUMBER},
+        {"card_pan": NUMBER},
+        {"cardPAN": NUMBER},
+        {"ssn_number": NUMBER},
+        {"SSN": NUMBER},
+        {"social_security_number": NUMBER},
+        {"tax_id": NUMBER},
+        {"taxIdentificationNumber": NUMBER},
+        {"ein": NUMBER},
+        {"itin_number": NUMBER},
+        {"beneficiary_legal_id": NUMBER},
+        {"passport_number": NUMBER},
+        {"national_id_number": NUMBER},
+        {"drivers_license_number": NUMBER},
+        {"description": f"to account {NUMBER}, thanks"},
+        {"return_details": [f"sent to {NUMBER}"]},
     ],
     ids=lambda data: next(iter(data)),
 )
@@ -35,6 +59,53 @@ def test_given_a_sensitive_key_in_any_spelling_when_shown_or_kept_then_its_value
     assert masked_raw(delivered)["id"] == "x"
 
 
-@pytest.mark.parametrize("key", ["account_number_id", "check_number", "routing_number", "trace_number", "description"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "account_number_id",
+        "check_number",
+        "routing_number",
+        "creditor_agent_routing_number",
+        "trace_number",
+        "company_id",
+        "imad",
+        "end_to_end_id",
+        "id",
+        "phone",
+        "sales_tax",
+        "japan",
+        "protein",
+        "card_id",
+        "merchant_license_class",
+    ],
+)
 def test_given_a_key_that_identifies_nobody_when_shown_then_its_value_stays(key: str) -> None:
     assert masked_raw(json.dumps({key: NUMBER}).encode()) == {key: NUMBER}
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("invoice 20260001 of 2026-03-02 15:04", "invoice 20260001 of 2026-03-02 15:04"),
+        ("to 000111222333.", "to ****2333."),
+        ("DE89370400440532013000", "DE****3000"),
+        ("ssn 123-45-6789", "ssn ****6789"),
+        ("4111 1111 1111 1111 and 378282246310005", "****1111 and ****0005"),
+        ("", ""),
+    ],
+)
+def test_given_free_text_when_shown_then_long_numbers_alone_are_masked(text: str, masked: str) -> None:
+    assert masked_raw(json.dumps({"payment_memo": text}).encode()) == {"payment_memo": masked}
+
+
+@pytest.mark.parametrize("value", ["bacc_2zOps01", None, True, {"id": "bacc_2zOps01"}])
+def test_given_an_account_that_is_named_by_its_id_when_shown_then_it_stays(value: object) -> None:
+    assert masked_raw(json.dumps({"debit_account": value}).encode()) == {"debit_account": value}
+
+
+def test_given_what_was_masked_when_masked_again_then_it_stays() -> None:
+    data = {"account_no": NUMBER, "description": f"to {NUMBER}", "debit_account": NUMBER}
+
+    once = masked_text(json.dumps(data).encode())
+
+    assert masked_text(once.encode()) == once

@@ -1,12 +1,14 @@
 """Rows as tables: those without columns are set aside, in their order, and what is joined has one piece a column."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.tables import row_tables as module
+from store.tables.columns import Column, arrow_table
 from store.tables.row_tables import row_tables
 
 TOO_LATE = 2**70
@@ -39,12 +41,11 @@ def test_given_one_bad_row_among_many_when_made_tables_then_few_of_them_are_look
 ) -> None:
     sizes: list[int] = []
 
-    def counted(columns: object, rows: list[Sample]) -> pa.Table:
+    def counted(columns: Sequence[Column], rows: Sequence[Sample]) -> pa.Table:
         sizes.append(len(rows))
         return arrow_table(columns, rows)
 
-    arrow_table = module.arrow_table
-    monkeypatch.setattr(module, "arrow_table", counted)
+    monkeypatch.setattr("store.tables.row_tables.arrow_table", counted)
 
     row_tables({Sample: [a_row(offset, is_bad=offset == 700) for offset in range(ROWS)]})
 
