@@ -54,6 +54,7 @@ from store.logs import configure_logs
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import check_external, connect_async, connect_sync
+from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
@@ -128,6 +129,7 @@ async def _in_background(
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
         asyncio.create_task(_fetch_when_caught_up(engine, directory)),
         asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
+        asyncio.create_task(stores.memory.read_regularly(stores.hot)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
         asyncio.create_task(_stop_when_ended(engine)),
     ]
@@ -228,6 +230,7 @@ def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, scoring: 
         box=box,
         process=new_id(),
         hot=hot,
+        memory=RedisMemory(),
         key_usage=KeyUsage.read_from(reading),
         registry=registry,
         appender=appender,
@@ -305,7 +308,7 @@ def _metrics(
 ) -> CollectorRegistry:
     """The metrics of everything but the requests."""
     metrics = CollectorRegistry()
-    measure_process(metrics, stores.appender)
+    measure_process(metrics, stores.appender, stores.memory)
     metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
     metrics.register(BackfillCollector(backfills.counts))
     metrics.register(directory.collector)

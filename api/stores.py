@@ -15,6 +15,7 @@ from store.lake.log_segments import LogSegments
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
 from store.redis_log.appender import LogAppender
+from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 
@@ -39,6 +40,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     box: SecretBox
     process: str
     hot: redis.asyncio.Redis
+    memory: RedisMemory
     key_usage: KeyUsage
     registry: Registry
     appender: LogAppender

@@ -66,7 +66,7 @@ def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, i
     authenticator = Authenticator(
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
-    claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process)
+    claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process, memory=stores.memory)
     return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock)
 
 

@@ -1,13 +1,16 @@
 """Idempotency claims in Redis: which request acts for a key, and its stored answer.
 
 A claim is written before the effect, with a lease, and stays active until its request has ended. A stored answer is
-sealed, because answers may contain secrets. A claim that is no longer active, because its process is gone or its
-request failed, is taken over at once: a data directory has one process at a time, which knows its active claims.
+sealed, because answers may contain secrets, and compressed, because those of a day are kept. A claim that is no longer
+active, because its process is gone or its request failed, is taken over at once: a data directory has one process at a
+time, which knows its active claims.
 
 Errors  ``UnavailableError`` when Redis does not answer: without a claim there must be no effect
 """
 
 import asyncio
+import zlib
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -16,12 +19,15 @@ from redis.exceptions import RedisError
 
 from features.core.errors import UnavailableError
 from store.keys.secrets import SecretBox
+from store.redis_log.memory import RedisMemory
 
 LEASE_MS: Final = 60_000
 KEPT_MS: Final = 25 * 60 * 60 * 1_000
 WITHIN_S: Final = 1.5
 
-_KEY: Final = "idem:{scope}"
+_PREFIX: Final = b"idem:"
+_DIGEST_BYTES: Final = 16  # of each SHA-256: a claim is small, since a day's are kept
+_NO_ROOM: Final = "There is no room for another idempotency key; nothing was done. Try again later, or without a key."
 _UNAVAILABLE: Final = "The idempotency key could not be claimed; nothing was done. Try again."
 # Replaces what is still ours: by the new value, or by nothing when that is empty. An expired claim may be finished.
 _REPLACE: Final = """
@@ -41,11 +47,11 @@ class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Claim(msgspec.Struct, frozen=True, array_like=True):
-    fingerprint: str
-    process: str
+    fingerprint: bytes
+    process: str = ""
     number: int = 0  # of the claims of its process
     status: int = 0  # 0 while in flight
-    sealed: str = ""
+    sealed: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
@@ -71,15 +77,17 @@ Outcome = Claimed | StoredAnswer | OtherRequest | InFlight
 class IdempotencyClaims:
     """``process`` is an id of this run of the service. Belongs to the API's event loop."""
 
-    def __init__(self, client: redis.asyncio.Redis, *, box: SecretBox, process: str) -> None:
-        self._client, self._box, self._process = client, box, process
+    def __init__(self, client: redis.asyncio.Redis, *, box: SecretBox, process: str, memory: RedisMemory) -> None:
+        self._client, self._box, self._process, self._memory = client, box, process, memory
         self._number = 0
         self._active: set[bytes] = set()
 
     async def claim(self, scope: str, fingerprint: str) -> Outcome:
         """Claim the key of this scope, or return the state of the request that claimed it before."""
+        if not self._memory.has_room_for_claims:
+            raise UnavailableError(_NO_ROOM)
         self._number += 1
-        ours = msgspec.msgpack.encode(_Claim(fingerprint, self._process, self._number))
+        ours = msgspec.msgpack.encode(_Claim(_digest(fingerprint), self._process, self._number))
         claimed = Claimed(scope=scope, fingerprint=fingerprint, value=ours)
         self._active.add(ours)
         outcome: Outcome | None = None
@@ -96,7 +104,7 @@ class IdempotencyClaims:
 
     async def _claim_once(self, claimed: Claimed) -> Outcome | None:
         """None when the key changed hands in between."""
-        key = _KEY.format(scope=claimed.scope)
+        key = key_of(claimed.scope)
         if await self._client.set(key, claimed.value, nx=True, px=LEASE_MS):
             return claimed
         stored = await self._client.get(key)
@@ -104,10 +112,10 @@ class IdempotencyClaims:
             return None
         assert isinstance(stored, bytes), "this client decodes nothing"
         earlier = msgspec.msgpack.decode(stored, type=_Claim)
-        if earlier.fingerprint != claimed.fingerprint:
+        if earlier.fingerprint != _digest(claimed.fingerprint):
             return OtherRequest()
         if earlier.status:
-            body = self._box.open(earlier.sealed).encode()
+            body = zlib.decompress(self._box.open_bytes(earlier.sealed))
             return StoredAnswer(status=earlier.status, body=body, headers=earlier.headers)
         if stored in self._active:
             return InFlight()
@@ -119,9 +127,9 @@ class IdempotencyClaims:
 
     async def finish(self, claimed: Claimed, answer: StoredAnswer) -> bool:
         """Store the answer. False when another request has the key by now."""
-        sealed = self._box.seal(answer.body.decode())
+        sealed = self._box.seal_bytes(zlib.compress(answer.body))
         kept = msgspec.msgpack.encode(
-            _Claim(claimed.fingerprint, self._process, 0, answer.status, sealed, answer.headers)
+            _Claim(_digest(claimed.fingerprint), status=answer.status, sealed=sealed, headers=answer.headers)
         )
         return await self._settle(claimed, kept)
 
@@ -132,10 +140,19 @@ class IdempotencyClaims:
     async def _settle(self, claimed: Claimed, value: bytes) -> bool:
         try:
             async with asyncio.timeout(WITHIN_S):
-                return await self._replace(_KEY.format(scope=claimed.scope), claimed.value, value, KEPT_MS)
+                return await self._replace(key_of(claimed.scope), claimed.value, value, KEPT_MS)
         except (RedisError, OSError) as error:
             raise UnavailableError(_UNAVAILABLE) from error
 
-    async def _replace(self, key: str, before: bytes, after: bytes, kept_ms: int) -> bool:
+    async def _replace(self, key: bytes, before: bytes, after: bytes, kept_ms: int) -> bool:
         done = await self._client.eval(_REPLACE, 1, key, before, after, kept_ms)
         return bool(done)
+
+
+def key_of(scope: str) -> bytes:
+    """Where Redis holds the claim of a scope."""
+    return _PREFIX + _digest(scope)
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()[:_DIGEST_BYTES]

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
 from store.redis_log.appender import LogAppender
+from store.redis_log.memory import RedisMemory
 
 KINDS_LIMIT: Final = 1_000
 """Kinds of request that are counted by tenant; further ones are counted under ``OTHER``."""
@@ -53,12 +54,14 @@ def outcome_of(scope: Any) -> Outcome:
     return outcome
 
 
-def measure_process(registry: CollectorRegistry, appender: LogAppender) -> None:
-    """Memory, processor time and files of the process, and the entries waiting for the log."""
+def measure_process(registry: CollectorRegistry, appender: LogAppender, memory: RedisMemory) -> None:
+    """Memory, processor time and files of the process, the entries waiting for the log, and the memory of Redis."""
     ProcessCollector(registry=registry)
     for unit, read in (("entries", lambda: appender.waiting_entries), ("bytes", lambda: appender.waiting_bytes)):
         name = f"clearhold_log_append_waiting_{unit}"
         Gauge(name, f"Log {unit} waiting to be sent.", registry=registry).set_function(read)
+    for what, read in (("used", lambda: memory.used_bytes), ("limit", lambda: memory.limit_bytes)):
+        Gauge(f"clearhold_redis_{what}_bytes", f"Memory of Redis: {what}.", registry=registry).set_function(read)
 
 
 class Kind(NamedTuple):

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 MASTER_KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 _VERSION: Final = "v1."
+_CHANGED: Final = "This secret was sealed under another master key, or was changed since."
 
 
 class UnsealError(Exception):
@@ -39,15 +40,24 @@ class SecretBox:
         self._cipher = AESGCM(master_key)
 
     def seal(self, secret: str) -> str:
+        return _VERSION + base64.urlsafe_b64encode(self.seal_bytes(secret.encode())).decode()
+
+    def seal_bytes(self, content: bytes) -> bytes:
+        """The same for content that is stored as bytes, a third smaller."""
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = nonce + self._cipher.encrypt(nonce, secret.encode(), _VERSION.encode())
-        return _VERSION + base64.urlsafe_b64encode(sealed).decode()
+        return nonce + self._cipher.encrypt(nonce, content, _VERSION.encode())
 
     def open(self, sealed: str) -> str:
         if not sealed.startswith(_VERSION):
             raise UnsealError("This text was not sealed here.")
         try:
             raw = base64.b64decode(sealed.removeprefix(_VERSION), altchars=b"-_", validate=True)
-            return self._cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _VERSION.encode()).decode()
-        except (InvalidTag, binascii.Error, ValueError) as error:
-            raise UnsealError("This secret was sealed under another master key, or was changed since.") from error
+        except (binascii.Error, ValueError) as error:
+            raise UnsealError(_CHANGED) from error
+        return self.open_bytes(raw).decode()
+
+    def open_bytes(self, sealed: bytes) -> bytes:
+        try:
+            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _VERSION.encode())
+        except (InvalidTag, ValueError) as error:
+            raise UnsealError(_CHANGED) from error

@@ -17,6 +17,7 @@ from typing import BinaryIO, Final
 
 from store.data_dir import StartupError
 from store.redis_log import launch
+from store.redis_log.memory import embedded_limit_bytes
 
 STOP_WITHIN_S: Final = 2.0
 _LOG_NAME: Final = "redis.log"
@@ -64,6 +65,7 @@ def spawn(folder: Path, socket: Path) -> subprocess.Popen[bytes]:
             leftover.unlink(missing_ok=True)
         # Relative to the folder the server runs in, so that the length of our path does not matter to it.
         command = [server_binary(), "--dir", ".", "--unixsocket", os.path.relpath(socket, folder), *SETTINGS]
+        command += ["--maxmemory", str(embedded_limit_bytes())]
         with _fresh_log(folder) as log:
             return subprocess.Popen(  # noqa: S603  # Fixed arguments
                 [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(lock), *map(str, command)],

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 import redis.asyncio
 from redis import Redis
 
+from api.preflight.examples import PREFLIGHT
 from features.core.errors import UnavailableError
 from store.idempotency import (
     LEASE_MS,
@@ -14,9 +16,11 @@ from store.idempotency import (
     InFlight,
     OtherRequest,
     StoredAnswer,
+    key_of,
 )
 from store.keys.secrets import SecretBox
 from store.redis_log.connect import connect_async
+from store.redis_log.memory import RedisMemory
 from store.redis_log.server import EmbeddedRedis
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("log_redis")]
@@ -34,7 +38,7 @@ async def client(redis_server: EmbeddedRedis) -> AsyncIterator[redis.asyncio.Red
 
 
 def claims_of(client: redis.asyncio.Redis, process: str) -> IdempotencyClaims:
-    return IdempotencyClaims(client, box=SecretBox(bytes(32)), process=process)
+    return IdempotencyClaims(client, box=SecretBox(bytes(32)), process=process, memory=RedisMemory())
 
 
 async def claimed(claims: IdempotencyClaims) -> Claimed:
@@ -52,7 +56,7 @@ async def test_given_a_claim_when_the_same_or_another_request_comes_then_they_ar
     assert isinstance(await claims.claim("scope", "asked"), InFlight)
     assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
     assert isinstance(await claims.claim("another scope", "something else"), Claimed)
-    assert 0 < int(log_redis.pttl("idem:scope")) <= LEASE_MS
+    assert 0 < int(log_redis.pttl(key_of("scope"))) <= LEASE_MS
 
 
 async def test_given_a_finished_claim_when_repeated_then_its_answer_and_nothing_legible_in_redis(
@@ -65,10 +69,10 @@ async def test_given_a_finished_claim_when_repeated_then_its_answer_and_nothing_
     assert await claims.claim("scope", "asked") == ANSWER
     assert await claims_of(client, "two").claim("scope", "asked") == ANSWER
     assert isinstance(await claims.claim("scope", "something else"), OtherRequest)
-    kept = log_redis.get("idem:scope")
+    kept = log_redis.get(key_of("scope"))
     assert isinstance(kept, bytes)
     assert b"whsec" not in kept
-    assert int(log_redis.pttl("idem:scope")) >= 24 * 60 * 60 * 1_000
+    assert int(log_redis.pttl(key_of("scope"))) >= 24 * 60 * 60 * 1_000
 
 
 async def test_given_a_released_claim_when_another_request_comes_then_the_key_is_free(
@@ -98,7 +102,7 @@ async def test_given_a_lease_that_ended_when_the_request_finishes_then_its_answe
 ) -> None:
     claims = claims_of(client, "one")
     slow = await claimed(claims)
-    log_redis.delete("idem:scope")
+    log_redis.delete(key_of("scope"))
 
     assert await claims.finish(slow, ANSWER)
     assert await claims.claim("scope", "asked") == ANSWER
@@ -133,3 +137,35 @@ async def test_given_no_redis_when_claimed_then_unavailable() -> None:
     with pytest.raises(UnavailableError, match="nothing was done"):
         await claims_of(away, "one").claim("scope", "asked")
     await away.aclose()
+
+
+async def test_given_little_memory_left_in_redis_when_claimed_then_unavailable_until_there_is_room(
+    client: redis.asyncio.Redis, log_redis: Redis
+) -> None:
+    memory = RedisMemory()
+    claims = IdempotencyClaims(client, box=SecretBox(bytes(32)), process="one", memory=memory)
+    usual = str(log_redis.config_get("maxmemory")["maxmemory"])
+    try:
+        log_redis.config_set("maxmemory", log_redis.info("memory")["used_memory"] * 3 // 2)
+        await memory.read(client)
+        with pytest.raises(UnavailableError, match="no room"):
+            await claims.claim("scope", "asked")
+    finally:
+        log_redis.config_set("maxmemory", usual)
+
+    await memory.read(client)
+    assert isinstance(await claims.claim("scope", "asked"), Claimed)
+
+
+async def test_given_the_answer_to_a_preflight_when_stored_then_it_takes_little_memory(
+    client: redis.asyncio.Redis, log_redis: Redis
+) -> None:
+    claims = claims_of(client, "one")
+    body = msgspec.json.encode(PREFLIGHT)
+
+    await claims.finish(await claimed(claims), StoredAnswer(status=201, body=body))
+
+    assert len(body) > 600
+    used = log_redis.memory_usage(key_of("scope"))
+    assert used is not None
+    assert used < 700

@@ -34,6 +34,7 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
+from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import row_tables
@@ -112,6 +113,7 @@ class RunningApp:
             box=SecretBox(MASTER_KEY),
             process="the first process",
             hot=self._appending,
+            memory=RedisMemory(),
             key_usage=KeyUsage.read_from(self.sync_redis),
             registry=self.registry,
             appender=self.appender,
