@@ -27,14 +27,14 @@ def checkpoint(path, keys):  # a C2SP signed note: whose chain it is of, how lon
                 return origin, int(size), b64decode(root)
     raise InvalidSignature
 
-keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes())["keys"]]
+keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes()).get("keys", ())]
 try: kept = [checkpoint(path, keys) for path in sys.argv[3:]]
-except InvalidSignature: sys.exit("FAIL: a checkpoint is not signed by a published key")
+except (InvalidSignature, ValueError): sys.exit("FAIL: a checkpoint is none, or not signed by a published key")
 chains, there, cited = {}, set(), {None}
 for number, raw in enumerate(open(sys.argv[1], "rb"), 1):
     line = loads(raw)
-    name, body, chain = line["chain"], canonical(line["body"]), chains.setdefault(line["chain"], [])
     if len(line) != 6 or canonical(line) + b"\n" != raw: sys.exit(f"FAIL: line {number} is not in canonical form")
+    name, body, chain = line["chain"], canonical(line["body"]), chains.setdefault(line["chain"], [])
     if name is None: there.add(sha256(body).hexdigest()); continue  # a policy or an alert
     before = chain[-1] if chain else None
     chain.append(sha256((before or "").encode() + body).hexdigest())

@@ -274,3 +274,19 @@ def test_given_files_that_are_none_when_verified_then_it_says_so_and_does_not_be
 
     assert [code for code, _ in runs] == [2, 2, 2]
     assert all(printed for _, printed in runs)
+
+
+@pytest.mark.parametrize("replaced", range(4))
+def test_given_an_answer_of_the_service_that_is_an_error_when_kept_as_a_file_then_it_is_said(
+    kept: Kept, replaced: int
+) -> None:
+    envelope = kept.folder / "envelope.json"
+    envelope.write_bytes(json.encode({"error": "Too many requests of this kind.", "requestId": "r-1"}))
+    paths = [kept.write("whole.ndjson", kept.lines), kept.folder / "jwks.json", *kept.checkpoints(*CHAINS)]
+    paths[replaced] = envelope
+
+    (code, printed), (code_of_command, printed_by_command) = (run(*map(str, paths)) for run in (script, command))
+
+    assert (code, printed[:6]) == (1, "FAIL: ")
+    assert code_of_command in {1, 2}
+    assert printed_by_command
