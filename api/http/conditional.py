@@ -1,5 +1,6 @@
 """Documents that clients may cache: a strong ETag over the bytes, and 304 for a matching If-None-Match (RFC 9110)."""
 
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ PUBLIC: Final = f"public, max-age={MAX_AGE_S}"
 PRIVATE: Final = "private, no-cache"
 ETAG: Final = "ETag"
 
+_REMEMBERED: Final = 16
+
 
 def published(
     request: ApiRequest,
@@ -22,11 +25,17 @@ def published(
     headers: dict[str, str] | None = None,
 ) -> Response[bytes | None]:
     """The document, or a 304 when the request names its ETag."""
-    etag = f'"{sha256(body).hexdigest()}"'
+    etag = _etag(body)
     sent_headers = {"Cache-Control": cache, ETAG: etag} | (headers or {})
     if _names(request.scope, etag):
         return Response(None, status_code=304, headers=sent_headers)
     return Response(body, media_type=media_type, headers=sent_headers)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _etag(body: bytes) -> str:
+    """Bytes keep their hash, so that a document that is published again is not read again."""
+    return f'"{sha256(body).hexdigest()}"'
 
 
 def _names(scope: Any, etag: str) -> bool:

@@ -29,6 +29,7 @@ from store.idempotency import Claimed, IdempotencyClaims, InFlight, OtherRequest
 REPLAYED: Final = "Idempotent-Replayed"
 
 _KEY: Final = re.compile(rb"[\x20-\x7E]{1,255}")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _SYNTAX: Final = "The header Idempotency-Key must be given once, as 1-255 printable ASCII characters."
 _OTHER: Final = "This Idempotency-Key was used for another request."
 _IN_FLIGHT: Final = "The first request with this Idempotency-Key is still being answered."
@@ -60,13 +61,18 @@ def keyed_request(
     scope: Any, principal: Principal, key: bytes, body: dict[str, Any], pairs: list[tuple[str, str]]
 ) -> KeyedRequest:
     """The principal is part of the scope, so that a narrow key never reads an answer stored for a wider caller."""
-    place = (principal.tenant_id, principal.id, scope["method"], scope["path"], key.decode("ascii"))
+    path = _UUID.sub(_in_lower_case, scope["path"])  # Services read an id in upper case as the same one.
+    place = (principal.tenant_id, principal.id, scope["method"], path, key.decode("ascii"))
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
     content = (canonical(body), sorted(pairs), principal.operator)
     fingerprint = sha256(msgspec.json.encode(content)).hexdigest()
     return KeyedRequest(
         scope=key_scope, fingerprint=fingerprint, effect_id=derived_id("effect", key_scope, fingerprint)
     )
+
+
+def _in_lower_case(uuid: re.Match[str]) -> str:
+    return uuid[0].lower()
 
 
 def canonical(body: dict[str, Any]) -> bytes:

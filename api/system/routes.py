@@ -48,9 +48,9 @@ async def get_health() -> Health:
     return Health(status="ok")
 
 
-@get("/readyz", opt=_READINESS.as_opt, sync_to_thread=True)
-def get_readiness(readiness: NamedDependency[Readiness]) -> Response[ReadinessReport]:
-    report = readiness.report()
+@get("/readyz", opt=_READINESS.as_opt)
+async def get_readiness(readiness: NamedDependency[Readiness]) -> Response[ReadinessReport]:
+    report = await readiness.latest()
     return Response(report, status_code=200 if report.status == READY else 503)
 
 

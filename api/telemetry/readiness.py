@@ -1,10 +1,14 @@
 """Whether the service can take work: each of its components is asked."""
 
+import asyncio
 from collections.abc import Callable
+from time import monotonic
 from typing import Final
 
 import msgspec
+from anyio import to_thread
 
+KEPT_S: Final = 1.0
 UP: Final = "up"
 DOWN: Final = "down"
 READY: Final = "ready"
@@ -21,11 +25,21 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
 class Readiness:
     """Asks each component whether it is up; a check that raises counts as down."""
 
-    def __init__(self, checks: dict[str, Callable[[], bool]]) -> None:
-        self._checks = checks
+    def __init__(self, checks: dict[str, Callable[[], bool]], *, kept_s: float = KEPT_S) -> None:
+        self._checks, self._kept_s = checks, kept_s
+        self._latest: asyncio.Future[ReadinessReport] | None = None
+        self._latest_at = 0.0
 
     def add(self, name: str, check: Callable[[], bool]) -> None:
         self._checks[name] = check
+
+    async def latest(self) -> ReadinessReport:
+        """The report for anybody who asks: one check at a time, and its result for a moment, however many they are."""
+        latest, now = self._latest, monotonic()
+        if latest is None or (latest.done() and now - self._latest_at >= self._kept_s):
+            latest = self._latest = asyncio.ensure_future(to_thread.run_sync(self.report))
+            self._latest_at = now
+        return await asyncio.shield(latest)
 
     def report(self) -> ReadinessReport:
         components = {name: UP if _is_up(check) else DOWN for name, check in self._checks.items()}

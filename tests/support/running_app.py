@@ -5,6 +5,7 @@ import hmac
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -126,7 +127,8 @@ class RunningApp:
         chains.open()
         self._applying = threading.Lock()
         self._writer = BatchWriter(self.database, chains)
-        readiness = Readiness({name: lambda name=name: self.checks[name] for name in self.checks})  # type: ignore[misc]
+        checks: dict[str, Callable[[], bool]] = {name: partial(self.checks.__getitem__, name) for name in self.checks}
+        readiness = Readiness(checks, kept_s=0.0)
         self._readiness = readiness
         self._folder = folder
         self._opened = opened

@@ -199,6 +199,17 @@ def test_given_a_route_by_another_spelling_when_the_key_is_used_then_it_is_the_s
         assert_replayed(sent(world, key, question(world), path=path), first)
 
 
+def test_given_an_id_in_upper_case_when_the_key_is_used_then_it_is_the_same_route(world: World) -> None:
+    alert_id, key = world.waiting_alert(world.payroll), world.fresh()
+    decision = {"decision": "close", "narrative": "It was explained."}
+    first = sent(world, key, decision, path=f"/api/alerts/{alert_id}/decide")
+
+    again = sent(world, key, decision, path=f"/api/alerts/{alert_id.upper()}/decide")
+
+    assert_fresh(first)
+    assert_replayed(again, first)
+
+
 def operator_with(world: World, key: str) -> Headers:
     return [*world.callers["operator"].headers, ("Idempotency-Key", key)]
 

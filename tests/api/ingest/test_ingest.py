@@ -1,6 +1,7 @@
 """The inbound webhook: verify, read the envelope, append once, answer."""
 
 import asyncio
+import hmac
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -301,3 +302,63 @@ def test_given_a_leap_of_offsets_when_read_then_an_instant_is_an_instant() -> No
     assert read_envelope(an_event(created_at="2026-03-02T14:00:00.123456-05:00")).id == "evnt_1"
     with pytest.raises(InvalidRequestError, match="created_at"):
         read_envelope(an_event(created_at="2026-03-02T14:00:60Z"))
+
+
+TWICE: Final = {
+    "an id": b'{"id":"evnt_1",ENVELOPE,"id":"evnt_2","data":{}}',
+    "an id between": b'{"id":"evnt_1","data":{"id":"acht_2zTestVector0001","status":"FAILED"},"id":"evnt_2",ENVELOPE}',
+    "an escaped id": b'{"id":"evnt_1",ENVELOPE,"\\u0069d":"evnt_2","data":{}}',
+    "the same data": b'{"id":"evnt_1",ENVELOPE' + b',"data":{"status":"RETURNED","amount":1234}' * 2 + b"}",
+    "a type": b'{"id":"evnt_1",ENVELOPE,"type":"ach.outgoing_transfer.returned","data":{}}',
+}
+ONCE: Final = {
+    "names in data": b'{"id":"evnt_1",ENVELOPE,"data":{"id":"a","type":"b","data":{"id":"c"}}}',
+    "names as values": b'{"id":"id",ENVELOPE,"more":["data","type","id"],"data":{}}',
+    "names elsewhere": b'{"id":"evnt_1",ENVELOPE,"links":{"id":"a","id":"b"},"data":{}}',
+    "a backslash": b'{"id":"evnt_\\u0031",ENVELOPE,"data":{}}',
+    "a long number": b'{"id":"evnt_1",ENVELOPE,"more\\n":' + b"9" * 5_000 + b',"data":{}}',
+}
+
+
+def enveloped(text: bytes) -> bytes:
+    return text.replace(b"ENVELOPE", b'"type":"ach.outgoing_transfer.returned","created_at":"2026-03-02T15:04:05Z"')
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_given_a_field_of_the_envelope_twice_when_posted_then_400_and_nothing_is_stored(
+    api: RunningApp, program: dict[str, Any], case: str
+) -> None:
+    answer = api.deliver(program, enveloped(TWICE[case]))
+
+    assert_refused(answer, 400, "once each")
+    assert bank_entries(api) == []
+
+
+@pytest.mark.parametrize("case", ONCE)
+def test_given_names_of_the_envelope_elsewhere_when_posted_then_it_is_taken(
+    api: RunningApp, program: dict[str, Any], case: str
+) -> None:
+    assert api.deliver(program, enveloped(ONCE[case])).status_code == 200
+
+
+def test_given_a_program_that_is_none_when_posted_to_then_as_many_digests_are_taken_as_for_one(
+    api: RunningApp, program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests: list[bytes] = []
+    digest = hmac.digest
+
+    def counted(key: bytes, message: bytes, name: str) -> bytes:
+        digests.append(message)
+        return digest(key, message, name)
+
+    monkeypatch.setattr("api.ingest.service.hmac.digest", counted)
+    counts = []
+    for program_id in (program["id"], "unknown"):
+        digests.clear()
+        refused = api.client.post(
+            f"/api/ingest/bank/{program_id}", content=an_event(), headers={"Bank-Signature": "0" * 64}
+        )
+        assert_refused(refused, 401)
+        counts.append(len(digests))
+
+    assert counts == [2, 2]

@@ -1,13 +1,18 @@
 """Health, readiness, and the OpenAPI document against the routes that are there."""
 
-from typing import Any
+import asyncio
+from threading import Event
+from typing import Any, Final
 
 import pytest
 from litestar.routes import HTTPRoute
 
 from api.http.openapi import wire_path
 from api.http.operation import OPT, Access
+from api.telemetry.readiness import Readiness
 from tests.support.running_app import RunningApp, assert_stamped
+
+WITHIN_S: Final = 10.0
 
 
 def documented(api: RunningApp) -> dict[str, Any]:
@@ -108,3 +113,33 @@ def test_given_every_documented_operation_when_called_by_nobody_then_it_is_refus
         for method, operation in methods.items():
             answer = api.client.request(method, path.replace("{", "").replace("}", ""))
             assert (answer.status_code == 401) is bool(operation["security"]), (method, path)
+
+
+@pytest.mark.anyio
+async def test_given_many_who_ask_when_a_check_hangs_then_it_runs_once_and_all_hear_its_result() -> None:
+    begun, go_on = list[int](), Event()
+
+    def hanging() -> bool:
+        begun.append(1)
+        return go_on.wait(WITHIN_S)
+
+    readiness = Readiness({"redis": hanging}, kept_s=WITHIN_S)
+    asking = [asyncio.ensure_future(readiness.latest()) for _ in range(50)]
+    await asyncio.sleep(0)
+    go_on.set()
+
+    reports = [*await asyncio.gather(*asking), await readiness.latest()]
+
+    assert {report.status for report in reports} == {"ready"}
+    assert len(begun) == 1
+
+
+@pytest.mark.anyio
+async def test_given_a_report_that_is_no_longer_new_when_asked_then_the_checks_run_again() -> None:
+    begun: list[int] = []
+    readiness = Readiness({"redis": lambda: not begun.append(1)}, kept_s=0.0)  # type: ignore[func-returns-value]
+
+    await readiness.latest()
+    await readiness.latest()
+
+    assert len(begun) == 2
