@@ -80,7 +80,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         data_dir = opened.enter_context(DataDir.open(settings.data))
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
         address = address_of(listening)
-        metrics_listening = opened.enter_context(metrics_socket(settings.host, settings.metrics_port))
+        metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
         target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
         scoring = _scoring(settings.scorers, data_dir, target)

@@ -19,11 +19,13 @@ REDIS_URL: Final = "CLEARHOLD_REDIS_URL"
 SCORERS: Final = "CLEARHOLD_SCORERS"
 BASE_URL: Final = "CLEARHOLD_BASE_URL"
 METRICS_PORT: Final = "CLEARHOLD_METRICS_PORT"
+METRICS_HOST: Final = "CLEARHOLD_METRICS_HOST"
 BANK_URL: Final = "CLEARHOLD_BANK_URL"
 BANK_RATE: Final = "CLEARHOLD_BANK_RATE"
 ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 MAX_PORT: Final = 65_535
+LOOPBACK: Final = "127.0.0.1"
 DEFAULT_BANK_RATE: Final = 20
 MAX_BANK_RATE: Final = 1_000
 MOST_SCORERS: Final = 64
@@ -41,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: str | None = None
     base_url: str | None = None
     metrics_port: int | None = None
+    metrics_host: str = LOOPBACK
     bank_url: str | None = None
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
     scorers: int = 0
@@ -55,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         port: int,
         environment: Mapping[str, str],
         metrics_port: int | None = None,
+        metrics_host: str | None = None,
         scorers: int | None = None,
     ) -> Self:
         """An empty variable counts as one that is not set; an option goes before its variable."""
@@ -71,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             redis_url=environment.get(REDIS_URL) or None,
             base_url=environment.get(BASE_URL) or None,
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
+            metrics_host=metrics_host or environment.get(METRICS_HOST) or LOOPBACK,
             bank_url=_bank_url_in(environment),
             bank_rate=_bank_rate_in(environment),
             scorers=_scorers_in(environment) if scorers is None else scorers,

@@ -8,6 +8,7 @@ import duckdb
 
 from api.area import Rescoring, Resources
 from api.http.auth import Authenticator
+from api.http.floods import Floods
 from api.http.gate import Gate
 from api.http.idempotency import Idempotency
 from api.http.operation import RateClass
@@ -67,7 +68,7 @@ def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, i
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process, memory=stores.memory)
-    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock)
+    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock, Floods())
 
 
 def wired_record(

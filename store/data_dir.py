@@ -19,6 +19,7 @@ MAX_SHARDS: Final = 1_024
 LAYOUT_VERSION: Final = 1
 _DIR_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
+_UMASK: Final = 0o077
 
 
 class StartupError(Exception):
@@ -59,7 +60,12 @@ class DataDir:
 
     @classmethod
     def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS) -> Self:
-        """Lock the directory, creating it if needed; ``shards`` applies only to a new one."""
+        """Lock the directory, creating it if needed; ``shards`` applies only to a new one.
+
+        From then on what this process and its children create can be read by nobody else: a part of the directory that
+        is copied stays closed.
+        """
+        os.umask(_UMASK)
         path = path.expanduser().absolute()
         try:
             path.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)

@@ -52,10 +52,13 @@ def serve(
     metrics_port: Annotated[
         int | None,
         typer.Option(
-            help="Port for /metrics, on the same host; 0 picks a free port. Default: 9464 if it is free.",
+            help="Port for /metrics; 0 picks a free port. Default: 9464 if it is free.",
             min=0,
             max=65_535,
         ),
+    ] = None,
+    metrics_host: Annotated[
+        str | None, typer.Option(help="Address for /metrics, which names tenants. Default: 127.0.0.1.")
     ] = None,
     scorers: Annotated[
         int | None,
@@ -73,7 +76,13 @@ def serve(
     try:
         run_service(
             Settings.of(
-                data=data, host=host, port=port, environment=os.environ, metrics_port=metrics_port, scorers=scorers
+                data=data,
+                host=host,
+                port=port,
+                environment=os.environ,
+                metrics_port=metrics_port,
+                metrics_host=metrics_host,
+                scorers=scorers,
             ),
             on_ready=lambda address: print(f"ready {address}", flush=True),
         )

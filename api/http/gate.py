@@ -18,11 +18,12 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from api.http.auth import Authenticator, NamedPrograms, operator_of
 from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
+from api.http.floods import Floods
 from api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
 from api.http.operation import OPT, PROVEN, Access, Operation
 from api.http.rate_limits import RateLimits
 from api.http.request_schema import RequestSchema
-from features.core.errors import InvalidRequestError
+from features.core.errors import InvalidRequestError, UnauthorizedError
 from features.core.principal import Principal, PrincipalKind
 from store.clock import Clock
 
@@ -82,12 +83,19 @@ class Gate(ASGIMiddleware):
     scopes = (ScopeType.HTTP,)
 
     def __init__(
-        self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency, clock: Clock
+        self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency, clock: Clock, floods: Floods
     ) -> None:
         self._authenticator, self._limits, self._idempotency = authenticator, limits, idempotency
-        self._clock = clock
+        self._clock, self._floods = clock, floods
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        try:
+            await self._handle(scope, receive, send, next_app)
+        except UnauthorizedError:
+            await self._floods.hold(scope)
+            raise
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         operation: Operation | None = scope["route_handler"].opt.get(OPT)
         if operation is None:
             await _answer_options(scope, receive, send)

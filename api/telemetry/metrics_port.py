@@ -1,7 +1,7 @@
 """The port that Prometheus reads from: ``GET /metrics`` and nothing else, on a thread of its own.
 
-It is meant for an internal network: no TLS, no credentials. It answers one request at a time, within a few seconds,
-outside the event loop of the interface.
+It is meant for this machine or an internal network: no TLS, no credentials. It answers one request at a time, within a
+few seconds, outside the event loop of the interface.
 """
 
 import socket

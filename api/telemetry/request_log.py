@@ -11,10 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import format_instant
+from features.core.instants import SECOND_US, format_instant
 from store.clock import Clock
 
 FLUSH_AFTER_S: Final = 0.05
+UNPROVEN_PER_SECOND: Final = 20
+"""Lines a second on callers that nobody knows: a flood of them would fill the disk. The metrics count them all."""
 
 _INFO: Final = "info"
 
@@ -40,16 +42,45 @@ def to_standard_error(text: str) -> None:
     sys.stderr.flush()
 
 
+class UnloggedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How many requests of unknown callers have no line."""
+
+    count: int
+    event: str = "requests_not_logged"
+    level: str = "warning"
+    timestamp: str
+
+
 class RequestLog:
     """Belongs to the API's event loop; ``write`` gets whole lines."""
 
     def __init__(self, clock: Clock, write: Callable[[str], object] = to_standard_error) -> None:
         self._clock, self._write = clock, write
         self._lines: list[bytes] = []
+        self._second = 0
+        self._unproven = 0
 
     def add(self, **fields: Any) -> None:
         """Add a line; ``fields`` are those of RequestLine without a default, except ``timestamp``."""
+        if fields["principal"] is None and not self._has_room_for_unproven():
+            return
         line = RequestLine(**fields, timestamp=format_instant(self._clock.now()))
+        self._append(line)
+
+    def _has_room_for_unproven(self) -> bool:
+        second = self._clock.now() // SECOND_US
+        if second != self._second:
+            self._report_unlogged()
+            self._second, self._unproven = second, 0
+        self._unproven += 1
+        return self._unproven <= UNPROVEN_PER_SECOND
+
+    def _report_unlogged(self) -> None:
+        unlogged = self._unproven - UNPROVEN_PER_SECOND
+        if unlogged > 0:
+            self._append(UnloggedLine(count=unlogged, timestamp=format_instant(self._clock.now())))
+
+    def _append(self, line: RequestLine | UnloggedLine) -> None:
         self._lines.append(msgspec.json.encode(line))
         if len(self._lines) == 1:
             asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self.flush)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from store.data_dir import DataDir, DataDirInUseError, StartupError
+from tests.support.running_service import RunningService
 
 _OWNER = """
 import sys, time
@@ -135,3 +136,17 @@ def test_given_a_damaged_secret_when_asked_for_then_it_is_refused(tmp_path: Path
             data.master_key()
         with pytest.raises(StartupError, match="empty"):
             data.admin_token(lambda: "adm_new")
+
+
+def test_given_a_service_that_worked_when_stopped_then_nobody_else_can_read_any_part_of_its_directory(
+    tmp_path: Path,
+) -> None:
+    with RunningService(tmp_path / "data") as service:
+        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        service.admin("/api/admin/programs", {"tenantId": tenant["id"], "slug": "pay", "name": "Pay"})
+        open_to_others = [path for path in service.data.rglob("*") if not path.is_symlink() and mode_of(path) & 0o077]
+        assert open_to_others == []
+    closed = {path for path in service.data.rglob("*") if not mode_of(path) & 0o077}
+
+    assert closed == set(service.data.rglob("*"))
+    assert service.data / "clearhold.duckdb" in closed

@@ -24,6 +24,7 @@ from tests.support.waiting import eventually
 
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "metrics.md"
 SHARDS: Final = 16
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - what the test is about
 
 
 def logged(service: RunningService, event: str) -> list[dict[str, Any]]:
@@ -238,6 +239,24 @@ def test_given_an_option_and_a_variable_then_the_option_counts() -> None:
     unnamed = Settings.of(data=Path(), host="::1", port=0, environment=environment)
 
     assert (named.metrics_port, unnamed.metrics_port) == (0, 9999)
+
+
+def test_given_a_service_that_is_open_to_the_network_when_served_then_its_metrics_are_not(tmp_path: Path) -> None:
+    with RunningService(tmp_path / "data", "--host", EVERYWHERE, "--metrics-port", "0") as service:
+        address = logged(service, "metrics_on")[0]["address"]
+
+    assert address.startswith("http://127.0.0.1:")
+
+
+def test_given_a_host_for_the_metrics_when_named_then_an_option_goes_before_the_variable() -> None:
+    environment = {"CLEARHOLD_METRICS_HOST": "10.0.0.1"}
+
+    named = Settings.of(data=Path(), host="::1", port=0, environment=environment, metrics_host="10.0.0.2")
+    by_variable = Settings.of(data=Path(), host="::1", port=0, environment=environment)
+    unnamed = Settings.of(data=Path(), host="::1", port=0, environment={})
+
+    hosts = [each.metrics_host for each in (named, by_variable, unnamed)]
+    assert hosts == ["10.0.0.2", "10.0.0.1", "127.0.0.1"]
 
 
 def test_given_an_idempotency_key_when_it_is_used_again_then_replays_and_conflicts_are_counted(room: Room) -> None:

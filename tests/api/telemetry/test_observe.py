@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from api.http.gate import PRINCIPAL
 from api.telemetry.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
 from api.telemetry.observe import Observed
-from api.telemetry.request_log import FLUSH_AFTER_S, RequestLog
+from api.telemetry.request_log import FLUSH_AFTER_S, UNPROVEN_PER_SECOND, RequestLog
+from features.core.instants import SECOND_US
 from tests.support.clock import FrozenClock
 
 HEADERS: Final = [(b"content-type", b"application/json")]
@@ -41,7 +42,8 @@ class Observing:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.metrics = RequestMetrics(self.registry)
-        self.log = RequestLog(FrozenClock(), tell)
+        self.clock = FrozenClock()
+        self.log = RequestLog(self.clock, tell)
 
     def ask(
         self,
@@ -201,3 +203,24 @@ def test_given_requests_in_one_moment_when_it_is_over_then_their_lines_are_writt
 
     (text,) = written
     assert [json.loads(line)["request_id"] for line in text.splitlines()] == ["id-0\n", "id-1\n", "id-2\n"]
+
+
+def test_given_a_flood_of_unknown_callers_when_observed_then_all_are_counted_and_few_have_a_line(
+    lines: list[dict[str, Any]],
+) -> None:
+    observing = Observing()
+
+    for _ in range(UNPROVEN_PER_SECOND + 5):
+        observing.ask("/api/alerts", 401)
+    observing.ask("/api/alerts", 200, tenant="first-bank")
+    observing.clock.advance(SECOND_US)
+    observing.ask("/api/alerts", 401)
+
+    assert observing.value("auth_failures_total", route="/api/alerts") == UNPROVEN_PER_SECOND + 6
+    assert [line.get("status", line["event"]) for line in lines] == [
+        *[401] * UNPROVEN_PER_SECOND,
+        200,
+        "requests_not_logged",
+        401,
+    ]
+    assert lines[-2]["count"] == 5

@@ -1,0 +1,37 @@
+"""Callers that prove nothing, again and again: an address that goes on guessing is answered more slowly.
+
+Who shares the address and proves who it is, as behind an edge, is not held up.
+
+Limits  ``MOST_PER_SECOND`` refusals an address and second are answered at once
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Final
+
+MOST_PER_SECOND: Final = 200
+HELD_S: Final = 1.0
+
+
+class Floods:
+    """Belongs to the API's event loop. It remembers the addresses of one second."""
+
+    def __init__(self, *, held_s: float = HELD_S, now: Callable[[], float] = monotonic) -> None:
+        self._held_s, self._now = held_s, now
+        self._second = 0
+        self._refused: Counter[str] = Counter()
+
+    async def hold(self, scope: Any) -> None:
+        """Count a refusal; returns when it may be answered."""
+        if self._is_over(scope["client"][0] if scope["client"] else ""):
+            await asyncio.sleep(self._held_s)
+
+    def _is_over(self, address: str) -> bool:
+        second = int(self._now())
+        if second != self._second:
+            self._second = second
+            self._refused.clear()
+        self._refused[address] += 1
+        return self._refused[address] > MOST_PER_SECOND
