@@ -16,6 +16,7 @@ from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.http.auth import Authenticator, NamedPrograms, operator_of
+from api.http.body_budget import BodyBudget, BodyShare
 from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
 from api.http.floods import Floods
@@ -86,7 +87,7 @@ class Gate(ASGIMiddleware):
         self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency, clock: Clock, floods: Floods
     ) -> None:
         self._authenticator, self._limits, self._idempotency = authenticator, limits, idempotency
-        self._clock, self._floods = clock, floods
+        self._clock, self._floods, self._bodies = clock, floods, BodyBudget()
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         try:
@@ -103,7 +104,7 @@ class Gate(ASGIMiddleware):
         arrived_at = self._clock.now()
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         reads = operation.reads_body or operation.is_idempotent(method)
-        raw = await read_body(scope, receive, limit=operation.body_limit) if reads else b""
+        raw = await read_body(scope, receive, limit=operation.body_limit, budget=self._bodies) if reads else b""
         request = self._check(scope, operation, raw, arrived_at)
         scope[_CHECKED] = request  # type: ignore[typeddict-unknown-key]
         if request.keyed is None:
@@ -184,7 +185,7 @@ def query_of(scope: Any, struct: type[S]) -> S:
     return query
 
 
-async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
+async def read_body(scope: Any, receive: Receive, *, limit: int, budget: BodyBudget) -> bytes:
     """The whole body. One that is too long is refused as soon as that is known, with or without a declared length.
 
     So is a body of which no part arrives for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``.
@@ -199,18 +200,20 @@ async def read_body(scope: Any, receive: Receive, *, limit: int) -> bytes:
     end_at = loop.time() + BODY_WITHIN_S
     try:
         async with asyncio.timeout(BODY_PART_WITHIN_S) as waiting:
-            while more:
-                message: Any = await receive()
-                if message["type"] == "http.disconnect":
-                    raise InvalidRequestError("The request body ended early.")
-                part: bytes = message.get("body", b"")
-                size += len(part)
-                if size > limit:
-                    raise _too_large(limit)
-                parts.append(part)
-                more = message.get("more_body", False)
-                if more:
-                    waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
+            with BodyShare(budget) as share:
+                while more:
+                    message: Any = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise InvalidRequestError("The request body ended early.")
+                    part: bytes = message.get("body", b"")
+                    size += len(part)
+                    if size > limit:
+                        raise _too_large(limit)
+                    share.grow_to(size)
+                    parts.append(part)
+                    more = message.get("more_body", False)
+                    if more:
+                        waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
     except TimeoutError:
         raise SlowBodyError(TOO_SLOW) from None
     return parts[0] if len(parts) == 1 else b"".join(parts)
