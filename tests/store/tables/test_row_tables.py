@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.tables.columns import Column, arrow_table
-from store.tables.row_tables import row_tables
+from store.tables.row_tables import joined_by_type, row_tables
 
 TOO_LATE = 2**70
 ROWS = 1_024
