@@ -13,6 +13,7 @@ from api.counterparties.routes import AREA as COUNTERPARTIES
 from api.dispositions.routes import AREA as DISPOSITIONS
 from api.docs_page.routes import AREA as DOCS_PAGE
 from api.entities.routes import AREA as ENTITIES
+from api.events.routes import AREA as EVENTS
 from api.ingest.routes import AREA as INGEST
 from api.jwks.routes import AREA as JWKS
 from api.keys.routes import AREA as KEYS
@@ -33,6 +34,7 @@ AREAS: Final[tuple[Area, ...]] = (
     DISPOSITIONS,
     DOCS_PAGE,
     ENTITIES,
+    EVENTS,
     INGEST,
     JWKS,
     KEYS,

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from features.core.event_results import EventResult
 from features.core.instants import SECOND_US
 from flows.counts import Distribution, FlowCounts
 from store.clock import Clock
@@ -45,6 +46,10 @@ class FlowCollector(Collector):
         yield histogram("clearhold_flow_batch_entries", "Log entries in one commit.", counts.batch_entries)
         yield histogram("clearhold_flow_commit_duration_seconds", "Duration of one commit.", counts.commit_seconds)
         yield _counter("clearhold_flow_quarantined_entries", "Entries quarantined as unreadable.", counts.quarantined)
+        events = CounterMetricFamily("clearhold_events", "Bank events by what became of them.", labels=("result",))
+        for result in EventResult:
+            events.add_metric([result.value], counts.events[result])
+        yield events
         yield _counter("clearhold_flow_commit_failures", "Commits that failed.", counts.commit_failures)
         entries = GaugeMetricFamily(
             "clearhold_flow_behind_entries", "Entries appended by this process and not applied yet.", labels=_PER_SHARD

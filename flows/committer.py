@@ -160,5 +160,6 @@ class Committer:
         counts.batch_entries.add(sum(batch.entries for batch in batches))
         for batch in batches:
             counts.quarantined += batch.quarantined
+            counts.events.update(batch.event_results)
             if batch.oldest_at is not None:
                 counts.lag_seconds.add(max(0, now - batch.oldest_at) / SECOND_US)

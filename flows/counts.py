@@ -4,6 +4,7 @@ Each counter is changed by one thread, once per batch and never per entry; reade
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -42,6 +43,7 @@ class FlowCounts:
         self.commit_seconds = Distribution(COMMIT_SECONDS_BOUNDS)
         self.lag_seconds = Distribution(LAG_SECONDS_BOUNDS)
         self.quarantined = 0
+        self.events: Counter[str] = Counter()  # by result
         self.commit_failures = 0
 
 

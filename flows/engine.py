@@ -23,6 +23,7 @@ from features.shard.questions import Owner
 from flows.collector import FlowCollector
 from flows.committer import Committer
 from flows.epochs import Epochs
+from flows.event_tally import EventTally
 from flows.scorer.supervisor import Commits
 from store.clock import Clock
 from store.duck.database import fold_wal
@@ -97,7 +98,7 @@ class Engine:
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
-        self._chains, self._maintenance_tasks = chains, maintenance_tasks
+        self._chains = chains
         self._committer = Committer(
             BatchWriter(database, chains),
             progress,
@@ -105,6 +106,8 @@ class Engine:
             clock=clock,
             on_commit=self._committed,
         )
+        self._tally = EventTally(self._committer.counts, clock)
+        self._maintenance_tasks = (*maintenance_tasks, self._tally.log_when_due)
         self._on_commit = on_commit
         self._stopped = Event()
         self._targets: dict[int, int] = {}
@@ -156,6 +159,7 @@ class Engine:
         self.scorers.close(max(0.1, deadline - monotonic()))
         self._committer.close(max(0.1, deadline - monotonic()))
         self._maintenance_thread.join(max(0.1, deadline - monotonic()))
+        self._tally.log_new()
 
     def _committed(self, rows: RowTables, offsets: Mapping[int, int]) -> None:
         self.scorers.on_commit(rows, offsets)

@@ -4,13 +4,14 @@ One process may make a batch and another commit it, so a batch has a form in byt
 then the tables one after the other, each as an Arrow stream at a multiple of 64 bytes.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Protocol
 
 import msgspec
 import pyarrow as pa
 
-from features.core.rows.events import QuarantineRow
+from features.core.rows.events import EventRow, QuarantineRow
 from flows.shard_step import ShardResults
 from store.tables.row_tables import row_tables
 
@@ -33,6 +34,12 @@ class RowBatch(msgspec.Struct, frozen=True):
     def quarantined(self) -> int:
         table = self.tables.get(QuarantineRow.__name__)
         return 0 if table is None else int(table.num_rows)
+
+    @property
+    def event_results(self) -> Counter[str]:
+        """How many bank events had each result."""
+        table = self.tables.get(EventRow.__name__)
+        return Counter() if table is None else Counter(map(str, table.column("result").to_pylist()))
 
 
 class RowSink(Protocol):

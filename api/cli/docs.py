@@ -12,6 +12,7 @@ import msgspec
 
 from api.areas import PROVIDERS, ROUTES
 from api.http.http_app import public_document
+from features.bank import docs_page as events_page
 from features.catalogue import docs_page as features_page
 from features.detectors import docs_page as detectors_page
 from features.policy import docs_page as policies_page
@@ -27,6 +28,7 @@ def openapi_text() -> str:
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "detectors.md": detectors_page.markdown,
+    "events.md": events_page.markdown,
     "features.md": features_page.markdown,
     "openapi.json": openapi_text,
     "policies.md": policies_page.markdown,

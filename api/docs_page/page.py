@@ -111,6 +111,8 @@ def _contents_of(contents: Object) -> Iterator[Html]:
         yield node("p", node("code", media), ": ", type_of(content["schema"]))
         if content.get("example") is not None:
             yield _example(content["example"])
+        for name, example in content.get("examples", {}).items():
+            yield node("details", node("summary", name), _example(example["value"]))
 
 
 def _types(answer: Object) -> Html:

@@ -197,9 +197,10 @@ def _described(path: str, method: str, operation: Operation, schemas: _Schemas) 
         if operation.example is not None:
             content["example"] = operation.example
         described["requestBody"] = {"required": operation.body_required, "content": {JSON: content}}
-    elif operation.raw_body:
-        content = {"schema": {"type": "object"}, "example": operation.example}
-        described["requestBody"] = {"required": True, "content": {JSON: content}}
+    elif operation.raw_body is not None:
+        body = operation.raw_body
+        content = {"schema": body.schema, "examples": {name: {"value": each} for name, each in body.examples.items()}}
+        described["requestBody"] = {"required": True, "content": {body.media: content}}
     return described
 
 

@@ -13,7 +13,9 @@ OPT: Final = "operation"
 BODY_LIMIT: Final = 256 * 1024
 PREFLIGHT_BODY_LIMIT: Final = 65_536
 INGEST_BODY_LIMIT: Final = 1024 * 1024
+BATCH_BODY_LIMIT: Final = 4 * 1024 * 1024
 JSON: Final = "application/json"
+NDJSON: Final = "application/x-ndjson"
 NO_TEXTS: Final[Mapping[str, str]] = {}
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -38,6 +40,14 @@ class RateClass(StrEnum):
     READ = "read"
 
 
+class RawBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A body that the service behind a route reads itself, as the OpenAPI document describes it."""
+
+    schema: Mapping[str, Any]
+    examples: Mapping[str, Any]
+    media: str = JSON
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path. ``answers`` maps a status to the type of its body, None for the error envelope.
 
@@ -57,8 +67,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body_required: bool = True
     body_limit: int = BODY_LIMIT
     query: RequestSchema[Any] | None = None
-    raw_body: bool = False  # the service behind the route reads the bytes itself
-    example: Any = None  # of the request body
+    raw_body: RawBody | None = None  # the service behind the route reads the bytes itself
+    example: Any = None  # of the request body, unless it is raw
     answer_example: Any = None  # of the first 2xx answer, as JSON
     text_examples: Mapping[str, str] = NO_TEXTS  # of it in other media
     headers: tuple[str, ...] = ()  # further response headers of its 2xx answers
@@ -67,7 +77,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reads_body(self) -> bool:
-        return self.raw_body or self.body is not None
+        return self.raw_body is not None or self.body is not None
 
     @property
     def as_opt(self) -> dict[str, Any]:

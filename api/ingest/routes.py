@@ -4,14 +4,20 @@ from typing import Final
 
 import msgspec
 from litestar import post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
 from litestar.types import Scope
 
 from api.area import Area, Resources
+from api.http.envelope import ApiRequest
 from api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
 from api.http.gate import checked
-from api.http.operation import INGEST_BODY_LIMIT, Access, Operation
+from api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
+from api.ingest.batch import MOST_EVENTS, LineReceipt
 from api.ingest.service import IngestService
-from api.telemetry.metrics import Outcome, note
+from api.telemetry.metrics import EventCounts, Outcome, note, note_events
+from features.bank.event_examples import EXAMPLES
+from features.bank.event_schema import EVENT_SCHEMA
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +27,11 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     duplicate: bool
 
 
+_LINES: Final = msgspec.json.Encoder()
+_RECEIPTS: Final = (
+    LineReceipt(line=1, received=True, id="evnt_2zExample0001", duplicate=False),
+    LineReceipt(line=2, received=False, error="Validation failed: created_at is required", path="created_at"),
+)
 _OPERATION: Final = Operation(
     id="ingestBankEvent",
     tag="ingest",
@@ -28,14 +39,25 @@ _OPERATION: Final = Operation(
     access=Access.SIGNATURE,
     answers={200: Receipt, 401: None, 503: None},
     answer_example={"received": True, "duplicate": False},
-    raw_body=True,
+    raw_body=RawBody(schema=EVENT_SCHEMA, examples=EXAMPLES),
     body_limit=INGEST_BODY_LIMIT,
-    example={
-        "id": "evnt_2zExample0001",
-        "created_at": "2026-03-02T15:04:05Z",
-        "type": "ach.outgoing_transfer.returned",
-        "data": {"id": "acht_2zExample0001", "status": "RETURNED"},
-    },
+)
+_BATCH: Final = Operation(
+    id="ingestBankEvents",
+    tag="ingest",
+    summary=f"Takes in up to {MOST_EVENTS:,} events, one a line, under one signature over the raw body. All that can "
+    "be used are durable together; after a 503 send the batch again. There is one line of answer for each event, in "
+    "order: one that cannot be used does not stop the others.",
+    access=Access.SIGNATURE,
+    answers={200: LineReceipt, 401: None, 503: None},
+    text_examples={NDJSON: _LINES.encode_lines(_RECEIPTS).decode()},
+    media=(NDJSON,),
+    raw_body=RawBody(
+        schema={"type": "string", "description": "Events, one JSON object a line."},
+        examples={"two events": _LINES.encode_lines([*EXAMPLES.values()][:2]).decode()},
+        media=NDJSON,
+    ),
+    body_limit=BATCH_BODY_LIMIT,
 )
 _TAKEN: Final = msgspec.json.encode(Receipt(received=True, duplicate=False))
 _DUPLICATE: Final = msgspec.json.encode(Receipt(received=True, duplicate=True))
@@ -56,6 +78,20 @@ async def ingest_is_answered_by_middleware() -> Receipt:
     answered_by_middleware()
 
 
+@post("/api/ingest/bank/{program_id:str}/batch", status_code=200, media_type=NDJSON, opt=_BATCH.as_opt)
+async def take_batch(program_id: FromPath[str], request: ApiRequest, ingest: NamedDependency[IngestService]) -> bytes:
+    receipts = await ingest.take_batch(program_id, request.scope, checked(request.scope).raw)
+    note_events(
+        request.scope,
+        EventCounts(
+            accepted=sum(receipt.duplicate is False for receipt in receipts),
+            duplicate=sum(receipt.duplicate is True for receipt in receipts),
+            refused_invalid=sum(not receipt.received for receipt in receipts),
+        ),
+    )
+    return _LINES.encode_lines(receipts)
+
+
 def _ingest(resources: Resources) -> IngestService:
     stores = resources.stores
     return IngestService(
@@ -67,4 +103,4 @@ def _ingest(resources: Resources) -> IngestService:
     )
 
 
-AREA: Final = Area(routes=(ingest_is_answered_by_middleware,), provide={"ingest": _ingest})
+AREA: Final = Area(routes=(ingest_is_answered_by_middleware, take_batch), provide={"ingest": _ingest})

@@ -2,48 +2,41 @@
 
 ``data`` is not read here: anything unusual in it is stored, and the flow deals with it.
 
-Errors  UnauthorizedError, one sentence for everything that does not prove the sender; InvalidRequestError for an
-        envelope that cannot be used; UnavailableError when the log could not make the event durable
+Errors  UnauthorizedError, one sentence for everything that does not prove the sender; EnvelopeError for an envelope
+        that cannot be used; UnavailableError when the log could not make the events durable
 """
 
 import asyncio
 import hmac
 import re
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 from api.http.envelope import header_values
-from api.ingest.duplicate_keys import has_duplicate_keys
+from api.ingest.batch import LineReceipt, lines_of, read_line
 from api.log.pending_entries import EventKey, PendingEntries
-from features.core.errors import InvalidRequestError, UnauthorizedError
-from features.core.instants import parse_instant
-from features.core.log_entry import EntryKind
-from features.shard.questions import Owner, SeenEvent
+from features.bank.envelope import EnvelopeError, read_envelope
+from features.core.errors import UnauthorizedError
+from features.core.event_results import EventResult
+from features.shard.questions import Owner, SeenEvents
 from store.clock import Clock
 from store.control.credentials import IngestTarget
 from store.control.tenancy import Tenancy
 from store.redis_log.appender import LogAppender
 
 UNVERIFIED: Final = "The event's signature could not be verified."
-MAX_ID_LENGTH: Final = 255
 
 _SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
 _NO_SECRETS: Final = (b"a key of no program", b"and another: a program has two at most")
-_LABEL: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,255}")
-_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
 
-class BankEnvelope(msgspec.Struct, frozen=True, gc=False):
-    """The part of a bank event that taking it in needs; ``data`` stays bytes."""
+class Delivery(NamedTuple):
+    """One event as it was sent."""
 
-    id: str
-    type: str
-    created_at: str
-    data: msgspec.Raw = msgspec.Raw()
-
-
-_ENVELOPES: Final = msgspec.json.Decoder(BankEnvelope)
+    event_id: str
+    checksum: int
+    body: bytes
 
 
 class IngestService:
@@ -53,16 +46,28 @@ class IngestService:
         self, *, tenancy: Tenancy, log: LogAppender, owner: Owner, pending: PendingEntries, clock: Clock
     ) -> None:
         self._tenancy, self._log, self._owner, self._pending, self._clock = tenancy, log, owner, pending, clock
-        self._appending: dict[EventKey, asyncio.Future[bool]] = {}
+        self._appending: dict[EventKey, asyncio.Future[None]] = {}
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
-        """Make one event durable; True when it already was, and nothing was appended."""
+        """Make one event durable; True when it, or another that took effect under its id, already was."""
         target = self._verified(program_id, scope, raw)
-        key = (target.program_id, read_envelope(raw).id)
-        while (other := self._appending.get(key)) is not None:
-            if await asyncio.shield(other):
-                return True
-        return await self._taken(target, key, raw)
+        (duplicate,) = await self._taken(target, [Delivery(read_envelope(raw).id, crc32(raw), raw)])
+        return duplicate
+
+    async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
+        """Make the events of all lines durable together; a line that cannot be used does not stop the others."""
+        target = self._verified(program_id, scope, raw)
+        receipts: list[LineReceipt] = []
+        deliveries: dict[int, Delivery] = {}
+        for number, line in lines_of(raw):
+            try:
+                deliveries[number] = Delivery(read_line(line).id, crc32(line), line)
+            except EnvelopeError as error:
+                receipts.append(LineReceipt(line=number, received=False, error=str(error), path=error.path))
+        duplicates = await self._taken(target, [*deliveries.values()]) if deliveries else []
+        for (number, each), duplicate in zip(deliveries.items(), duplicates, strict=True):
+            receipts.append(LineReceipt(line=number, received=True, id=each.event_id, duplicate=duplicate))
+        return sorted(receipts, key=lambda receipt: receipt.line)
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, once the sender has proved to know its secret.
@@ -85,45 +90,50 @@ class IngestService:
             raise UnauthorizedError(UNVERIFIED)
         return target
 
-    async def _taken(self, target: IngestTarget, key: EventKey, raw: bytes) -> bool:
-        """Append for all requests that wait for this event, unless it is known; if it fails, the next of them tries."""
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._appending[key] = done
-        stored = False
+    async def _taken(self, target: IngestTarget, deliveries: Sequence[Delivery]) -> list[bool]:
+        """Append the events that are not in the log, in their order; True for each that is no news.
+
+        The bytes of an event are appended once. Whoever sends them meanwhile waits, and tries if that failed.
+        """
+        keys = [(target.program_id, each.event_id, each.checksum) for each in deliveries]
+        while others := [self._appending[key] for key in keys if key in self._appending]:
+            await asyncio.wait(others)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._appending.update(dict.fromkeys(keys, done))
         try:
-            stored = self._pending.holds(key) or (await self._owner.query(key[0], SeenEvent(key[1]))).value
-            if stored:
-                return True
-            now = self._clock.now()
-            offset = await self._log.append(target.shard, EntryKind.BANK, target.program_id, now, raw)
-            self._pending.add(target.shard, offset, now, key)
-            stored = True
-            return False
+            return await self._append_new(target, keys, deliveries)
         finally:
-            del self._appending[key]
-            done.set_result(stored)
+            for key in keys:
+                self._appending.pop(key, None)
+            done.set_result(None)
 
+    async def _append_new(
+        self, target: IngestTarget, keys: Sequence[EventKey], deliveries: Sequence[Delivery]
+    ) -> list[bool]:
+        earlier = await self._earlier_results(target.program_id, keys)
+        new: dict[EventKey, bytes] = {}
+        duplicates: list[bool] = []
+        for key, delivery in zip(keys, deliveries, strict=True):
+            is_repeated = key in new or earlier[key] is EventResult.DUPLICATE
+            if not is_repeated:
+                new[key] = delivery.body  # One that conflicts is in the log too, where its sender finds it.
+            duplicates.append(is_repeated or earlier[key] is not None)
+        if new:
+            now, bodies = self._clock.now(), [*new.values()]
+            offsets = await self._log.append_events(target.shard, target.program_id, now, bodies)
+            for key, offset in zip(new, offsets, strict=True):
+                self._pending.add(target.shard, offset, now, key)
+        return duplicates
 
-def read_envelope(raw: bytes) -> BankEnvelope:
-    """The envelope of a verified body, when it can be used."""
-    try:
-        raw.decode()
-        envelope = _ENVELOPES.decode(raw)
-        is_ambiguous = has_duplicate_keys(raw, envelope.data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InvalidRequestError(
-            "Validation failed: body must be a JSON object with strings id, type and created_at, well formed throughout"
-        ) from None
-    if is_ambiguous:
-        raise InvalidRequestError("Validation failed: body must name id, type, created_at and data once each")
-    for name in ("id", "type"):
-        if not _LABEL.fullmatch(getattr(envelope, name)):
-            raise InvalidRequestError(
-                f"Validation failed: {name} must have 1-{MAX_ID_LENGTH} characters and no control characters"
-            )
-    at = parse_instant(envelope.created_at) if _MOMENT.fullmatch(envelope.created_at) else None
-    if at is None or at < 0:
-        raise InvalidRequestError(
-            "Validation failed: created_at must be an RFC 3339 date-time with an offset, from 1970 on"
-        )
-    return envelope
+    async def _earlier_results(
+        self, program_id: str, keys: Sequence[EventKey]
+    ) -> Mapping[EventKey, EventResult | None]:
+        """What becomes of each event because of those before; nothing of one that is appended and not applied yet."""
+        earlier: dict[EventKey, EventResult | None] = {}
+        for key in keys:
+            earlier[key] = EventResult.DUPLICATE if self._pending.holds(key) else None
+        unknown = [key for key, result in earlier.items() if result is None]
+        if unknown:
+            question = SeenEvents(tuple((event_id, checksum) for _, event_id, checksum in unknown))
+            earlier.update(zip(unknown, (await self._owner.query(program_id, question)).value, strict=True))
+        return earlier

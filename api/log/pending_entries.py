@@ -14,7 +14,8 @@ from store.redis_log.progress import LogProgress
 UNAPPLIED_LIMIT: Final = 65_536
 """Entries a shard. Beyond it the oldest are forgotten: a duplicate of one is then appended, and skipped by the flow."""
 
-EventKey = tuple[str, str]
+EventKey = tuple[str, str, int]
+"""Program, event id and the checksum of the body."""
 
 
 class PendingEntries:
@@ -26,7 +27,7 @@ class PendingEntries:
         self._keys: set[EventKey] = set()
 
     def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
-        """Note an entry that has just become durable; ``key`` is the program and id of a bank event."""
+        """Note an entry that has just become durable; ``key`` is given for a bank event."""
         waiting = self._waiting[shard]
         waiting.append((offset, appended_at, key))
         if key is not None:

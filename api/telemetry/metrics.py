@@ -18,6 +18,7 @@ KINDS_LIMIT: Final = 1_000
 
 OTHER: Final = "other"
 INGEST: Final = "/api/ingest/bank/{program_id}"
+BATCH: Final = "/api/ingest/bank/{program_id}/batch"
 PREFLIGHT: Final = "/api/preflight"
 UNMATCHED: Final = "unmatched"
 
@@ -32,6 +33,7 @@ _REFUSALS: Final = {
     503: "refused_unavailable",
 }
 _OUTCOME: Final = "clearhold.outcome"
+_LINES: Final = "clearhold.lines"
 
 
 class Outcome(StrEnum):
@@ -52,6 +54,24 @@ def note(scope: Any, outcome: Outcome) -> None:
 def outcome_of(scope: Any) -> Outcome:
     outcome: Outcome = scope.get(_OUTCOME, Outcome.NONE)
     return outcome
+
+
+class EventCounts(NamedTuple):
+    """How many events of a batch there were of each kind."""
+
+    accepted: int
+    duplicate: int
+    refused_invalid: int
+
+
+def note_events(scope: Any, counts: EventCounts) -> None:
+    """Note the events of a batch for the metrics of the request."""
+    scope[_LINES] = counts
+
+
+def events_of(scope: Any) -> EventCounts | None:
+    counts: EventCounts | None = scope.get(_LINES)
+    return counts
 
 
 def measure_process(registry: CollectorRegistry, appender: LogAppender, memory: RedisMemory) -> None:
@@ -113,6 +133,10 @@ class RequestMetrics:
         for observe in series.observations:
             observe(seconds)
 
+    def count_events(self, counts: EventCounts) -> None:
+        for result, count in counts._asdict().items():
+            self._events.labels(result).inc(count)
+
     def _new_series(self, kind: Kind) -> _Series:
         """The kind's series. Without the tenant there are few kinds: routes and methods are ours, statuses some ten."""
         if len(self._kinds) >= KINDS_LIMIT and kind.tenant != OTHER:
@@ -132,7 +156,7 @@ class RequestMetrics:
 
     def _further(self, kind: Kind) -> list[Counter]:
         series = []
-        if kind.route == INGEST:
+        if kind.route == INGEST or (kind.route == BATCH and kind.status != 200):  # noqa: PLR2004 - else it is counted by line
             series.append(self._events.labels(_event_result(kind)))
         by_status = {401: (self._auth_failures, kind.route), 429: (self._rate_limited, kind.tenant)}
         by_outcome = {

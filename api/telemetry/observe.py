@@ -11,12 +11,12 @@ from litestar.types import ASGIApp, Receive, Send
 
 from api.http.envelope import request_id
 from api.http.gate import PRINCIPAL
-from api.telemetry.metrics import INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, outcome_of
+from api.telemetry.metrics import BATCH, INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, events_of, outcome_of
 from api.telemetry.request_log import RequestLog
 from features.core.principal import Principal
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
-_QUIET: Final = frozenset({INGEST, "/healthz", "/readyz"})
+_QUIET: Final = frozenset({INGEST, BATCH, "/healthz", "/readyz"})
 _START: Final = "http.response.start"
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
 _UNANSWERED: Final = 500  # uvicorn answers with it if the application does not answer
@@ -54,6 +54,8 @@ class Observed:
         method = scope["method"] if scope["method"] in _METHODS else OTHER
         outcome = Outcome.REPLAYED if replayed else outcome_of(scope)
         self._metrics.count(Kind(route, method, status, tenant, outcome), seconds)
+        if (counts := events_of(scope)) is not None:
+            self._metrics.count_events(counts)
         if status < _FIRST_REFUSAL and route in _QUIET:
             return
         self._log.add(

@@ -13,6 +13,7 @@ from features.alerts.rows import derived_from
 from features.bank.disputes import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
 from features.bank.events import TransferSnapshot
 from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
 from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import LabelRow
 from features.core.rows.emit import Emit
@@ -51,17 +52,18 @@ def return_label_row(
 
 def apply_dispute_event(
     program: ProgramState, suffix: str, data: dict[str, Any], _raw: msgspec.Raw, position: EntryPosition, emit: Emit
-) -> str:
-    """Apply a ``card.dispute.*`` event; returns the word for ``EventRow.result``."""
+) -> EventOutcome:
+    """Apply a ``card.dispute.*`` event."""
     dispute = read_dispute(suffix, data)
     if dispute is None:
-        return "stored"
+        return EventOutcome(EventResult.STORED)
+    subject = EventSubject(SubjectType.TRANSFER, dispute.transfer_id)
     row_index = program.transfers.row_of(dispute.transfer_id)
     if row_index is None:
         program.alerts.disputes_waiting[dispute.transfer_id] = dispute.outcome is DisputeOutcome.WON
-        return "waiting"
+        return EventOutcome(EventResult.WAITING, subject)
     _label_by_dispute(program, row_index, dispute.transfer_id, dispute.outcome, position, emit)
-    return "applied"
+    return EventOutcome(EventResult.APPLIED, subject)
 
 
 def label_by_earlier_dispute(
@@ -81,7 +83,7 @@ def label_disputed_check(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """Label a check whose payer's dispute is decided by the status that was just delivered."""
-    if snapshot.rail != Rail.CHECK or landed.result != "applied":
+    if snapshot.rail != Rail.CHECK or landed.result is not EventResult.APPLIED:
         return
     outcome = OUTCOME_OF_CHECK_STATUS.get(snapshot.status or "")
     if outcome is not None:

@@ -26,7 +26,7 @@ class DecidedDispute(NamedTuple):
 
 _TRANSFER_FIELDS: Final = ("transfer_id", "transaction_id", "card_transaction_id")
 _OUTCOME_FIELDS: Final = ("outcome", "resolution", "status")
-_OPENED: Final = "dispute.opened"
+DISPUTE_OPENED: Final = "dispute.opened"
 _WON: Final = frozenset({"WON", "CASE_WON", "CARDHOLDER_WON", "WON_BY_CARDHOLDER", "ACCEPTED", "UPHELD"})
 _LOST: Final = frozenset({"LOST", "CASE_LOST", "MERCHANT_WON", "WON_BY_MERCHANT", "DENIED", "REJECTED"})
 OUTCOME_OF_CHECK_STATUS: Final = {
@@ -37,7 +37,7 @@ OUTCOME_OF_CHECK_STATUS: Final = {
 
 def read_dispute(suffix: str, data: dict[str, Any]) -> DecidedDispute | None:
     """A ``card.dispute.*`` event's object, once the dispute is decided."""
-    if suffix == _OPENED:
+    if suffix == DISPUTE_OPENED:
         return None
     nested = text(mapping(data.get("transaction")).get("id"))
     transfer_id = next((value for name in _TRANSFER_FIELDS if (value := text(data.get(name)))), nested)

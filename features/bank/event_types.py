@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_RESOURCES
+from features.bank.event_states import DELIVERY_OF_CHECKS, LISTED_TYPES
 from features.bank.transfers import EventKind
 
 _CACHED_TYPES: Final = 4_096
@@ -18,6 +19,7 @@ class EventType(NamedTuple):
     is_transfer: bool
     is_request: bool  # a request to return or to draw money names a transfer and is none
     is_dispute: bool  # so does a dispute of a card payment
+    is_listed: bool  # the bank is known to send it
 
 
 @lru_cache(maxsize=_CACHED_TYPES)
@@ -26,8 +28,17 @@ def event_type(text: str) -> EventType:
     family, _, rest = text.partition(".")
     middle, _, suffix = rest.partition(".")
     rail = RAIL_OF_FAMILY.get(family)
+    is_listed = text in LISTED_TYPES or text.startswith(DELIVERY_OF_CHECKS)
     if rail is None:
-        return EventType(family, suffix=rest, kind=None, is_transfer=False, is_request=False, is_dispute=False)
+        return EventType(
+            family,
+            suffix=rest,
+            kind=None,
+            is_transfer=False,
+            is_request=False,
+            is_dispute=False,
+            is_listed=is_listed,
+        )
     return EventType(
         family,
         suffix=rest,
@@ -35,4 +46,5 @@ def event_type(text: str) -> EventType:
         is_transfer=f"{family}.{middle}" in TRANSFER_RESOURCES,
         is_request=middle.endswith("_request"),
         is_dispute=middle == "dispute",
+        is_listed=is_listed,
     )

@@ -3,10 +3,11 @@
 from typing import Any, Final
 
 from features.core.instants import parse_instant
-from features.core.money import MAX_CENTS, parse_cents
+from features.core.money import MAX_CENTS, USD, parse_cents
 
 TEXT_LIMIT: Final = 255
 _ALPHA_2: Final = 2
+_CURRENCY_LETTERS: Final = 3
 
 
 def text(value: object) -> str | None:
@@ -63,6 +64,14 @@ def country(value: object) -> str | None:
     if code == "USA":
         return "US"
     return code if len(code) == _ALPHA_2 and code.isascii() and code.isalpha() else None
+
+
+def currency(value: object) -> str | None:
+    """Three ASCII letters, upper-cased; anything else counts as absent."""
+    if value == USD:
+        return USD
+    code = value.strip().upper() if isinstance(value, str) else ""
+    return code if len(code) == _CURRENCY_LETTERS and code.isascii() and code.isalpha() else None
 
 
 def country_in(address: object) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from features.bank.card_reasons import normalised_reason
 from features.bank.events import BankObject, TransferSnapshot
-from features.bank.fields import country, country_in, instant, mapping, name, text, word
+from features.bank.fields import country, country_in, currency, instant, mapping, name, text, word
 from features.bank.masking import last_four
 from features.bank.return_codes import is_dishonour, is_interbank_step
 from features.bank.statuses import (
@@ -21,7 +21,6 @@ from features.core.instants import parse_instant
 from features.core.money import USD
 from features.core.vocabulary import AchType, Direction, Rail
 
-_CURRENCY_LETTERS: Final = 3
 _ACH_TYPES: Final = frozenset(AchType)
 # Looked up once: Python 3.11 takes 0.1 µs for a member and 0.2 µs for its value, and each event asks for many.
 _ACH, _BOOK, _CARD, _CHECK = Rail.ACH, Rail.BOOK, Rail.CARD, Rail.CHECK
@@ -53,7 +52,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         return None
     rail = kind.rail
     direction = kind.direction
-    if isinstance(data.is_incoming, bool) and rail is not _CHECK:
+    if rail is not _CHECK and isinstance(data.is_incoming, bool):
         direction = _INCOMING if data.is_incoming else _OUTGOING
     status = _status(kind, data)
     return_code, undone, detail_at = (
@@ -68,7 +67,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         _INCOMING_WORD if direction is _INCOMING else _OUTGOING_WORD,
         _ach_type(data.type) if is_ach else None,
         _amount(rail, data),
-        _currency(data.currency_code),
+        currency(data.currency_code),
         status,
         data.entity_id or None,
         (data.sender_bank_account_id if rail is _BOOK else data.bank_account_id) or None,
@@ -99,14 +98,6 @@ def _first_instant(value: str | None, other: str | None) -> int | None:
     return _instant(other) if at is None else at
 
 
-def _currency(value: str | None) -> str | None:
-    """Three ASCII letters, upper-cased; anything else counts as absent."""
-    if value == USD:
-        return value
-    code = value.strip().upper() if value else ""
-    return code if len(code) == _CURRENCY_LETTERS and code.isascii() and code.isalpha() else None
-
-
 def _ach_type(value: str | None) -> str | None:
     ach_type = value.upper() if value else None
     return ach_type if ach_type in _ACH_TYPES else None
@@ -131,9 +122,9 @@ def _amount(rail: Rail, data: BankObject) -> int | None:
 
 def _stated_usd_cents(data: BankObject) -> int | None:
     """The settled amount when it is in USD, else the instructed one when that is."""
-    if _currency(data.settled_currency_code) == USD and data.settled_amount is not None:
+    if currency(data.settled_currency_code) == USD and data.settled_amount is not None:
         return data.settled_amount
-    return data.instructed_amount if _currency(data.instructed_currency_code) == USD else None
+    return data.instructed_amount if currency(data.instructed_currency_code) == USD else None
 
 
 def _returns(details: object, status: str | None) -> tuple[str | None, bool, int | None]:

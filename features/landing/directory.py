@@ -67,7 +67,7 @@ def _id_read(kind: DirectoryKind, data: Data) -> str | None:
             return None if counterparty is None else counterparty.id
 
 
-_APPLY: Final[dict[DirectoryKind, Callable[[ProgramState, str, Data, msgspec.Raw, EntryPosition, Emit], str]]] = {
+_APPLY: Final[dict[DirectoryKind, Callable[[ProgramState, str, Data, msgspec.Raw, EntryPosition, Emit], object]]] = {
     DirectoryKind.ACCOUNT: apply_account_event,
     DirectoryKind.ENTITY: apply_entity_event,
     DirectoryKind.COUNTERPARTY: apply_counterparty_event,

@@ -10,6 +10,7 @@ from typing import Final
 
 from features.bank.events import TransferSnapshot
 from features.catalogue.vector import is_rare_pair
+from features.core.event_results import EventResult
 from features.core.log_entry import EntryPosition
 from features.core.money import usd_cents_of
 from features.core.rail_classes import CARD_CLASSES, class_of
@@ -46,7 +47,7 @@ def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosit
     stored = StoredTransfer.find(program, snapshot.id)
     if stored is None:
         if snapshot.amount_cents is None:
-            return LandingResult("unusable")
+            return LandingResult(EventResult.UNUSABLE)
         cents = usd_cents_of(snapshot.amount_cents, snapshot.currency, snapshot.stated_usd_cents)
         return _land_first(program, snapshot, position, cents)
     updated_at = _updated_at(snapshot, position)
@@ -85,7 +86,7 @@ def _land_first(
     transfer = StoredTransfer(program, program.transfers.add(snapshot.id, record), record)
     _enter_windows(transfer, assessment, snapshot, position)
     return LandingResult(
-        "applied",
+        EventResult.APPLIED,
         snapshot.id,
         transfer,
         assessment,
@@ -164,7 +165,7 @@ def _land_newer(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
         assessment = _replace(stored, transfer, snapshot, position)
     transfer.write()
     return LandingResult(
-        "applied",
+        EventResult.APPLIED,
         snapshot.id,
         transfer,
         assessment,
@@ -212,7 +213,7 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     known_at = known_from(program, row_index, position.event_at)
     state = first_return(snapshot, own_at=record.at, event_at=known_at)
     if state is None or row_index in program.returned:
-        return LandingResult("stale")
+        return LandingResult(EventResult.STALE)
     program.returned[row_index] = state
     change_return(program, stored.returned_transfer(), state, ENTER, known_at=known_at)
     record_change((stored, None), (stored, state), known_at=known_at)
@@ -220,7 +221,7 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     stored.set_score(assessment, position)
     stored.write()
     return LandingResult(
-        "stale",
+        EventResult.STALE,
         snapshot.id,
         stored,
         assessment,

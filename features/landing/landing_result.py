@@ -2,6 +2,7 @@
 
 import msgspec
 
+from features.core.event_results import EventResult
 from features.landing.stored_transfer import StoredTransfer
 from features.measurement.assessment import Assessment
 from features.state.parties import Actor, Counterparty
@@ -10,11 +11,10 @@ from features.state.parties import Actor, Counterparty
 class LandingResult(msgspec.Struct, frozen=True, gc=False):
     """The result of one transfer event.
 
-    ``result`` is a word of ``EventRow.result``. Without a ``transfer`` nothing changed; without an ``assessment`` the
-    transfer keeps the score it has.
+    Without a ``transfer`` nothing changed; without an ``assessment`` the transfer keeps the score it has.
     """
 
-    result: str
+    result: EventResult
     transfer_id: str = ""
     transfer: StoredTransfer | None = None  # as it stands after the event
     assessment: Assessment | None = None

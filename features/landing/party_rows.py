@@ -14,6 +14,7 @@ from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.core.bands import band_word
 from features.core.commands import EntryResult, OwnerEntry, ResultKind
+from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
 from features.core.log_entry import EntryPosition
 from features.core.rows.alerts import EntryResultRow
 from features.core.rows.emit import Emit
@@ -34,47 +35,49 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 def apply_entity_event(
     program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
-) -> str:
-    """Apply an ``identity.*`` event; returns the word for ``EventRow.result``, as the next two do."""
+) -> EventOutcome:
     snapshot = read_entity(suffix, data)
     if snapshot is None:
-        return "unusable"
+        return EventOutcome(EventResult.UNUSABLE)
+    subject = EventSubject(SubjectType.ENTITY, snapshot.id)
     actor = program.entity_or_new(snapshot.id)
     if suffix == "created" and snapshot.verification_status is None and not actor.profiles:
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
     if actor.merge(snapshot, known_at=position.event_at) is None:
-        return "stale"
+        return EventOutcome(EventResult.STALE, subject)
     emit(entity_row(program, actor, masked_text(bytes(raw)), position))
     emit_entity_score(program, actor, position, emit)
-    return "applied"
+    return EventOutcome(EventResult.APPLIED, subject)
 
 
 def apply_counterparty_event(
     program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
-) -> str:
+) -> EventOutcome:
     snapshot = read_counterparty(data)
     if snapshot is None:
-        return "unusable"
+        return EventOutcome(EventResult.UNUSABLE)
+    subject = EventSubject(SubjectType.COUNTERPARTY, snapshot.id)
     party = program.counterparties.get_or_add(snapshot.id)
     order = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     if party.updated_at is not None and order < party.updated_at:
-        return "stale"
+        return EventOutcome(EventResult.STALE, subject)
     party.updated_at = order
     program.counterparties.merge(
         party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
     )
     emit(counterparty_row(program, party, masked_text(bytes(raw)), position))
     emit_counterparty_score(program, party, position, emit)
-    return "applied"
+    return EventOutcome(EventResult.APPLIED, subject)
 
 
 def apply_account_event(
     program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
-) -> str:
+) -> EventOutcome:
     snapshot = read_account(suffix, data)
     if snapshot is None:
-        return "unusable"
+        return EventOutcome(EventResult.UNUSABLE)
+    subject = EventSubject(SubjectType.ACCOUNT, snapshot.id)
     updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     order = (updated_at, position.event_at)
     is_known = program.is_account(snapshot.id)
@@ -82,18 +85,20 @@ def apply_account_event(
     learnt = learn_owner(program, snapshot.id, snapshot.owner_id, order)
     emit_owner_learnt(program, learnt, position, emit)
     if not is_newest and not learnt.is_stored:
-        return "stale"
+        return EventOutcome(EventResult.STALE, subject)
     if snapshot.owner_id is None and snapshot.type is None and snapshot.status is None:
         if not is_known:
             emit(account_row(program, snapshot.id, position, told_by=None))
-        return "stored"  # an overdraft alert names an account and states nothing about it
+        return EventOutcome(
+            EventResult.STORED, subject
+        )  # an overdraft alert names an account and states nothing about it
     told_by = BANK if learnt.is_stored else None
     if is_newest:
         row = account_row(program, snapshot.id, position, told_by=told_by)
         emit(msgspec.structs.replace(row, type=snapshot.type, status=snapshot.status, raw=masked_text(bytes(raw))))
-        return "applied"
+        return EventOutcome(EventResult.APPLIED, subject)
     emit(account_row(program, snapshot.id, position, told_by=told_by))
-    return "stale"
+    return EventOutcome(EventResult.STALE, subject)
 
 
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from features.alerts.opening import open_for_band, run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
+from features.core.event_results import EventResult
 from features.core.log_entry import EntryPosition
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.emit import Emit
@@ -56,7 +57,7 @@ def _replace_score(
     emit(msgspec.structs.replace(features, feature_version=feature_version, paths=rescored.paths))
     if program.runs_detectors:
         result = LandingResult(
-            "applied",
+            EventResult.APPLIED,
             rescored.transfer_id,
             transfer,
             assessment,
@@ -108,7 +109,7 @@ def _detect_again(program: ProgramState, transfer_id: str, position: EntryPositi
     if transfer is None:
         return
     result = LandingResult(
-        "applied",
+        EventResult.APPLIED,
         transfer_id,
         transfer,
         score_again(transfer),

@@ -2,7 +2,7 @@
 
 bank event ─▶ dedupe ─▶ apply ─▶ score ─▶ detect ─▶ route ─▶ match ─▶ rows
 
-dedupe  an event id that was applied before changes nothing
+dedupe  an event changes nothing that came before, or under whose id another one took effect
 apply   the newest snapshot wins and the windows follow; the transfer itself is scored between the two, over the windows
         as they are before it is counted (``features/landing/landing.py``)
 score   the rows of the transfer and its features, then the scores of its entity and its counterparty
@@ -30,7 +30,9 @@ from features.bank.events import (
     TypedEvent,
     decode_object,
 )
+from features.bank.faults import fault_of
 from features.bank.transfers import EventKind, read_transfer
+from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryPosition, LogEntry, event_time
 from features.core.rows.emit import Emit, no_rows
@@ -47,14 +49,13 @@ from features.landing.party_rows import (
     emit_introduced,
     features_row,
 )
+from features.shard.seen_events import earlier_result, entry_of
 from features.state.open_preflights import CounterpartyDetails
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
 
 AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
 Event = TypedEvent | BankEvent
-EventResult = str
-"""A word of ``EventRow.result``."""
 
 
 def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emit: Emit) -> None:
@@ -63,14 +64,18 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     if created_at is None:
         emit(quarantine_row(entry, "created_at is not a date-time"))
         return
-    checksum = crc32(entry.body)
-    result = dedupe(program, event.id, checksum)
+    checksum, key = crc32(entry.body), key_of(event.id)
+    stored = program.events.get(key)
+    result, subject = earlier_result(stored, checksum), None
+    is_correction = stored is not None and result is None
     if result is None:
         event_at = event_time(created_at, appended_at=entry.appended_at)
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
-        result = apply(program, event, entry.body, position, emit)
+        result, subject = _applied_or_failed(program, event, entry, position, emit)
+        program.events.put(key, entry_of(checksum, result))
     if emit is no_rows:
         return
+    fault = fault_of(event, entry.body, result, appended_at=entry.appended_at)
     emit(
         EventRow(
             tenant_id=program.tenant_id,
@@ -82,27 +87,32 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
             family=event_type(event.type).family,
             created_at=created_at,
             appended_at=entry.appended_at,
-            result=result,
+            result=result.value,
             body_crc32=checksum,
+            subject_type=None if subject is None else subject.type.value,
+            subject_id=None if subject is None else subject.id,
+            reason=None if fault is None else fault.sentence,
+            path=None if fault is None else fault.path,
+            is_correction=is_correction,
         )
     )
 
 
-def dedupe(program: ProgramState, event_id: str, checksum: int) -> EventResult | None:
-    """None for a new event id, which is stored; else whether it came before with the same body or with another."""
-    key = key_of(event_id)
-    stored = program.events.get(key)
-    if stored is None:
-        program.events.put(key, checksum)
-        return None
-    return "duplicate" if stored == checksum else "conflicting"
+def _applied_or_failed(
+    program: ProgramState, event: Event, entry: LogEntry, position: EntryPosition, emit: Emit
+) -> EventOutcome:
+    try:
+        return apply(program, event, entry.body, position, emit)
+    except Exception as error:  # noqa: BLE001 - any failure of one event: it is set aside, the others go on
+        emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
+        return EventOutcome(EventResult.FAILED)
 
 
-def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosition, emit: Emit) -> EventResult:
+def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosition, emit: Emit) -> EventOutcome:
     """Apply a new event: a transfer lands and is followed by ``AFTER_LANDING``, a party's details are merged."""
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
-        return "unknown"
+        return EventOutcome(EventResult.UNKNOWN)
     try:
         if kind.kind is not None and not kind.is_dispute:
             transfer = event.data if isinstance(event, TypedEvent) else decode_object(event.data)
@@ -110,28 +120,30 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
         raw = EVENT_DECODER.decode(body).data
         data: Any = ANY_DECODER.decode(raw)
     except (msgspec.DecodeError, RecursionError):
-        return "unusable"
+        return EventOutcome(EventResult.UNUSABLE)
     if not isinstance(data, dict):
-        return "unusable"
+        return EventOutcome(EventResult.UNUSABLE)
     apply_other = apply_dispute_event if kind.is_dispute else _PARTY_EVENTS.get(kind.family)
-    return "stored" if apply_other is None else apply_other(program, kind.suffix, data, raw, position, emit)
+    if apply_other is None:
+        return EventOutcome(EventResult.STORED)
+    return apply_other(program, kind.suffix, data, raw, position, emit)
 
 
 def _apply_transfer(
     program: ProgramState, kind: EventType, rail: EventKind, data: BankObject, position: EntryPosition, emit: Emit
-) -> EventResult:
+) -> EventOutcome:
     """Land the event's transfer; an unlisted type has one when its object carries a transfer's id and an amount."""
     if not kind.is_transfer and (
         kind.is_request or data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)
     ):
-        return "stored"
+        return EventOutcome(EventResult.STORED)
     snapshot = read_transfer(rail, data, event_at=position.event_at)
     if snapshot is None:
-        return "unusable"
+        return EventOutcome(EventResult.UNUSABLE)
     landed = land(program, snapshot, position)
     for follow in AFTER_LANDING:
         follow(program, snapshot, landed, position, emit)
-    return landed.result
+    return EventOutcome(landed.result, EventSubject(SubjectType.TRANSFER, snapshot.id))
 
 
 def emit_landed_rows(

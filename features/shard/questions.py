@@ -8,9 +8,11 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from features.core.event_results import EventResult
 from features.core.preflight import ProposedTransfer, Resolved
 from features.core.reason import Score
 from features.landing.preflight import assess_proposed
+from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
 
@@ -24,13 +26,14 @@ class Question(Protocol[AnswerOf_co]):
     def answer(self, program: ProgramState) -> AnswerOf_co: ...
 
 
-class SeenEvent(msgspec.Struct, frozen=True, tag=True):
-    """Whether an event of that id was applied; ingest answers ``duplicate`` by it."""
+class SeenEvents(msgspec.Struct, frozen=True, tag=True):
+    """What would become of events because of those under their ids before; each is an id and its body's checksum."""
 
-    event_id: str
+    events: tuple[tuple[str, int], ...]
 
-    def answer(self, program: ProgramState) -> bool:
-        return program.events.get(key_of(self.event_id)) is not None
+    def answer(self, program: ProgramState) -> tuple[EventResult | None, ...]:
+        stored = program.events.get
+        return tuple(earlier_result(stored(key_of(event_id)), checksum) for event_id, checksum in self.events)
 
 
 class ProposalScore(msgspec.Struct, frozen=True):
@@ -102,10 +105,10 @@ class CounterpartyIds(msgspec.Struct, frozen=True, tag=True):
         return tuple(party.id for party in parties if not party.unlisted)
 
 
-AnyQuestion = SeenEvent | ScoreProposal | CountParties | ActorIds | CounterpartyIds
+AnyQuestion = SeenEvents | ScoreProposal | CountParties | ActorIds | CounterpartyIds
 
 ANSWER_TYPES: Final[dict[type, object]] = {
-    SeenEvent: bool,
+    SeenEvents: tuple[EventResult | None, ...],
     ScoreProposal: ProposalScore,
     CountParties: PartyCounts,
     ActorIds: tuple[str, ...],

@@ -28,6 +28,7 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
+from tests.support.duck_rows import an_event
 from tests.support.waiting import eventually
 
 PROGRAM = "3f0c8a52-0000-4000-8000-000000000001"
@@ -223,4 +224,4 @@ def test_given_a_row_that_no_table_takes_when_its_batch_is_committed_then_it_is_
 
 
 def _an_event_row(*, offset: int, created_at: int) -> EventRow:
-    return EventRow("t1", PROGRAM, 0, offset, f"evnt_{offset}", "ach.x", "ach", created_at, 1, "stored", 1)
+    return an_event(program_id=PROGRAM, shard=0, offset=offset, event_id=f"evnt_{offset}", created_at=created_at)

@@ -73,6 +73,7 @@ class World:
             "program": self.payroll["id"],
             "slug": self.payroll["slug"],
             "transfer": "acht_0",
+            "event": "evnt_acht_0",
             "entity": "enti_0",
             "counterparty": "cpty_of_0",
             "preflight": self.preflights[self.payroll["id"]],
@@ -113,7 +114,7 @@ class World:
             "duplicated": Caller(headers=[*bearer(token), *bearer(token, "ann")]),
             "operator": Caller(headers=bearer(token, "ann")),
             "nameless operator": Caller(headers=bearer(token)),
-            "operator of another tenant": Caller(headers=bearer(theirs, "eve")),
+            "operator of another tenant": Caller(headers=bearer(theirs, "mallory")),
             "admin": Caller(headers=list(self.api.admin.items())),
             "nameless admin": Caller(headers=[("Authorization", self.api.admin["Authorization"])]),
         } | {name: Caller(headers=bearer(key["secret"]), is_key=True) for name, key in of_keys.items()}

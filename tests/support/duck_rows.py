@@ -25,6 +25,11 @@ def an_event(**over: Any) -> EventRow:
         "appended_at": AT,
         "result": "applied",
         "body_crc32": 0,
+        "subject_type": "transfer",
+        "subject_id": "trf_1",
+        "reason": None,
+        "path": None,
+        "is_correction": False,
     }
     return EventRow(**_WRITTEN | usual | over)
 

@@ -176,6 +176,11 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/docs", access=Access.PUBLIC),
     Operation(method="POST", path="/api/ingest/bank/{}", access=Access.SIGNATURE, fills=("program",), body=_event),
     Operation(
+        method="POST", path="/api/ingest/bank/{}/batch", access=Access.SIGNATURE, fills=("program",), body=_event
+    ),
+    *_listed("/api/events", "alerts:read"),
+    *_party("events", "event"),
+    Operation(
         method="POST",
         path="/api/preflight",
         access=Access.BEARER,

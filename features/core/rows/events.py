@@ -7,11 +7,11 @@ import msgspec
 
 
 class EventRow(msgspec.Struct, frozen=True, gc=False):
-    """One bank event received.
+    """One delivery of a bank event.
 
-    ``result`` is applied; stale (an older snapshot); duplicate or conflicting (an earlier event has the id, with the
-    same or another body); stored (a known family without a transfer); waiting (a decided dispute of a transfer that is
-    not known yet); unusable (odd data); or unknown (an unknown family).
+    ``result`` is an ``EventResult``; ``reason`` a sentence on it, and ``path`` the field that the sentence is about.
+    ``subject_type`` and ``subject_id`` are what the event is about. ``is_correction`` is true when events under this id
+    came before and none of them took effect.
     """
 
     tenant_id: str
@@ -25,6 +25,11 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
     appended_at: int
     result: str
     body_crc32: int
+    subject_type: str | None
+    subject_id: str | None
+    reason: str | None
+    path: str | None
+    is_correction: bool
 
 
 class QuarantineRow(msgspec.Struct, frozen=True, gc=False):

@@ -13,7 +13,8 @@ from tests.support.running_app import assert_refused
 
 KIB: Final = 1_024
 CANARY: Final = "s3cr3t-c4n4ry"
-LIMITS: Final = {"/api/preflight": 64 * KIB, "/api/ingest/bank/{}": 1_024 * KIB}
+BATCH: Final = "/api/ingest/bank/{}/batch"
+LIMITS: Final = {"/api/preflight": 64 * KIB, "/api/ingest/bank/{}": 1_024 * KIB, BATCH: 4_096 * KIB}
 USUAL_LIMIT: Final = 256 * KIB
 JSON: Final = "application/json"
 
@@ -179,27 +180,26 @@ UNREADABLE: Final = {
 def test_given_an_envelope_of_the_bank_that_cannot_be_used_when_signed_then_400_and_nothing_is_stored(
     world: World, case: str
 ) -> None:
-    (ingest,) = [each for each in BODIES if each.access is Access.SIGNATURE]
+    (ingest, batch) = [each for each in BODIES if each.access is Access.SIGNATURE]
     before = world.stored()
 
     answer = call(world, ingest, [], content=UNREADABLE[case])
 
     assert_refused(answer, 400)
-    assert CANARY not in answer.text
+    in_batch = call(world, batch, [], content=UNREADABLE[case])
+    assert in_batch.status_code == 400 or b'"received":false' in in_batch.content
+    assert CANARY not in answer.text + in_batch.text
     assert world.stored() == before
 
 
+NOT_JSON: Final = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "*/*", "")
 MEDIA_TYPES: Final[tuple[list[str], ...]] = (
-    ["text/plain"],
-    ["application/x-www-form-urlencoded"],
-    ["multipart/form-data; boundary=x"],
+    *([each] for each in NOT_JSON),
     ["application/xml"],
     ["application/jsonp"],
     ["application/json-patch+json"],
     ["application/octet-stream"],
     ["application/json; charset=utf-16"],
-    ["*/*"],
-    [""],
     [JSON, JSON],
     [JSON, "text/plain"],
     ["text/plain", JSON],

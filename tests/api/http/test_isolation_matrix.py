@@ -167,6 +167,7 @@ def theirs_of(world: World, name: str) -> str:
         "slug": world.theirs["slug"],
         "transfer": "acht_3",
         "entity": "enti_3",
+        "event": "evnt_acht_3",
         "counterparty": "cpty_of_3",
         "preflight": world.preflights[world.theirs["id"]],
     }

@@ -103,6 +103,7 @@ def test_given_a_program_when_one_thing_of_it_is_read_then_only_a_simulated_one_
         f"/api/dispositions/{world.dispositions[program['id']]}",
         f"/api/entities/enti_{number}",
         f"/api/counterparties/cpty_of_{number}",
+        f"/api/events/evnt_acht_{number}",
     )
     for path in paths:
         assert read(world, path).json().get("simulated", "absent") == mark, path

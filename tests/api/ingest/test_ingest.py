@@ -9,9 +9,10 @@ import httpx
 import pytest
 from msgspec import json
 
-from api.ingest.service import read_envelope
+from features.bank.envelope import read_envelope
 from features.core.errors import InvalidRequestError, UnavailableError
 from features.core.log_entry import EntryKind
+from tests.support import bank_events as bank
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped, signature
 
 VECTOR_SECRET: Final = "whsec_inbound_test"
@@ -196,7 +197,7 @@ def test_given_an_event_when_delivered_again_then_it_is_a_duplicate_before_and_a
     api: RunningApp, program: dict[str, Any]
 ) -> None:
     api.deliver(program, an_event())
-    pending = api.deliver(program, an_event(type="another.body"))
+    pending = api.deliver(program, an_event())
     api.catch_up()
     api.deliver(program, an_event("evnt_2"))  # what was applied is dropped from the pending set here
 
@@ -362,3 +363,19 @@ def test_given_a_program_that_is_none_when_posted_to_then_as_many_digests_are_ta
         counts.append(len(digests))
 
     assert counts == [2, 2]
+def test_given_an_event_without_effect_when_it_is_corrected_under_its_id_then_it_is_new_and_then_the_id_is_used_up(
+    api: RunningApp, program: dict[str, Any]
+) -> None:
+    wrong = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=9850.0))
+    right = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=985000))
+    other = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=7))
+
+    answers = []
+    for body in (wrong, wrong, right, right, other):
+        answers.append(api.deliver(program, body).json()["duplicate"])
+        api.catch_up()
+
+    assert answers == [False, True, False, True, True]
+    assert bank_entries(api) == [wrong, right, other]
+    rows = api.database.execute('SELECT result, is_correction FROM bank_events ORDER BY "offset"').fetchall()
+    assert rows == [("unusable", False), ("applied", True), ("conflicting", False)]

@@ -72,3 +72,18 @@ def test_given_different_ids_when_their_keys_are_made_then_they_differ(texts: li
 
     assert len(set(keys)) == len(texts)
     assert all(0 <= key < 2**80 for key in keys)
+
+
+@settings(max_examples=60, deadline=None)
+@given(puts=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 2**32 - 1), st.booleans()), max_size=200))
+def test_given_keys_that_are_put_again_when_they_are_sealed_in_between_then_the_newest_value_counts(
+    puts: list[tuple[int, int, bool]],
+) -> None:
+    index, values = IdIndex(), {}
+    for number, value, is_sealed in puts:
+        index.put(key_of(f"evnt_{number}"), value)
+        values[number] = value
+        if is_sealed:
+            index._seal()
+
+    assert {number: index.get(key_of(f"evnt_{number}")) for number in values} == values

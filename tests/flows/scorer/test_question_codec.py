@@ -1,6 +1,7 @@
 """Every question and its answer, as bytes and back, over a program with some history."""
 
-from typing import Any, get_args
+from typing import Any, Final, get_args
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -17,7 +18,7 @@ from features.shard.questions import (
     CounterpartyIds,
     CountParties,
     ScoreProposal,
-    SeenEvent,
+    SeenEvents,
 )
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
@@ -36,8 +37,10 @@ PROPOSED = ProposedTransfer(
     amount_cents="985000",
     counterparty=ProposedCounterparty(name="New Vendor LLC", routing_number="021000021", account_last4="6789"),
 )
+FIRST: Final = next(event.body for event in SimulatedBank(3).history(NOW) if event.program == "lending")
+FIRST_ID: Final[str] = msgspec.json.decode(FIRST)["id"]
 QUESTIONS: tuple[Any, ...] = (
-    SeenEvent("evnt_never"),
+    SeenEvents((("evnt_never", 7), (FIRST_ID, crc32(FIRST)), (FIRST_ID, 7))),
     ScoreProposal(PROPOSED, NOW, stale=False),
     ScoreProposal(PROPOSED, NOW, stale=True),
     CountParties(),
@@ -75,7 +78,7 @@ def test_given_the_kinds_of_questions_then_each_has_a_type_of_answer_and_a_case_
 
 def test_given_a_question_that_its_owner_failed_on_then_the_asker_is_told_that_it_is_unavailable() -> None:
     with pytest.raises(UnavailableError):
-        decoded_answer(encoded_answer(1, 0, None, failed=True), SeenEvent("evnt_1"))
+        decoded_answer(encoded_answer(1, 0, None, failed=True), SeenEvents((("evnt_1", 1),)))
 
 
 def test_given_bytes_that_are_no_question_then_they_are_refused() -> None:

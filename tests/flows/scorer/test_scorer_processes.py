@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from demo.bank import SimulatedBank
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, shard_of
 from features.core.program import Program
-from features.shard.questions import CountParties, SeenEvent
+from features.shard.questions import CountParties, SeenEvents
 from flows.engine import Engine
 from flows.scorer import supervisor
 from flows.scorer.supervisor import ScorerProcesses
@@ -176,7 +177,7 @@ def test_given_an_epoch_in_redis_that_is_lost_or_not_the_tables_when_started_the
 def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_is_unavailable_and_answers_when_back(
     tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes]
 ) -> None:
-    known = msgspec.json.decode(history[0])["id"]
+    known = (msgspec.json.decode(history[0])["id"], crc32(history[0]))
     fill(log_redis, history[:50])
     room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
     with room.running(1) as (engine, processes):
@@ -189,15 +190,15 @@ def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_i
         assert asyncio.run(answers(processes, known)) == (True, False, True)
 
 
-async def answers(processes: ScorerProcesses, event_id: str) -> tuple[bool, bool, bool]:
+async def answers(processes: ScorerProcesses, seen: tuple[str, int]) -> tuple[bool, bool, bool]:
     owner = processes.owner
-    seen, unseen, counts = await asyncio.gather(
-        owner.query(PROGRAMS[0], SeenEvent(event_id)),
-        owner.query(PROGRAMS[0], SeenEvent("evnt_never")),
+    known, unknown, counts = await asyncio.gather(
+        owner.query(PROGRAMS[0], SeenEvents((seen,))),
+        owner.query(PROGRAMS[0], SeenEvents((("evnt_never", 1),))),
         owner.query(PROGRAMS[0], CountParties()),
     )
     await processes.disconnect()
-    return seen.value, unseen.value, counts.value.actors > 0
+    return known.value != (None,), unknown.value != (None,), counts.value.actors > 0
 
 
 def kill(pid: int | None) -> None:

@@ -1,0 +1,64 @@
+"""Reading what became of bank events."""
+
+from typing import Final
+
+from litestar import Response, get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.area import Area, Resources
+from api.events.examples import EVENT, EVENT_SUMMARY
+from api.events.schemas import Event, EventPage, EventQuery, EventsQuery
+from api.events.service import EventService
+from api.http.envelope import ApiRequest
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.lists.lists import next_link
+from api.lists.operations import list_operation
+from api.programs.service import ProgramService
+from features.core.principal import KeyScope
+from store.duck.events import Events
+
+_TAG: Final = "events"
+
+_LIST: Final = list_operation(
+    "listEvents",
+    tag=_TAG,
+    summary="What became of bank events: every delivery that is in the log, newest first by its arrival.",
+    scope=KeyScope.ALERTS_READ,
+    page=EventPage,
+    query=EventsQuery,
+    example=EVENT_SUMMARY,
+)
+_READ: Final = Operation(
+    id="getEvent",
+    tag=_TAG,
+    summary="What became of one bank event, and what it led to. "
+    "400 if several programs have an event of that id and programId names none of them.",
+    access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
+    answers={200: Event, 404: None},
+    answer_example=EVENT,
+    query=RequestSchema(EventQuery),
+)
+
+
+@get("/api/events", opt=_LIST.as_opt)
+async def list_events(request: ApiRequest, events: NamedDependency[EventService]) -> Response[EventPage]:
+    page = await events.page(principal_of(request.scope), query_of(request.scope, EventsQuery))
+    return Response(page, headers=next_link(request, page.next_cursor))
+
+
+@get("/api/events/{event_id:str}", opt=_READ.as_opt)
+async def get_event(event_id: FromPath[str], request: ApiRequest, events: NamedDependency[EventService]) -> Event:
+    program_id = query_of(request.scope, EventQuery).program_id
+    return await events.read(principal_of(request.scope), event_id, program_id)
+
+
+def _events(resources: Resources) -> EventService:
+    stores = resources.stores
+    return EventService(programs=ProgramService(stores.registry.tenancy), events=Events(stores.database))
+
+
+AREA: Final = Area(routes=(list_events, get_event), provide={"events": _events})

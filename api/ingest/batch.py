@@ -1,0 +1,53 @@
+"""A batch of bank events: NDJSON in, one line of NDJSON out for each event.
+
+Lines end at LF or CRLF and are counted from 1; blank ones are skipped. The bytes of a line without its ending are the
+event, as if they had been sent alone.
+
+Limits  ``MOST_EVENTS``; a line is as long as the body of a single event may be
+Errors  InvalidRequestError for a body that is no such batch
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
+from features.bank.file_formats import format_fault
+from features.core.errors import InvalidRequestError
+
+MOST_EVENTS: Final = 1_000
+MOST_LINE_BYTES: Final = 1_048_576
+
+_NO_EVENTS: Final = "Validation failed: body must have at least one event"
+_TOO_MANY: Final = f"Validation failed: body must have at most {MOST_EVENTS:,} events"
+_TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
+
+
+class LineReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was done with one line; ``error``, with the ``path`` of its field, when it was refused."""
+
+    line: int
+    received: bool
+    id: str | None = None
+    duplicate: bool | None = None
+    error: str | None = None
+    path: str | None = None
+
+
+def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers."""
+    lines = [(number, line.removesuffix(b"\r")) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        raise InvalidRequestError(_NO_EVENTS)
+    if len(lines) > MOST_EVENTS:
+        raise InvalidRequestError(_TOO_MANY)
+    if (fault := format_fault(raw)) is not None:
+        raise InvalidRequestError(f"Validation failed: {fault}")
+    return lines
+
+
+def read_line(line: bytes) -> BankEnvelope:
+    """The envelope of a line's event. Raises EnvelopeError when it cannot be used."""
+    if len(line) > MOST_LINE_BYTES:
+        raise EnvelopeError(_TOO_LONG)
+    return read_envelope(line)

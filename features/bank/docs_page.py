@@ -1,0 +1,146 @@
+"""Bank events as a page, ``docs/events.md``: how they are sent, what is read of them, and what becomes of them."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from features.bank.event_examples import EXAMPLES
+from features.bank.event_families import TRANSFER_ID_PREFIXES
+from features.bank.event_fields import (
+    ACCOUNT_FIELDS,
+    COUNTERPARTY_FIELDS,
+    DISPUTE_FIELDS,
+    ENTITY_FIELDS,
+    TRANSFER_FIELDS,
+    EventField,
+)
+from features.bank.event_states import STATES
+from features.bank.event_types import event_type
+from features.bank.signing_snippets import SNIPPETS
+from features.bank.statuses import STATUS_OF_CARD_SUFFIX
+from features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
+
+_HEAD: Final = """# Bank events
+
+What a program's bank sends to `POST /api/ingest/bank/{programId}`, and what becomes of it. The shape is that of the
+webhooks of Column (column.com), a bank with an API. Made from `features/bank`; a test keeps the two equal.
+
+## Sending
+
+```json
+{"id": "evnt_1", "type": "wire.outgoing_transfer.initiated", "created_at": "2026-03-05T17:10:03Z",
+ "data": {"id": "wire_1", "amount": 985000, "bank_account_id": "bacc_1"}}
+```
+
+| field | | meaning |
+|---|---|---|
+| `id` | required | The event's id, 1-255 characters. It is used up by the first event under it that takes effect. |
+| `type` | required | Family, resource and state with dots between them, in lower-case letters. |
+| `created_at` | required | RFC 3339 date-time with an offset: the time from which the event's facts are known. |
+| `data` | | The object that the event is about, as it stood then: a snapshot, not a change. |
+
+An envelope that cannot be used is answered 400 and not stored. Everything else is durable before it is answered
+`{"received": true, "duplicate": false}`; what is odd in `data` never costs more than itself. `duplicate` is true when
+the same event, or another one that took effect under its id, was there before. Order does not matter for long: the
+newest snapshot of an object counts, by `data.updated_at`, else by the event's `created_at`.
+
+**Money** is whole cents as a JSON integer: 9,850.00 USD is `985000`. **Times** are RFC 3339 with an offset.
+
+### The signature
+
+`Bank-Signature` is the HMAC-SHA256 of the raw body in hex, with the program's ingest secret as the key. The whole
+secret string is the key, `whsec_` included, as UTF-8; it is not base64. Sign the bytes that are sent, not an object
+that is encoded again. A program that was created with a `webhookEndpointId` needs the header `Webhook-Endpoint-Id`
+too.
+
+"""
+_BATCH: Final = """
+### Many at a time
+
+`POST /api/ingest/bank/{programId}/batch` takes up to 1,000 events, one a line (NDJSON), in at most 4 MiB; a line is
+an event of at most 1 MiB. One signature covers the raw body. The events that can be used are durable together, and
+there is one line of answer for each, in order: `{"line": 1, "received": true, "id": "evnt_1", "duplicate": false}`,
+or `{"line": 2, "received": false, "error": "...", "path": "created_at"}`. A bad line does not stop the others. After
+a 503 send the whole batch again. `clearhold replay FILE` sends a file this way.
+
+## What becomes of an event
+
+`GET /api/events?programId=&result=` lists every delivery that is in the log, and `GET /api/events/{id}` shows one
+event: its result, a sentence on it, the path of the field that the sentence is about, and what it led to.
+`clearhold_events_total{result}` counts them, and a line of the log names the counts once a minute. `clearhold replay
+--check FILE` says all this of a file without sending it.
+
+| result | id used up | meaning |
+|---|---|---|
+"""
+_CORRECTING: Final = """
+An event that had no effect is corrected by sending it again under its id with another body. Once one took effect,
+send what is different as an event with an id of its own.
+
+## Types
+
+A type is a resource and a state. The bank may send types that are not listed: of a known resource they are read like
+the others.
+
+| type | states | is |
+|---|---|---|
+"""
+_STATES: Final = """
+The state stands for `data.status` where that is absent. `check.incoming_debit` is a check that was issued, so that
+money leaves, and `check.outgoing_debit` one that was deposited; `check.incoming_debit.delivery.*` says where the post
+has it. A type of a rail's family that is not listed is read as a transfer when its object has an amount, and an id
+that begins with
+"""
+_KEPT: Final = "kept, and nothing is done with it"
+_PARTIES: Final = {"identity": "an entity", "account": "a bank account", "counterparty": "a counterparty"}
+
+
+def markdown() -> str:
+    """The page."""
+    return "".join(_parts())
+
+
+def _parts() -> Iterator[str]:
+    yield _HEAD
+    for title, (language, snippet) in SNIPPETS.items():
+        yield f"{title}:\n\n```{language}\n{snippet}```\n\n"
+    yield _BATCH.lstrip("\n")
+    for result, meaning in MEANING_OF_RESULT.items():
+        yield f"| `{result}` | {'yes' if result in TAKES_EFFECT else 'no'} | {meaning} |\n"
+    yield _CORRECTING
+    for resource, states in STATES.items():
+        yield f"| `{resource}.` | {', '.join(f'`{state}`' for state in states)} | {_is(resource)} |\n"
+    prefixes = ", ".join(f"`{each}`" for each in TRANSFER_ID_PREFIXES)
+    yield f"{_STATES.rstrip()}\n{prefixes}.\n"
+    states_of_cards = ", ".join(f"`{suffix}` {status}" for suffix, status in STATUS_OF_CARD_SUFFIX.items())
+    yield f"The status that the state of a card transfer stands for: {states_of_cards}.\n"
+    yield "\n## Fields\n\nEvery other field is stored and shown, and not read. `null` and an empty text say nothing.\n"
+    for title, fields in (
+        ("A transfer", TRANSFER_FIELDS),
+        ("An entity (`identity`)", ENTITY_FIELDS),
+        ("A counterparty (`counterparty`)", COUNTERPARTY_FIELDS),
+        ("A bank account (`account`)", ACCOUNT_FIELDS),
+        ("A dispute (`card.dispute`)", DISPUTE_FIELDS),
+    ):
+        yield f"\n### {title}\n\n| field | must be | on | meaning |\n|---|---|---|---|\n"
+        yield from _rows(fields, "")
+    yield "\n## Examples\n"
+    for name, example in EXAMPLES.items():
+        yield f"\n`{name}`:\n\n```json\n{json.dumps(example, indent=1)}\n```\n"
+
+
+def _is(resource: str) -> str:
+    kind = event_type(f"{resource}.x")
+    if kind.kind is not None and kind.is_transfer:
+        return f"a transfer on the rail `{kind.kind.rail_word}`"
+    if kind.is_dispute:
+        return "a dispute of a card transfer"
+    return _PARTIES.get(kind.family, _KEPT)
+
+
+def _rows(fields: Iterable[EventField], path: str) -> Iterator[str]:
+    for field in fields:
+        rails = "all" if field.rails is None else ", ".join(sorted(field.rails))
+        needed = "" if field.needed is None else f" Needed {field.needed}."
+        yield f"| `{path}{field.name}` | {field.kind.words} | {rails} | {field.meaning}{needed} |\n"
+        yield from _rows(field.inside, f"{path}{field.name}.")

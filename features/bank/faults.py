@@ -1,0 +1,226 @@
+"""Why an event had the result that it had: one sentence, with the path of the field that it is about.
+
+A sentence names fields of the tables in ``event_fields.py`` and quotes nothing that the sender wrote. It is worked out
+after the event was applied, and decides nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+import msgspec
+
+from features.bank.disputes import DISPUTE_OPENED
+from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
+from features.bank.event_fields import (
+    DISPUTE_FIELDS,
+    FIELDS_OF_PARTY,
+    FOR_ITS_AMOUNT,
+    TO_NAME_IT,
+    EventField,
+    transfer_fields,
+)
+from features.bank.event_types import EventType, event_type
+from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, TypedEvent
+from features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, FieldKind
+from features.bank.fields import mapping, text
+from features.core.event_results import EventResult, Fault
+from features.core.instants import SECOND_US, parse_instant
+from features.core.vocabulary import Rail
+
+FUTURE_TOLERANCE_US: Final = 300 * SECOND_US
+SHOWN_FIELDS: Final = 10
+
+_DATA: Final = "data"
+_NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
+_OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transaction": "card", "rtp": "realtime"}
+_ACCOUNTS: Final = ("bank_account_id", "sender_bank_account_id", "entity_id")
+_SENTENCES: Final = {
+    EventResult.DUPLICATE: Fault("The same event, byte for byte, came before."),
+    EventResult.CONFLICTING: Fault(
+        "Another event took effect under this id. Send what differs as an event with an id of its own.", "id"
+    ),
+    EventResult.FAILED: Fault("Clearhold could not apply it. Its table of quarantined entries has the cause."),
+    EventResult.WAITING: Fault("The dispute is decided, and its transfer is not known yet.", "data.transfer_id"),
+}
+_FIELDS_OF_RAIL: Final = {rail: transfer_fields(rail) for rail in Rail}
+_CHECKED_WHEN_TYPED: Final = {
+    rail: tuple(each for each in of_rail if each.kind in (ACH_TYPE, CURRENCY, INSTANT) or each.inside)
+    for rail, of_rail in _FIELDS_OF_RAIL.items()
+}
+"""The fields whose types in ``BankObject`` do not say that they can be used."""
+
+
+def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *, appended_at: int) -> Fault | None:
+    """What is to be said of an event with this result; None when there is nothing."""
+    kind = event_type(event.type)
+    if result is EventResult.UNKNOWN:
+        return _unknown_family(event.type)
+    if result in _SENTENCES:
+        return _SENTENCES[result]
+    if result is EventResult.APPLIED and isinstance(event, TypedEvent) and _is_plain(event, kind):
+        return _in_future(event.created_at, event.data.created_at, appended_at)
+    data = _data_of(body)
+    if isinstance(data, Fault):
+        return data
+    if result in _FAULT_IN_DATA:
+        return _FAULT_IN_DATA[result](kind, data)
+    return (
+        _read_as_absent(data, _fields_of(kind))
+        or _in_future(event.created_at, data.get("created_at"), appended_at)
+        or _unlisted(kind)
+    )
+
+
+def _data_of(body: bytes) -> dict[str, Any] | Fault:
+    """The event's object, or why there is none."""
+    try:
+        data: Any = ANY_DECODER.decode(EVENT_DECODER.decode(body).data or b"null")
+    except (msgspec.DecodeError, RecursionError):
+        return Fault("data is not well-formed JSON, or nests too deeply.", _DATA)
+    if data is None:
+        return Fault("data is required: the object that the event is about.", _DATA)
+    return data if isinstance(data, dict) else Fault("data must be an object.", _DATA)
+
+
+def _is_plain(event: TypedEvent, kind: EventType) -> bool:
+    """Whether a transfer's object has nothing that would be read as absent, and names who moves the money."""
+    data = event.data
+    if not kind.is_transfer or not kind.is_listed or kind.kind is None:
+        return False
+    for field in _CHECKED_WHEN_TYPED[kind.kind.rail]:
+        value = getattr(data, field.name)
+        if value is None:
+            continue
+        if not field.kind.is_usable(value) or (field.inside and any(_odd_inside(field, value, _DATA))):
+            return False
+    return any(getattr(data, name) for name in _ACCOUNTS)
+
+
+def _in_future(created_at: str, stated: object, appended_at: int) -> Fault | None:
+    own_at = parse_instant(stated) if isinstance(stated, str) else None
+    for path, at in (("created_at", parse_instant(created_at)), ("data.created_at", own_at)):
+        if at is not None and at > appended_at + FUTURE_TOLERANCE_US:
+            return Fault(f"{path} is in the future, and was read as the time at which the event arrived.", path)
+    return None
+
+
+def _unlisted(kind: EventType) -> Fault | None:
+    if kind.is_listed:
+        return None
+    if kind.kind is not None and not kind.is_transfer and not kind.is_dispute:
+        return Fault(
+            "type is not a listed one; it was read as that of a transfer, because of the id and amount.", "type"
+        )
+    return Fault("type is not a listed one; its last part was read as a state that is not known here.", "type")
+
+
+def _fields_of(kind: EventType) -> tuple[EventField, ...]:
+    if kind.is_dispute:
+        return DISPUTE_FIELDS
+    return FIELDS_OF_PARTY.get(kind.family, ()) if kind.kind is None else _FIELDS_OF_RAIL[kind.kind.rail]
+
+
+def _unknown_family(type_text: str) -> Fault:
+    family = type_text.partition(".")[0]
+    if family.lower() in KNOWN_FAMILIES:
+        return Fault("type must be in lower-case letters.", "type")
+    families = ", ".join(sorted(KNOWN_FAMILIES))
+    meant = _OTHER_WORDS.get(family) or next(iter(get_close_matches(family, sorted(KNOWN_FAMILIES), 1)), None)
+    hint = f" Is {meant} meant?" if meant else ""
+    return Fault(f"type must begin with one of the families {families}, and a dot.{hint}", "type")
+
+
+def _stale(_kind: EventType, data: dict[str, Any]) -> Fault:
+    path = "data.updated_at" if text(data.get("updated_at")) else "created_at"
+    return Fault(f"{path} is earlier than that of the newest snapshot of the object.", path)
+
+
+def _unusable(kind: EventType, data: dict[str, Any]) -> Fault:
+    """The field without which nothing can be done: the id, else the amount."""
+    fields = _fields_of(kind)
+    alternatives: list[EventField] = []
+    for why in (TO_NAME_IT, FOR_ITS_AMOUNT):
+        alternatives = [each for each in fields if each.needed == why]
+        if not any(each.kind.is_usable(data.get(each.name)) for each in alternatives):
+            break
+    for field in alternatives:
+        if data.get(field.name) not in _NOTHING:
+            return Fault(f"data.{field.name} must be {field.kind.words}.", f"data.{field.name}")
+    first = alternatives[0]
+    hint = f" Its name is {first.name}, and not {other}." if (other := _spelt_otherwise(first.name, data)) else ""
+    return Fault(f"data.{first.name} is required {first.needed}.{hint}", f"data.{first.name}")
+
+
+def _stored(kind: EventType, data: dict[str, Any]) -> Fault:
+    """Why an event of a known family was kept and had no effect."""
+    if kind.is_dispute:
+        return _dispute(kind, data)
+    if kind.kind is None:
+        if kind.family in FIELDS_OF_PARTY:
+            return Fault("It names an account and states nothing about it.")
+        return Fault("Events of this family are kept, and nothing is done with them.")
+    if kind.is_request:
+        return Fault("It is about a request, which is no transfer.")
+    known = sorted(each for each in TRANSFER_RESOURCES if each.partition(".")[0] == kind.family)
+    return Fault(f"type names no transfer: those of this family begin with {' or '.join(known)}.", "type")
+
+
+def _dispute(kind: EventType, data: dict[str, Any]) -> Fault:
+    if kind.suffix == DISPUTE_OPENED:
+        return Fault("The dispute is open. It labels its transfer when it is decided.")
+    if not any(text(data.get(each.name)) for each in DISPUTE_FIELDS if each.name.endswith("_id")):
+        nested = mapping(data.get("transaction"))
+        if not text(nested.get("id")):
+            return Fault("data.transfer_id is required to know which transfer is disputed.", "data.transfer_id")
+    return Fault("data.outcome says neither that the dispute was won nor that it was lost.", "data.outcome")
+
+
+def _read_as_absent(data: dict[str, Any], fields: Sequence[EventField]) -> Fault | None:
+    """The fields of an applied event that could not be used, the first with its rule."""
+    odd = [*_odd(fields, data, _DATA)]
+    if odd:
+        path, kind = odd[0]
+        further = ", ".join(each for each, _ in odd[1 : 1 + SHOWN_FIELDS])
+        return Fault(
+            f"{path} must be {kind.words}; it was read as absent." + (f" So was {further}." if further else ""), path
+        )
+    for field in fields:
+        if field.name not in data and (other := _spelt_otherwise(field.name, data)):
+            return Fault(f"data.{other} is not read: the field's name is {field.name}.", f"data.{field.name}")
+    return None
+
+
+def _odd(fields: Sequence[EventField], data: dict[str, Any], path: str) -> Iterator[tuple[str, FieldKind]]:
+    """The paths, and what should be there, of values that are read as absent."""
+    for field in fields:
+        value = data.get(field.name)
+        if value in _NOTHING:
+            continue
+        if not field.kind.is_usable(value):
+            yield f"{path}.{field.name}", field.kind
+        elif field.inside:
+            yield from _odd_inside(field, value, path)
+
+
+def _odd_inside(field: EventField, value: object, path: str) -> Iterator[tuple[str, FieldKind]]:
+    if isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _odd(field.inside, each, f"{path}.{field.name}[{number}]")
+    elif isinstance(value, dict):
+        yield from _odd(field.inside, value, f"{path}.{field.name}")
+
+
+def _spelt_otherwise(name: str, data: dict[str, Any]) -> str | None:
+    """The field in camel case, or with its unit, as Clearhold's own API writes it."""
+    first, *rest = name.split("_")
+    camel = first + "".join(each.title() for each in rest)
+    spellings = (camel, f"{camel}Cents", f"{name}_cents", name.upper())
+    return next((each for each in spellings if each != name and each in data), None)
+
+
+_FAULT_IN_DATA: Final = {
+    EventResult.STALE: _stale,
+    EventResult.STORED: _stored,
+    EventResult.UNUSABLE: _unusable,
+}

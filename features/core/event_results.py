@@ -1,0 +1,69 @@
+"""What can become of a bank event, and what is said of it.
+
+An id is used up by the first event under it that takes effect. Another event under it is then ``conflicting``; before,
+it is taken as new, so that an event whose data could not be used can be corrected under its own id.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class EventResult(StrEnum):
+    """What became of one delivery of a bank event."""
+
+    APPLIED = "applied"
+    WAITING = "waiting"
+    STALE = "stale"
+    STORED = "stored"
+    UNUSABLE = "unusable"
+    UNKNOWN = "unknown"
+    DUPLICATE = "duplicate"
+    CONFLICTING = "conflicting"
+    FAILED = "failed"
+
+
+MEANING_OF_RESULT: Final[Mapping[EventResult, str]] = {
+    EventResult.APPLIED: "It took effect. Fields that could not be used were read as absent, and are named.",
+    EventResult.WAITING: "It took effect: a decided dispute that labels its transfer as soon as the transfer comes.",
+    EventResult.STALE: "Its object is older than what is known of it. Nothing newer was overwritten.",
+    EventResult.STORED: "It is kept in the log. Clearhold does nothing with such an event.",
+    EventResult.UNUSABLE: "It had no effect, because its data could not be used.",
+    EventResult.UNKNOWN: "It had no effect, because its type belongs to no known family.",
+    EventResult.DUPLICATE: "The same event, byte for byte, came before. It changed nothing.",
+    EventResult.CONFLICTING: "Another event took effect under its id before. It changed nothing.",
+    EventResult.FAILED: "It had no effect, through a fault of Clearhold. It is kept, and counted as quarantined.",
+}
+
+TAKES_EFFECT: Final = frozenset({EventResult.APPLIED, EventResult.WAITING})
+"""The results that use up the event's id."""
+
+
+class SubjectType(StrEnum):
+    """What an event can be about."""
+
+    TRANSFER = "transfer"
+    ENTITY = "entity"
+    COUNTERPARTY = "counterparty"
+    ACCOUNT = "account"
+
+
+class EventSubject(NamedTuple):
+    """What an event is about."""
+
+    type: SubjectType
+    id: str
+
+
+class EventOutcome(NamedTuple):
+    """What became of an event, and what it is about where it could be read that far."""
+
+    result: EventResult
+    subject: EventSubject | None = None
+
+
+class Fault(NamedTuple):
+    """A sentence on an event, and the dotted path of the field that it is about; never a value of the caller's."""
+
+    sentence: str
+    path: str | None = None

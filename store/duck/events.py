@@ -1,0 +1,96 @@
+"""Reading what became of bank events: every delivery that is in the log, newest first by the time of its arrival.
+
+Errors  none of its own; an event that is not there is an empty list
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.core.principal import Principal
+from features.core.rows.events import EventRow
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import Predicate, placeholders
+
+MOST_UNDER_ONE_ID: Final = 100
+
+Place = tuple[int, int, str]
+"""Where a page ended: arrival, log offset and program of its last delivery."""
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_COLUMNS: Final = select_list(EventRow)
+_PAGE: Final = f"""
+    SELECT {_COLUMNS} FROM bank_events WHERE {{matching}}
+    ORDER BY appended_at DESC, "offset" DESC, program_id LIMIT ?"""
+_AFTER: Final = """
+    appended_at <= make_timestamp(?) AND (appended_at < make_timestamp(?) OR "offset" < ? OR
+    ("offset" = ? AND program_id > ?))"""
+_FIND: Final = f"""
+    SELECT {_COLUMNS} FROM bank_events WHERE tenant_id = ? AND event_id = ? {{programs}}
+    ORDER BY program_id, "offset" DESC LIMIT {MOST_UNDER_ONE_ID}"""
+_ALERTS: Final = """
+    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND "offset" = ? ORDER BY id"""
+_PREFLIGHT: Final = """
+    SELECT preflight_id FROM preflight_matches WHERE tenant_id = ? AND program_id = ? AND "offset" = ?"""
+_EVENT: Final = row_builder(EventRow)
+
+
+class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None
+    received_from: int | None = None
+    received_to: int | None = None
+
+
+class Consequences(msgspec.Struct, frozen=True, kw_only=True):
+    """The alerts that a delivery opened or changed, and the pre-flight that its transfer was matched with."""
+
+    alert_ids: tuple[str, ...]
+    preflight_id: str | None
+
+
+class Events:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def list_page(self, principal: Principal, wanted: EventFilter, after: Place | None, limit: int) -> list[EventRow]:
+        """At most ``limit`` deliveries behind ``after``."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", wanted.program_ids)
+        predicate.among("result", wanted.results)
+        predicate.between("appended_at", wanted.received_from, wanted.received_to)
+        if after is not None:
+            at, offset, program_id = after
+            predicate.add(_AFTER, at, at, offset, offset, program_id)
+        with self._connection.cursor() as cursor:
+            tuples = cursor.execute(_PAGE.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+        return [*map(_EVENT, tuples)]
+
+    def find(self, principal: Principal, event_id: str, program_ids: Sequence[str] | None) -> list[EventRow]:
+        """The newest deliveries under that id in the programs (None: the tenant's) within the principal's reach.
+
+        ForbiddenError when the tenant has it out of that reach only.
+        """
+        if program_ids is not None and not program_ids:
+            return []
+        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
+        values = [principal.tenant_id, event_id, *(program_ids or ())]
+        with self._connection.cursor() as cursor:
+            rows = [*map(_EVENT, cursor.execute(_FIND.format(programs=programs), values).fetchall())]
+        reached = [row for row in rows if principal.reaches(row.program_id)]
+        if rows and not reached:
+            principal.require_program(rows[0].program_id)
+        return reached
+
+    def consequences(self, row: EventRow) -> Consequences:
+        place = [row.tenant_id, row.program_id, row.offset]
+        with self._connection.cursor() as cursor:
+            alert_ids = tuple(alert_id for (alert_id,) in cursor.execute(_ALERTS, place).fetchall())
+            match = cursor.execute(_PREFLIGHT, place).fetchone()
+        return Consequences(alert_ids=alert_ids, preflight_id=None if match is None else str(match[0]))

@@ -1,0 +1,143 @@
+"""What became of bank events, as a caller reads it: result, sentence, field, what it led to, and every delivery."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any, Final
+
+import pytest
+from msgspec import json
+
+from features.core.event_results import EventResult
+from tests.support import bank_events as bank
+from tests.support.alerting import ALERTING, deliver, outgoing
+from tests.support.running_app import RunningApp, assert_refused
+
+WIRE: Final = "wire.outgoing_transfer.initiated"
+
+
+def listed(api: RunningApp, tenant: dict[str, Any], **query: Any) -> list[dict[str, Any]]:
+    answer = api.client.get("/api/events", params=query, headers=api.operator(tenant))
+    assert answer.status_code == 200, answer.text
+    data: list[dict[str, Any]] = answer.json()["data"]
+    return data
+
+
+def read(api: RunningApp, tenant: dict[str, Any], event_id: str, **query: Any) -> Any:
+    return api.client.get(f"/api/events/{event_id}", params=query or None, headers=api.operator(tenant))
+
+
+def a_wire(event_id: str, kind: str = WIRE, **over: Any) -> bytes:
+    return bank.an_event(kind, bank.a_wire(**over), event_id=event_id)
+
+
+def test_given_an_event_that_opened_an_alert_when_read_then_it_names_its_transfer_and_its_alerts(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    deliver(api, program, outgoing("acht_1", **ALERTING))
+    alerts = api.client.get("/api/alerts", params={"transferId": "acht_1"}, headers=api.operator(tenant)).json()["data"]
+
+    event = read(api, tenant, "evnt_acht_1").json()
+
+    assert (event["result"], event["subject"]) == ("applied", {"type": "transfer", "id": "acht_1"})
+    assert alerts
+    assert {alert["id"] for alert in alerts} <= set(event["alertIds"])
+    assert (event["programId"], event["type"]) == (program["id"], "ach.outgoing_transfer.initiated")
+    assert [each["result"] for each in event["deliveries"]] == ["applied"]
+
+
+def test_given_an_unusable_event_and_its_correction_when_read_then_the_one_that_took_effect_counts_and_both_are_there(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    deliver(api, program, a_wire("evnt_1", amount=9850.0))
+    wrong = read(api, tenant, "evnt_1").json()
+    deliver(api, program, a_wire("evnt_1", amount=985000))
+    deliver(api, program, a_wire("evnt_1", amount=7))
+    right = read(api, tenant, "evnt_1").json()
+
+    assert (wrong["result"], wrong["path"], wrong["corrects"]) == ("unusable", "data.amount", False)
+    assert "whole cents" in wrong["reason"]
+    assert (right["result"], right["path"], right["corrects"]) == ("applied", None, True)
+    assert [each["result"] for each in right["deliveries"]] == ["conflicting", "applied", "unusable"]
+
+
+@pytest.mark.parametrize(
+    ("body", "result", "path"),
+    [
+        (a_wire("evnt_1", kind="sepa.outgoing_transfer.initiated"), "unknown", "type"),
+        (a_wire("evnt_1", kind=WIRE.upper()), "unknown", "type"),
+        (a_wire("evnt_1", amount=-985000), "unusable", "data.amount"),
+        (a_wire("evnt_1", amount=None), "unusable", "data.amount"),
+        (a_wire("evnt_1", id=None), "unusable", "data.id"),
+        (bank.an_event(WIRE, None, event_id="evnt_1"), "unusable", "data"),
+        (bank.an_event(WIRE, {}, event_id="evnt_1"), "unusable", "data.id"),
+        (a_wire("evnt_1", kind="wire.outgoing_tranfer.initiated", id="w1"), "stored", "type"),
+        (a_wire("evnt_1", kind="wire.outgoing_tranfer.initiated"), "applied", "type"),
+        (a_wire("evnt_1", currency_code="EURO"), "applied", "data.currency_code"),
+        (a_wire("evnt_1", created_at="2036-01-01T00:00:00Z"), "applied", "data.created_at"),
+    ],
+)
+def test_given_a_senders_mistake_when_the_event_is_read_then_result_and_field_say_what_became_of_it(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], body: bytes, result: str, path: str
+) -> None:
+    deliver(api, program, body)
+
+    event = read(api, tenant, "evnt_1").json()
+
+    assert (event["result"], event["path"]) == (result, path)
+    assert event["reason"]
+
+
+def test_given_events_of_several_results_when_listed_then_filters_narrow_and_pages_meet(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_program(tenant, slug="lending")
+    for number in range(7):
+        deliver(api, program, a_wire(f"evnt_{number}", id=f"wire_{number}", amount=1 if number % 2 else 1.5))
+        api.clock.advance(1_000)
+    deliver(api, other, a_wire("evnt_other", kind="sepa.x.y"))
+
+    everything = listed(api, tenant)
+    paged: list[dict[str, Any]] = []
+    query: dict[str, Any] = {"limit": 3}
+    while True:
+        page = api.client.get("/api/events", params=query, headers=api.operator(tenant)).json()
+        paged += page["data"]
+        if page["nextCursor"] is None:
+            break
+        query["cursor"] = page["nextCursor"]
+
+    assert [each["id"] for each in everything] == ["evnt_other", *(f"evnt_{number}" for number in range(6, -1, -1))]
+    assert paged == everything
+    assert [each["id"] for each in listed(api, tenant, result="unknown")] == ["evnt_other"]
+    assert len(listed(api, tenant, result="unknown,unusable")) == 5
+    assert len(listed(api, tenant, programId=program["id"], result="applied")) == 3
+    assert len(listed(api, tenant, **{"from": everything[2]["receivedAt"]})) == 3
+
+
+def test_given_one_event_id_on_two_programs_when_read_then_the_program_must_be_named(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_program(tenant, slug="lending")
+    for each in (program, other):
+        deliver(api, each, a_wire("evnt_1"))
+
+    assert_refused(read(api, tenant, "evnt_1"), 400, "programId")
+    assert read(api, tenant, "evnt_1", programId=other["id"]).json()["programId"] == other["id"]
+    assert_refused(read(api, tenant, "evnt_2"), 404, "a moment later")
+
+
+@pytest.mark.parametrize("offset", ["x", "-1", "9" * 30, "9" * 19, ""])
+def test_given_a_cursor_with_a_strange_offset_when_it_is_used_then_400(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], offset: str
+) -> None:
+    deliver(api, program, a_wire("evnt_1"), a_wire("evnt_2", kind="x.y"))
+    page = api.client.get("/api/events", params={"limit": 1}, headers=api.operator(tenant)).json()
+    version, filters, place = json.decode(urlsafe_b64decode(page["nextCursor"] + "==="))
+    cursor = urlsafe_b64encode(json.encode([version, filters, [place[0], offset, place[2]]])).rstrip(b"=").decode()
+
+    answer = api.client.get("/api/events", params={"limit": 1, "cursor": cursor}, headers=api.operator(tenant))
+
+    assert_refused(answer, 400, "cursor")
+
+
+def test_given_the_results_then_each_can_be_asked_for(api: RunningApp, tenant: dict[str, Any]) -> None:
+    assert listed(api, tenant, result=",".join(EventResult)) == []
