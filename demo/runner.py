@@ -2,7 +2,6 @@
 
 import heapq
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,10 +9,8 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Final
 
-import msgspec
-
-from api.client.client import ClearholdClient, Posted
-from api.client.event_pipe import EventPipe, Target
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from api.client.event_replay import Target
 from demo.asking import preflight_request
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
@@ -27,7 +24,7 @@ from demo.service import DemoError
 from demo.stage import Stage
 from demo.watcher import Watcher
 
-IN_FLIGHT: Final = 64
+BATCH: Final = 100
 PROBED_IN: Final = 5
 PROGRESS_EVERY_S: Final = 0.1
 
@@ -167,24 +164,15 @@ def newest_transfers(deliveries: list[Delivery]) -> dict[str, str]:
 
 
 def _posted(target: Target, bodies: Iterator[bytes], board: Board) -> Iterator[int]:
-    """Post events in order, several under way at a time; yields how many were answered."""
-    under_way: deque[bytes] = deque()
-    pipe = EventPipe(target)
-    try:
-        while True:
-            fresh = list(islice(bodies, IN_FLIGHT - len(under_way)))
-            under_way.extend(fresh)
-            if not under_way:
-                return
-            pipe.send(fresh)
-            answers = pipe.answers()
-            for answer in answers:
-                under_way.popleft()
-                if answer.status != 200:
-                    raise DemoError(f"The service refused an event of the history ({answer.status}).")
-                board.posted(duplicate=msgspec.json.decode(answer.body, type=Posted).duplicate)
+    """Post events in order, batch by batch; yields how many were answered."""
+    with ClearholdClient(target.url) as client:
+        while batch := list(islice(bodies, BATCH)):
+            try:
+                answers = client.post_events(target.program_id, target.secret, batch)
+            except (RefusedError, UnreachableError) as error:
+                raise DemoError(f"The history could not be loaded: {error}") from error
+            for posted in answers:
+                if not posted.received:
+                    raise DemoError(f"The service refused an event of the history: {posted.error}")
+                board.posted(duplicate=posted.duplicate)
             yield len(answers)
-    except OSError as error:
-        raise DemoError(f"The connection was lost while the history was loaded: {error}.") from error
-    finally:
-        pipe.close()

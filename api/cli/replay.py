@@ -1,10 +1,12 @@
-"""``clearhold replay``: posts a file of bank events to one program, signed, with a progress bar and a summary.
+"""``clearhold replay``: posts a file of bank events to one program, signed, with a progress bar and a summary; or, with
+``--check``, says what would become of them and sends nothing.
 
-Exit codes  0 every line was accepted, now or before; 1 a line was not; 2 the command could not start
+Exit codes  0 every line was accepted, now or before, or would be; 1 a line was not; 2 the command could not start
 """
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, NoReturn, cast
@@ -14,17 +16,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from api.cli.event_check import FAULTY, CheckedLine, FileCheck
 from api.client.event_lines import ByteStream, LineReader
-from api.client.event_pipe import MAX_IN_FLIGHT, Target
 from api.client.event_replay import (
-    DEFAULT_IN_FLIGHT,
+    DEFAULT_BATCH,
     DEFAULT_MAX_TRIES,
     FIRST_REFUSALS,
+    MOST_IN_BATCH,
     EventReplay,
     GaveUpError,
     StoppedError,
     Tally,
+    Target,
 )
+from store.clock import SystemClock
 
 EXIT_NOT_ALL_ACCEPTED: Final = 1
 EXIT_NOT_STARTED: Final = 2
@@ -38,46 +43,97 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     file: Annotated[str, typer.Argument(help="File of bank events, one JSON object per line; - reads standard input.")],
-    url: Annotated[str, typer.Option(help="Base URL of the service, such as http://127.0.0.1:8080.")],
-    program: Annotated[str, typer.Option(help="Id of the program that the events belong to.")],
+    url: Annotated[
+        str | None, typer.Option(help="Base URL of the service, such as http://127.0.0.1:8080. Not with --check.")
+    ] = None,
+    program: Annotated[
+        str | None, typer.Option(help="Id of the program that the events belong to. Not with --check.")
+    ] = None,
     secret: Annotated[
-        str, typer.Option(envvar="CLEARHOLD_INGEST_SECRET", help="The program's ingest secret.", show_envvar=True)
-    ],
+        str | None,
+        typer.Option(envvar="CLEARHOLD_INGEST_SECRET", help="The program's ingest secret.", show_envvar=True),
+    ] = None,
     endpoint_id: Annotated[
         str | None, typer.Option(help="Webhook-Endpoint-Id to send, if the program requires one.")
     ] = None,
-    in_flight: Annotated[
-        int, typer.Option(min=1, max=MAX_IN_FLIGHT, help="Number of events sent at a time; order is preserved.")
-    ] = DEFAULT_IN_FLIGHT,
+    batch: Annotated[
+        int, typer.Option(min=1, max=MOST_IN_BATCH, help="Number of events sent at a time; order is preserved.")
+    ] = DEFAULT_BATCH,
     max_tries: Annotated[
         int, typer.Option(min=1, max=MAX_TRIES_LIMIT, help="Consecutive failures before giving up.")
     ] = DEFAULT_MAX_TRIES,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first refused line.")] = False,  # noqa: FBT002 - a flag
+    check: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--check", help="Send nothing: say what would become of each line. Needs no service.")
+    ] = False,
 ) -> None:
-    """Post a file of bank events, each signed. Safe to run again: the service recognises events by their id."""
-    target = Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
+    """Post a file of bank events, signed. Safe to run again: the service recognises events by their id."""
     try:
         stream, size = _open(file)
     except OSError as error:
         _fail(f"{file} cannot be read: {error.strerror or error}.")
-    screen = Console(stderr=True)
+    with closing(stream):
+        reader = LineReader(cast("ByteStream", stream))
+        if check:
+            _check(reader, file, size)
+            return
+        target = _target(url, program, secret, endpoint_id)
+        run = EventReplay(target, reader, batch=batch, max_tries=max_tries, strict=strict)
+        _post(run, file, size)
+
+
+def _target(url: str | None, program: str | None, secret: str | None, endpoint_id: str | None) -> Target:
+    if url is None or program is None or secret is None:
+        _fail("--url, --program and --secret are needed to send events; --check needs none of them.")
+    try:
+        return Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
+    except ValueError as error:
+        _fail(f"{error}.")
+
+
+def _post(run: EventReplay, file: str, size: int | None) -> None:
     started = time.perf_counter()
-    with closing(stream), _progress(screen) as progress:
-        task = progress.add_task("posting", total=size)
-        run = EventReplay(
-            target,
-            LineReader(cast("ByteStream", stream)),
-            in_flight=in_flight,
-            max_tries=max_tries,
-            strict=strict,
-            on_progress=lambda tally: progress.update(task, completed=tally.position, answered=f"{tally.answered:,}"),
+    with _progress() as progress:
+        task = progress.add_task("posting", total=size, answered="0")
+        failure = _run(
+            run,
+            lambda tally: progress.update(task, completed=tally.position, answered=f"{tally.answered:,}"),
         )
-        failure = _run(run)
     _report(run.tally, time.perf_counter() - started, failure)
     if failure is None and not run.tally.answered:
-        typer.echo(f"{'Standard input' if file == '-' else file} holds no events.", err=True)
+        typer.echo(_no_events(file), err=True)
     if failure is not None or run.tally.refused or not run.tally.answered:
         raise typer.Exit(EXIT_NOT_ALL_ACCEPTED)
+
+
+def _check(reader: LineReader, file: str, size: int | None) -> None:
+    """Say what would become of each line. Lines that need a look go out as they are found."""
+    checked = FileCheck(reader, now=SystemClock().now())
+    with _progress() as progress:
+        task = progress.add_task("checking", total=size, answered="0")
+
+        def show(line: CheckedLine) -> None:
+            progress.update(task, completed=checked.position, answered=f"{line.number:,}")
+            place = "" if line.path is None else f" [{line.path}]"
+            typer.echo(f"line {line.number}: {line.result}{place}: {line.reason}")
+
+        fault = checked.run(show)
+    if fault is not None:
+        _fail(f"{file} holds no events: {fault}.")
+    if not checked.counts:
+        _fail(_no_events(file))
+    for reason, (count, first) in checked.notes.items():
+        typer.echo(f"{count:,} line{'s' if count > 1 else ''}, first line {first}: {reason}")
+    table = Table.grid(padding=(0, 2))
+    for result, count in sorted(checked.counts.items()):
+        table.add_row(result, f"{count:,}")
+    Console().print(table)
+    if checked.counts.keys() & FAULTY:
+        raise typer.Exit(EXIT_NOT_ALL_ACCEPTED)
+
+
+def _no_events(file: str) -> str:
+    return f"{'Standard input' if file == '-' else file} holds no events."
 
 
 def _open(file: str) -> tuple[BinaryIO, int | None]:
@@ -89,20 +145,19 @@ def _open(file: str) -> tuple[BinaryIO, int | None]:
     return stream, path.stat().st_size if path.is_file() else None
 
 
-def _run(run: EventReplay) -> str | None:
+def _run(run: EventReplay, on_progress: Callable[[Tally], None]) -> str | None:
     """The reason why not every line was posted, None when all were."""
     try:
-        run.run()
+        run.run(on_progress)
     except (GaveUpError, StoppedError) as error:
         return str(error)
-    except ValueError as error:
-        _fail(f"{error}.")
     except KeyboardInterrupt:
         return "Interrupted; the lines after the last one counted may or may not have been accepted."
     return None
 
 
-def _progress(screen: Console) -> Progress:
+def _progress() -> Progress:
+    screen = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -8,7 +8,7 @@ Retries events, reads and pre-flights that carry an ``idempotencyKey``, on 503 a
 import hashlib
 import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import quote
@@ -40,10 +40,11 @@ class UnreachableError(Exception):
 
 
 class Posted(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a bank event."""
+    """The answer to a bank event; one of a batch that was refused has an ``error``."""
 
     received: bool
     duplicate: bool = False
+    error: str | None = None
 
 
 def sign(secret: str, body: bytes) -> str:
@@ -53,6 +54,9 @@ def sign(secret: str, body: bytes) -> str:
 
 def ingest_path(program_id: str) -> str:
     return f"/api/ingest/bank/{quote(program_id, safe='')}"
+
+
+_LINES: Final = msgspec.json.Decoder(Posted)
 
 
 def pause_after(failures: int) -> float:
@@ -69,6 +73,11 @@ def sentence_of(status: int, body: bytes) -> str:
     if not isinstance(sentence, str) or not sentence:
         return f"answered {status} without a sentence"
     return sentence[:_LONGEST_SENTENCE]
+
+
+def _signed(secret: str, body: bytes, endpoint_id: str | None) -> dict[str, str]:
+    signature = {SIGNATURE_HEADER: sign(secret, body)}
+    return signature if endpoint_id is None else signature | {ENDPOINT_HEADER: endpoint_id}
 
 
 class ClearholdClient:
@@ -102,11 +111,24 @@ class ClearholdClient:
 
     def post_event(self, program_id: str, secret: str, body: bytes, *, endpoint_id: str | None = None) -> Posted:
         """Deliver one bank event as signed bytes; a redelivery is harmless."""
-        headers = {SIGNATURE_HEADER: sign(secret, body), "Content-Type": "application/json"}
-        if endpoint_id is not None:
-            headers[ENDPOINT_HEADER] = endpoint_id
+        headers = _signed(secret, body, endpoint_id) | {"Content-Type": "application/json"}
         answer = self._send("POST", ingest_path(program_id), content=body, headers=headers, safe=True)
         return msgspec.json.decode(answer.content, type=Posted)
+
+    def post_events(
+        self, program_id: str, secret: str, bodies: Sequence[bytes], *, endpoint_id: str | None = None
+    ) -> list[Posted]:
+        """Deliver events as one batch, in order; each without a newline. A redelivery is harmless."""
+        body = b"\n".join(bodies)
+        headers = _signed(secret, body, endpoint_id) | {"Content-Type": "application/x-ndjson"}
+        answer = self._send("POST", f"{ingest_path(program_id)}/batch", content=body, headers=headers, safe=True)
+        try:
+            posted = _LINES.decode_lines(answer.content)
+        except msgspec.DecodeError as error:
+            raise UnreachableError(f"{self._url} gave an answer that is not of this service") from error
+        if len(posted) != len(bodies):
+            raise UnreachableError(f"{self._url} answered {len(posted)} of {len(bodies)} events")
+        return posted
 
     def preflight(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Ask about a transfer before it moves."""

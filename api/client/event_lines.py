@@ -40,6 +40,7 @@ class LineReader:
         self._before_buffered = 0
         self._number = 0
         self._ended = False
+        self.beginning = b""  # of the file, as much as came with the first read
 
     def take(self, limit: int, *, wait: bool) -> list[EventLine]:
         """Up to ``limit`` lines; fewer when they are not there yet. With ``wait``, none means the end of the file."""
@@ -60,6 +61,7 @@ class LineReader:
     def _read(self) -> None:
         received = self._stream.read1(READ_BYTES)
         self._ended = not received
+        self.beginning = self.beginning or received
         self._before_buffered += self._at
         self._buffered = self._buffered[self._at :] + received
         self._at = 0

@@ -1,8 +1,8 @@
-"""Posts a file's bank events in file order, and leaves none out.
+"""Posts a file's bank events in file order, by batches, and leaves none out.
 
-Order   one connection at a time, several requests in flight on it. After a 503 or a lost connection the unanswered
-        lines are sent again, in order, from the first on; those that had been taken are answered as duplicates
-Limits  ``max_tries`` failures in a row without one answer between them, then ``GaveUpError``
+Order   one batch at a time. After a 503 or a lost connection the same batch is sent again; events of it that had been
+        taken are answered as duplicates
+Limits  ``max_tries`` failures in a row, then ``GaveUpError``; a batch has ``batch`` events and ``MAX_BATCH_BYTES``
 Errors  ``GaveUpError``, ``StoppedError``; both are one sentence, and what was answered until then is in the tally
 """
 
@@ -10,18 +10,36 @@ import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
-from api.client.client import pause_after, sentence_of
+from api.client.client import ClearholdClient, Posted, RefusedError, UnreachableError, pause_after
 from api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
-from api.client.event_pipe import EventAnswer, EventPipe, Target
 
-DEFAULT_IN_FLIGHT: Final = 32
+DEFAULT_BATCH: Final = 500
+MOST_IN_BATCH: Final = 1_000  # what the batch route takes
+MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
 DEFAULT_MAX_TRIES: Final = 12
 FIRST_REFUSALS: Final = 5
 TRY_AGAIN_STATUSES: Final = frozenset({429, 502, 503, 504})
 HOPELESS_STATUSES: Final = frozenset({401, 403, 404, 405})
+
+_HOPELESS: Final = " Are the address, the program and its secret right?"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where events go, and what they are signed with."""
+
+    url: str
+    program_id: str
+    secret: str
+    endpoint_id: str | None = None
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or parts.hostname is None:
+            raise ValueError(f"{self.url} is not an http:// or https:// address")
 
 
 class GaveUpError(Exception):
@@ -30,10 +48,6 @@ class GaveUpError(Exception):
 
 class StoppedError(Exception):
     """Going on would not help, or was not wanted."""
-
-
-class _BusyError(Exception):
-    """The service asked to try again."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,84 +86,72 @@ class EventReplay:
         target: Target,
         reader: LineReader,
         *,
-        in_flight: int = DEFAULT_IN_FLIGHT,
+        batch: int = DEFAULT_BATCH,
         max_tries: int = DEFAULT_MAX_TRIES,
         strict: bool = False,
-        on_progress: Callable[[Tally], None] = lambda _tally: None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.tally = Tally()
         self._target, self._reader = target, reader
-        self._in_flight, self._max_tries, self._strict = in_flight, max_tries, strict
-        self._on_progress, self._pause = on_progress, pause
-        self._waiting: deque[EventLine] = deque()  # Sent or to be sent, and not answered.
-        self._sent_to = 0
+        self._batch, self._max_tries, self._strict = batch, max_tries, strict
+        self._pause = pause
+        self._read: deque[EventLine] = deque()  # From the file, and in no batch yet.
 
-    def run(self) -> Tally:
+    def run(self, on_progress: Callable[[Tally], None] = lambda _tally: None) -> Tally:
         """Post every line; the tally is also kept in ``self.tally`` for when this raises."""
-        failures = 0
-        while self._waiting or self._more(wait=True):
-            answered = self.tally.answered
-            try:
-                self._use_one_connection()
-            except (OSError, _BusyError) as error:
-                failures = 1 if self.tally.answered > answered else failures + 1
-                if failures >= self._max_tries:
-                    raise GaveUpError(
-                        f"The service took nothing after {failures} tries ({error}); "
-                        f"line {self._waiting[0].number} and the lines after it are not posted."
-                    ) from error
-                self._pause(pause_after(failures))
+        with ClearholdClient(self._target.url, max_tries=1) as client:
+            while lines := self._next_batch():
+                for line, posted in zip(lines, self._posted(client, lines), strict=True):
+                    self._settle(line, posted)
+                on_progress(self.tally)
         return self.tally
 
-    def _use_one_connection(self) -> None:
-        pipe = EventPipe(self._target)
-        try:
-            self._send(pipe, list(self._waiting))
-            while self._waiting:
-                for answer in pipe.answers():
-                    self._settle(answer)
-                    if answer.last:
-                        return
-                self._on_progress(self.tally)
-                self._send(pipe, self._more(wait=not self._waiting))
-        finally:
-            # At once: what the server has not begun by then it drops, and so takes in order when it is sent again.
-            pipe.close()
+    def _next_batch(self) -> list[EventLine]:
+        """The lines that are there, as many as fit into a batch; waits for the first one."""
+        lines: list[EventLine] = []
+        size = 0
+        while len(lines) < self._batch:
+            if not self._read:
+                self._read.extend(self._reader.take(self._batch - len(lines), wait=not lines))
+            if not self._read:
+                break
+            line = self._read[0]
+            if line.body is None:
+                self._refuse(line, f"the line is longer than {MAX_LINE_BYTES} bytes, and was not sent")
+            elif lines and size + len(line.body) + 1 > MAX_BATCH_BYTES:
+                break
+            else:
+                lines.append(line)
+                size += len(line.body) + 1
+            self._read.popleft()
+        return lines
 
-    def _more(self, *, wait: bool) -> list[EventLine]:
-        """Take lines from the file until enough are waiting."""
-        while lines := self._reader.take(self._in_flight - len(self._waiting), wait=wait):
-            for line in lines:
-                if line.body is None:
-                    self._refuse(line, f"the line is longer than {MAX_LINE_BYTES} bytes, and was not sent")
-            sendable = [line for line in lines if line.body is not None]
-            self._waiting.extend(sendable)
-            if sendable:
-                return sendable
-        return []
+    def _posted(self, client: ClearholdClient, lines: list[EventLine]) -> list[Posted]:
+        """The answers to a batch, which is sent until it is answered."""
+        target = self._target
+        bodies = [line.body for line in lines if line.body is not None]
+        for failures in range(1, self._max_tries + 1):
+            try:
+                return client.post_events(target.program_id, target.secret, bodies, endpoint_id=target.endpoint_id)
+            except (RefusedError, UnreachableError) as error:
+                sentence = _sentence_of(error)
+                if isinstance(error, RefusedError) and error.status not in TRY_AGAIN_STATUSES:
+                    hint = _HOPELESS if error.status in HOPELESS_STATUSES else ""
+                    raise StoppedError(f"Stopped at line {lines[0].number}: {sentence}{hint}") from error
+                if failures == self._max_tries:
+                    raise GaveUpError(
+                        f"The service took nothing after {failures} tries ({sentence}); "
+                        f"line {lines[0].number} and the lines after it are not posted."
+                    ) from error
+            self._pause(pause_after(failures))
+            self.tally.retried += len(lines)
+        raise AssertionError("the last try returns or raises")
 
-    def _send(self, pipe: EventPipe, lines: list[EventLine]) -> None:
-        self.tally.retried += sum(line.number <= self._sent_to for line in lines)
-        if lines:
-            self._sent_to = max(self._sent_to, lines[-1].number)
-        pipe.send(line.body for line in lines if line.body is not None)
-
-    def _settle(self, answer: EventAnswer) -> None:
-        """Book the answer to the oldest line that has none."""
-        line = self._waiting[0]
-        if answer.status in TRY_AGAIN_STATUSES:
-            raise _BusyError(f"{answer.status}: {sentence_of(answer.status, answer.body)}")
-        if answer.status in HOPELESS_STATUSES:
-            raise StoppedError(
-                f"Stopped at line {line.number}: {answer.status}, {sentence_of(answer.status, answer.body)}. "
-                "Are the address, the program and its secret right?"
-            )
-        self._waiting.popleft()
+    def _settle(self, line: EventLine, posted: Posted) -> None:
         self.tally.position = line.end
-        if not 200 <= answer.status < 300:  # noqa: PLR2004 - the success class
-            self._refuse(line, f"{answer.status}: {sentence_of(answer.status, answer.body)}")
-        elif _is_duplicate(answer):
+        if not posted.received:
+            self._refuse(line, posted.error or "refused without a sentence")
+        elif posted.duplicate:
             self.tally.duplicates += 1
         else:
             self.tally.accepted += 1
@@ -159,12 +161,9 @@ class EventReplay:
         if self._strict:
             raise StoppedError(
                 f"Stopped at line {line.number}, the first that was refused: {sentence}. "
-                f"Up to {self._in_flight} lines after it may have been taken."
+                f"Up to {self._batch - 1} lines after it may have been taken."
             )
 
 
-def _is_duplicate(answer: EventAnswer) -> bool:
-    try:
-        return msgspec.json.decode(answer.body, type=dict[str, object]).get("duplicate") is True
-    except msgspec.DecodeError:
-        return False
+def _sentence_of(error: RefusedError | UnreachableError) -> str:
+    return f"{error.status}: {error}" if isinstance(error, RefusedError) else str(error)

@@ -15,8 +15,7 @@ import msgspec
 
 from api.client.client import ClearholdClient
 from api.client.event_lines import ByteStream, LineReader
-from api.client.event_pipe import Target
-from api.client.event_replay import EventReplay, Tally
+from api.client.event_replay import EventReplay, Tally, Target
 from bench.detection.data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
@@ -126,7 +125,7 @@ def _post(path: Path, target: Target, done: Done) -> None:
         reported = tally.answered
 
     with path.open("rb") as lines:
-        tally = EventReplay(target, LineReader(cast("ByteStream", lines)), on_progress=tell).run()
+        tally = EventReplay(target, LineReader(cast("ByteStream", lines))).run(tell)
     if tally.refused:
         raise SystemExit(f"{path}: {tally.refused} events were refused: {tally.first_refusals[0].sentence}")
 

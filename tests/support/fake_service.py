@@ -55,6 +55,27 @@ class FakeService:
                 return 0, {}, DROP
             return *self.take(body), trouble
 
+    def ingest_batch(
+        self, signature: str, body: bytes
+    ) -> tuple[int, list[dict[str, Any]] | dict[str, Any], str | None]:
+        """Each event of a batch; it is one request."""
+        with self.lock:
+            self.requests += 1
+            trouble = self.troubles.get(self.requests)
+            expected = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+            if not hmac.compare_digest(expected.encode(), signature.encode()):
+                return 401, {"error": "The signature is missing or wrong"}, None
+            if trouble == BUSY:
+                return 503, {"error": "The log cannot take entries right now"}, None
+            if trouble == DROP:
+                return 0, {}, DROP
+            answers = [self.take(line) for line in body.split(b"\n")]
+            return (
+                200,
+                [answer if status == 200 else answer | {"received": False} for status, answer in answers],
+                trouble,
+            )
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -68,8 +89,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path == f"/api/ingest/bank/{PROGRAM}":
-            status, answer, trouble = self.service.ingest(self.headers.get("Bank-Signature", ""), body)
+        signature = self.headers.get("Bank-Signature", "")
+        ingest = {
+            f"/api/ingest/bank/{PROGRAM}": self.service.ingest,
+            f"/api/ingest/bank/{PROGRAM}/batch": self.service.ingest_batch,
+        }.get(self.path)
+        if ingest is not None:
+            status, answer, trouble = ingest(signature, body)
             if trouble in (DROP, TAKE_THEN_DROP):
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
@@ -93,8 +119,9 @@ class _Handler(BaseHTTPRequestHandler):
         status, answer = service.answers.get(self.path, (404, {"error": "No such route"}))
         self.reply(503 if busy else status, answer, close=False)
 
-    def reply(self, status: int, answer: dict[str, Any], *, close: bool) -> None:
-        content = b"" if status == 204 else json.dumps(answer).encode()
+    def reply(self, status: int, answer: dict[str, Any] | list[dict[str, Any]], *, close: bool) -> None:
+        lines = answer if isinstance(answer, list) else [answer]
+        content = b"" if status == 204 else "\n".join(map(json.dumps, lines)).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
