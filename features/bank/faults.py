@@ -17,6 +17,7 @@ from features.bank.event_fields import (
     FIELDS_OF_PARTY,
     FOR_ITS_AMOUNT,
     TO_NAME_IT,
+    TRANSFER_FIELDS,
     EventField,
     transfer_fields,
 )
@@ -25,16 +26,15 @@ from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, TypedEve
 from features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, FieldKind
 from features.bank.fields import mapping, text
 from features.core.event_results import EventResult, Fault
-from features.core.instants import SECOND_US, parse_instant
+from features.core.instants import parse_instant
+from features.core.log_entry import FUTURE_TOLERANCE_US
 from features.core.vocabulary import Rail
 
-FUTURE_TOLERANCE_US: Final = 300 * SECOND_US
 SHOWN_FIELDS: Final = 10
 
 _DATA: Final = "data"
-_NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
+_NOTHING: Final = (None, "")
 _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transaction": "card", "rtp": "realtime"}
-_ACCOUNTS: Final = ("bank_account_id", "sender_bank_account_id", "entity_id")
 _SENTENCES: Final = {
     EventResult.DUPLICATE: Fault("The same event, byte for byte, came before."),
     EventResult.CONFLICTING: Fault(
@@ -43,6 +43,13 @@ _SENTENCES: Final = {
     EventResult.FAILED: Fault("Clearhold could not apply it. Its table of quarantined entries has the cause."),
     EventResult.WAITING: Fault("The dispute is decided, and its transfer is not known yet.", "data.transfer_id"),
 }
+_CAMEL_ENDINGS: Final = tuple(
+    sorted(
+        {f'{each.name.rpartition("_")[2].title()}":'.encode() for each in TRANSFER_FIELDS if "_" in each.name}
+        | {b'Code":', b'Cents":'}
+    )
+)
+"""How names end that are written in camel case, as Clearhold's own API writes them."""
 _FIELDS_OF_RAIL: Final = {rail: transfer_fields(rail) for rail in Rail}
 _CHECKED_WHEN_TYPED: Final = {
     rail: tuple(each for each in of_rail if each.kind in (ACH_TYPE, CURRENCY, INSTANT) or each.inside)
@@ -58,8 +65,8 @@ def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *,
         return _unknown_family(event.type)
     if result in _SENTENCES:
         return _SENTENCES[result]
-    if result is EventResult.APPLIED and isinstance(event, TypedEvent) and _is_plain(event, kind):
-        return _in_future(event.created_at, event.data.created_at, appended_at)
+    if result is EventResult.APPLIED and isinstance(event, TypedEvent) and _is_plain(event, kind, body):
+        return _in_future(event.created_at, event.data.created_at, event.data.updated_at, appended_at)
     data = _data_of(body)
     if isinstance(data, Fault):
         return data
@@ -67,7 +74,7 @@ def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *,
         return _FAULT_IN_DATA[result](kind, data)
     return (
         _read_as_absent(data, _fields_of(kind))
-        or _in_future(event.created_at, data.get("created_at"), appended_at)
+        or _in_future(event.created_at, data.get("created_at"), data.get("updated_at"), appended_at)
         or _unlisted(kind)
     )
 
@@ -83,8 +90,8 @@ def _data_of(body: bytes) -> dict[str, Any] | Fault:
     return data if isinstance(data, dict) else Fault("data must be an object.", _DATA)
 
 
-def _is_plain(event: TypedEvent, kind: EventType) -> bool:
-    """Whether a transfer's object has nothing that would be read as absent, and names who moves the money."""
+def _is_plain(event: TypedEvent, kind: EventType, body: bytes) -> bool:
+    """Whether there is nothing to say of a transfer's object: found in a fraction of the time of a full look."""
     data = event.data
     if not kind.is_transfer or not kind.is_listed or kind.kind is None:
         return False
@@ -94,14 +101,19 @@ def _is_plain(event: TypedEvent, kind: EventType) -> bool:
             continue
         if not field.kind.is_usable(value) or (field.inside and any(_odd_inside(field, value, _DATA))):
             return False
-    return any(getattr(data, name) for name in _ACCOUNTS)
+    return not any(ending in body for ending in _CAMEL_ENDINGS)
 
 
-def _in_future(created_at: str, stated: object, appended_at: int) -> Fault | None:
-    own_at = parse_instant(stated) if isinstance(stated, str) else None
-    for path, at in (("created_at", parse_instant(created_at)), ("data.created_at", own_at)):
+def _in_future(created_at: str, own: object, updated_at: object, appended_at: int) -> Fault | None:
+    """``own`` is the object's creation time. A time in the future counts as that of the arrival, an update as none."""
+    for path, stated, words in (
+        ("created_at", created_at, "as the time at which the event arrived"),
+        ("data.created_at", own, "as the time at which the event arrived"),
+        ("data.updated_at", updated_at, "as absent"),
+    ):
+        at = parse_instant(stated) if isinstance(stated, str) else None
         if at is not None and at > appended_at + FUTURE_TOLERANCE_US:
-            return Fault(f"{path} is in the future, and was read as the time at which the event arrived.", path)
+            return Fault(f"{path} is in the future, and was read {words}.", path)
     return None
 
 
@@ -185,10 +197,19 @@ def _read_as_absent(data: dict[str, Any], fields: Sequence[EventField]) -> Fault
         return Fault(
             f"{path} must be {kind.words}; it was read as absent." + (f" So was {further}." if further else ""), path
         )
-    for field in fields:
-        if field.name not in data and (other := _spelt_otherwise(field.name, data)):
-            return Fault(f"data.{other} is not read: the field's name is {field.name}.", f"data.{field.name}")
+    for path, name, other in _misspelt(fields, data, _DATA):
+        return Fault(f"{path}.{other} is not read: the field's name is {name}.", f"{path}.{name}")
     return None
+
+
+def _misspelt(fields: Sequence[EventField], data: dict[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    """The object, the name and the spelling of fields that are there under another name."""
+    for field in fields:
+        value = data.get(field.name)
+        if value is None and (other := _spelt_otherwise(field.name, data)):
+            yield path, field.name, other
+        elif field.inside and isinstance(value, dict):
+            yield from _misspelt(field.inside, value, f"{path}.{field.name}")
 
 
 def _odd(fields: Sequence[EventField], data: dict[str, Any], path: str) -> Iterator[tuple[str, FieldKind]]:

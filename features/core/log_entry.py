@@ -6,8 +6,14 @@ sequence``, Kafka's offset plus one. Nothing but the log that gave an offset rea
 
 from enum import StrEnum
 from hashlib import blake2b
+from typing import Final
 
 import msgspec
+
+from features.core.instants import SECOND_US
+
+FUTURE_TOLERANCE_US: Final = 300 * SECOND_US
+"""How far the bank's clock may be ahead of ours."""
 
 
 class EntryKind(StrEnum):
@@ -56,6 +62,11 @@ def event_time(created_at: int, *, appended_at: int) -> int:
     A time in the future would expire windows too early, so an event is never later than its own log entry.
     """
     return min(created_at, appended_at)
+
+
+def order_stated(updated_at: int | None, *, appended_at: int) -> int | None:
+    """When a snapshot says that its object was updated; None for a future time, which would outdate all later ones."""
+    return None if updated_at is not None and updated_at > appended_at + FUTURE_TOLERANCE_US else updated_at
 
 
 def shard_of(program_id: str, shards: int) -> int:

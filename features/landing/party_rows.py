@@ -5,17 +5,18 @@ no verification points: its profile stays empty, and an empty profile is not mea
 (``features/measurement/identity.py``, ``identity_at``).
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
 from features.bank.masking import masked_text
 from features.bank.parties import read_account, read_counterparty, read_entity
 from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from features.core.bands import band_word
 from features.core.commands import EntryResult, OwnerEntry, ResultKind
 from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
-from features.core.log_entry import EntryPosition
+from features.core.log_entry import EntryPosition, order_stated
 from features.core.rows.alerts import EntryResultRow
 from features.core.rows.emit import Emit
 from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
@@ -28,6 +29,7 @@ from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 
 Data = dict[str, Any]
+Snapshot = TypeVar("Snapshot", EntitySnapshot, CounterpartySnapshot, AccountSnapshot)
 
 BANK: Final = "bank"
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -36,7 +38,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 def apply_entity_event(
     program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    snapshot = read_entity(suffix, data)
+    snapshot = _in_time(read_entity(suffix, data), position)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     subject = EventSubject(SubjectType.ENTITY, snapshot.id)
@@ -54,7 +56,7 @@ def apply_entity_event(
 def apply_counterparty_event(
     program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    snapshot = read_counterparty(data)
+    snapshot = _in_time(read_counterparty(data), position)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     subject = EventSubject(SubjectType.COUNTERPARTY, snapshot.id)
@@ -74,7 +76,7 @@ def apply_counterparty_event(
 def apply_account_event(
     program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    snapshot = read_account(suffix, data)
+    snapshot = _in_time(read_account(suffix, data), position)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     subject = EventSubject(SubjectType.ACCOUNT, snapshot.id)
@@ -99,6 +101,14 @@ def apply_account_event(
         return EventOutcome(EventResult.APPLIED, subject)
     emit(account_row(program, snapshot.id, position, told_by=told_by))
     return EventOutcome(EventResult.STALE, subject)
+
+
+def _in_time(snapshot: Snapshot | None, position: EntryPosition) -> Snapshot | None:
+    """The snapshot, without an update time that lies in the future."""
+    if snapshot is None:
+        return None
+    updated_at = order_stated(snapshot.updated_at, appended_at=position.appended_at)
+    return snapshot if updated_at == snapshot.updated_at else msgspec.structs.replace(snapshot, updated_at=updated_at)
 
 
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:

@@ -34,7 +34,7 @@ from features.bank.faults import fault_of
 from features.bank.transfers import EventKind, read_transfer
 from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
 from features.core.instants import parse_instant
-from features.core.log_entry import EntryPosition, LogEntry, event_time
+from features.core.log_entry import EntryPosition, LogEntry, event_time, order_stated
 from features.core.rows.emit import Emit, no_rows
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.transfers import PreflightMatchRow
@@ -140,6 +140,9 @@ def _apply_transfer(
     snapshot = read_transfer(rail, data, event_at=position.event_at)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
+    updated_at = order_stated(snapshot.updated_at, appended_at=position.appended_at)
+    if updated_at != snapshot.updated_at:
+        snapshot = msgspec.structs.replace(snapshot, updated_at=updated_at)
     landed = land(program, snapshot, position)
     for follow in AFTER_LANDING:
         follow(program, snapshot, landed, position, emit)
