@@ -19,6 +19,9 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from features.bank.event_examples import EXAMPLES
+from features.core.instants import DAY_US
+from tests.support.bank_events import rfc3339
+from tests.support.clock import T0
 from tests.support.running_app import signature
 from tests.support.running_service import RunningService
 
@@ -27,6 +30,7 @@ Data = dict[str, Any]
 BATCH: Final = 500
 TOOK_EFFECT: Final = frozenset({"applied", "waiting"})
 _PAGE: Final = 100
+_CUSTOMERS: Final = 500
 _MARKED_AT: Final = "2026-03-01T00:00:00Z"
 SETTLE_WITHIN_S: Final = 600.0
 _ODD: Final[tuple[Any, ...]] = (
@@ -59,6 +63,15 @@ def _right(chance: Random) -> Data:
     for name in ("id", "transfer_id"):
         if name in data:
             data[name] = f"{data[name].partition('_')[0]}_{own}"
+    customer = chance.randrange(_CUSTOMERS)
+    for name in ("bank_account_id", "sender_bank_account_id"):
+        if name in data:
+            data[name] = f"bacc_{customer}"
+    at = T0 + chance.randrange(200 * DAY_US)
+    for name in ("created_at", "updated_at", "initiated_at", "returned_at"):
+        if name in data:
+            data[name] = rfc3339(at)
+    event["created_at"] = rfc3339(at)
     return event
 
 

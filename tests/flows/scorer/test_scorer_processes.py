@@ -12,6 +12,7 @@ import pytest
 import redis
 
 from demo.bank import SimulatedBank
+from features.bank.envelope import EnvelopeError, read_envelope
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, shard_of
 from features.core.program import Program
@@ -25,6 +26,7 @@ from store.redis_log.keys import owner_key
 from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom
+from tests.support.mutated_events import cases
 from tests.support.waiting import eventually
 
 PROGRAMS = tuple(f"3f0c8a52-0000-4000-8000-00000000000{number}" for number in range(1, 4))
@@ -41,8 +43,20 @@ FACTS = 'SELECT id, program_id, shard, "offset", body FROM record_chain ORDER BY
 
 @pytest.fixture(scope="module")
 def history() -> list[bytes]:
+    """Of a simulated bank; then events with mistakes, and the same ones corrected under their ids."""
     events = SimulatedBank(3).history(1_780_000_000_000_000)
-    return [event.body for event in events if event.program == "lending"][:500]
+    mistaken = [*cases(60, seed=5)]
+    corrected = [msgspec.json.encode(case.right) for case in mistaken]
+    usable = [case.wrong for case in mistaken if is_taken_in(case.wrong)]
+    return [*[event.body for event in events if event.program == "lending"][:500], *usable, *corrected]
+
+
+def is_taken_in(body: bytes) -> bool:
+    try:
+        read_envelope(body)
+    except EnvelopeError:
+        return False
+    return True
 
 
 def fill(client: redis.Redis, bodies: list[bytes], *, declares: bool = True) -> None:
