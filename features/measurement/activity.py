@@ -152,7 +152,7 @@ def _newest_amounts(subject: Subject, at: int, *, its_own: bool) -> tuple[list[i
         return amounts.newest(since, at, most=NEWEST, but=but), of_day
     facts = amounts.newest_facts(since, at, most=NEWEST + min(unpriced.count(since, at), UNPRICED_LOOKS) + 1)
     left_out = {time: unpriced.count_between(time - 1, time, as_of=at) for time, cents in facts if not cents}
-    if its_own and (at, own.cents) in facts:  # Else it is smaller than enough others of the same instant.
+    if its_own and own.cents is not None and (at, own.cents) in facts:  # Else enough others of its instant are larger.
         facts.remove((at, own.cents))
     priced: list[tuple[int, int]] = []
     for time, cents in facts:

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -20,6 +19,7 @@ import httpx
 
 from features.bank.event_examples import EXAMPLES
 from features.core.instants import DAY_US
+from store.clock import SystemClock
 from tests.support.bank_events import rfc3339
 from tests.support.clock import T0
 from tests.support.running_app import signature
@@ -220,7 +220,7 @@ class Found(NamedTuple):
     complaints: list[str]
 
 
-def find_out(sender: Sender, count: int, *, seed: int, now: str) -> Found:
+def find_out(sender: Sender, count: int, *, seed: int, now: Callable[[], str]) -> Found:
     """Send wrong events, find out about each, send the right ones, and see that they took effect."""
     every = list(cases(count, seed))
     complaints: list[str] = []
@@ -229,12 +229,13 @@ def find_out(sender: Sender, count: int, *, seed: int, now: str) -> Found:
     known = {event["id"]: event for event in sender.items("/api/events")}
     results: Counter[str] = Counter()
     rights: list[tuple[Case, Data]] = []
+    corrected_at = now()
     for case, receipt in zip(every, receipts, strict=True):
         result, complaint = _became(receipt, known)
         results[result] += 1
         complaints += [f"{complaint}: {case.wrong!r}"] if complaint else []
         is_used_up = result in TOOK_EFFECT and receipt["id"] == case.right["id"]
-        rights.append((case, _newer(case.right, now) if is_used_up else case.right))
+        rights.append((case, _newer(case.right, corrected_at) if is_used_up else case.right))
     answers = _post(sender, [json.dumps(right).encode() for _, right in rights])
     sender.settle()
     complaints += _without_effect(sender, rights, answers)
@@ -288,8 +289,7 @@ def service_sender(service: RunningService) -> Sender:
 def main(count: int, seed: int) -> int:
     """Run against a real service and print the figures."""
     with tempfile.TemporaryDirectory() as folder, RunningService(Path(folder) / "data") as service:
-        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        found = find_out(service_sender(service), count, seed=seed, now=now)
+        found = find_out(service_sender(service), count, seed=seed, now=lambda: rfc3339(SystemClock().now()))
     for result, number in sorted(found.results.items()):
         print(f"{result:12} {number:7,}")
     print(f"corrected under the same id {found.corrected_under_the_same_id:,}, complaints {len(found.complaints):,}")

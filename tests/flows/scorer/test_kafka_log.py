@@ -5,15 +5,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgspec
 import pytest
 import redis
 
 from demo.bank import SimulatedBank
+from features.core.event_results import EventResult
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
-from features.shard.questions import SeenEvent
+from features.shard.questions import SeenEvents
 from flows.engine import Engine
 from flows.scorer.supervisor import ScorerProcesses
 from store.kafka_log.reader import KafkaLogReader
@@ -167,7 +169,8 @@ def test_given_brokers_that_go_away_when_they_are_back_then_every_row_is_that_of
     room = in_processes(tmp_path / "processes", redis_server, topic)
     half = len(history) // 2
     topic.append(history[:half])
-    known = msgspec.json.decode(history[len(PROGRAMS)].body)["id"]
+    body = history[len(PROGRAMS)].body
+    known = (msgspec.json.decode(body)["id"], crc32(body))
     with room.running(1) as (engine, processes):
         wait_until_committed(engine, history[:half])
         topic.cluster.stop()
@@ -214,11 +217,12 @@ def run_until_it_ends(room: EngineRoom) -> None:
         raise EndedError(engine.failure)
 
 
-async def answers(processes: ScorerProcesses, event_id: str, *, count: int) -> list[bool]:
+async def answers(processes: ScorerProcesses, event: tuple[str, int], *, count: int) -> list[bool]:
     """One answer after another, over some time in which the scorer finds no log."""
     values = []
     for _ in range(count):
-        values.append((await processes.owner.query(PROGRAMS[0], SeenEvent(event_id))).value)
+        answer = await processes.owner.query(PROGRAMS[0], SeenEvents((event,)))
+        values.append(answer.value == (EventResult.DUPLICATE,))
         await asyncio.sleep(0.05)
     await processes.disconnect()
     return values
