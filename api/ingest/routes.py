@@ -21,7 +21,7 @@ from features.bank.event_schema import EVENT_SCHEMA
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """The event is in the log; ``duplicate`` if it was already there."""
+    """The event is in the log; ``duplicate`` if it, or another that took effect under its id, was already there."""
 
     received: bool
     duplicate: bool

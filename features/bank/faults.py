@@ -22,7 +22,7 @@ from features.bank.event_fields import (
     transfer_fields,
 )
 from features.bank.event_types import EventType, event_type
-from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, TypedEvent
+from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, BankObject, TransferSnapshot, TypedEvent
 from features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, FieldKind
 from features.bank.fields import mapping, text
 from features.core.event_results import EventResult, Fault
@@ -31,9 +31,12 @@ from features.core.log_entry import FUTURE_TOLERANCE_US
 from features.core.vocabulary import Rail
 
 SHOWN_FIELDS: Final = 10
+CAMEL_CASE_ID: Final = b'Id":'
+"""What the most frequent names in camel case end with; the bank's own names have none."""
 
 _DATA: Final = "data"
 _NOTHING: Final = (None, "")
+_ACH: Final = Rail.ACH.value
 _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transaction": "card", "rtp": "realtime"}
 _SENTENCES: Final = {
     EventResult.DUPLICATE: Fault("The same event, byte for byte, came before."),
@@ -88,6 +91,26 @@ def _data_of(body: bytes) -> dict[str, Any] | Fault:
     if data is None:
         return Fault("data is required: the object that the event is about.", _DATA)
     return data if isinstance(data, dict) else Fault("data must be an object.", _DATA)
+
+
+def reads_plainly(kind: EventType, data: BankObject, snapshot: TransferSnapshot, *, appended_at: int) -> bool:
+    """Whether all of a usual transfer was read, so that nobody need look for what was not: true of most of them."""
+    created_at = snapshot.created_at
+    return (
+        kind.is_transfer
+        and kind.is_listed
+        and created_at is not None
+        and created_at <= appended_at
+        and snapshot.updated_at is not None
+        and snapshot.currency is not None
+        and snapshot.account_id is not None
+        and (snapshot.counterparty_id is not None or snapshot.counterparty_name is not None)
+        and (snapshot.effective_at is not None or not (data.effective_on or data.settlement_date))
+        and (snapshot.type is not None or snapshot.rail != _ACH)
+        and not (data.returned_at or data.return_details or data.counterparty or data.wire or data.merchant)
+        and not (data.beneficiary_address or data.originator_address)
+        and not (data.settled_currency_code or data.instructed_currency_code)
+    )
 
 
 def _is_plain(event: TypedEvent, kind: EventType, body: bytes) -> bool:

@@ -56,10 +56,14 @@ class EventSubject(NamedTuple):
 
 
 class EventOutcome(NamedTuple):
-    """What became of an event, and what it is about where it could be read that far."""
+    """What became of an event, and what it is about where it could be read that far.
+
+    ``is_plain`` is true when it is known that there is nothing to be said of it.
+    """
 
     result: EventResult
     subject: EventSubject | None = None
+    is_plain: bool = False
 
 
 class Fault(NamedTuple):

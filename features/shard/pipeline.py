@@ -25,12 +25,11 @@ from features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
     BankEvent,
-    BankObject,
     TransferSnapshot,
     TypedEvent,
     decode_object,
 )
-from features.bank.faults import fault_of
+from features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
 from features.bank.transfers import EventKind, read_transfer
 from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
 from features.core.instants import parse_instant
@@ -66,16 +65,20 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         return
     checksum, key = crc32(entry.body), key_of(event.id)
     stored = program.events.get(key)
-    result, subject = earlier_result(stored, checksum), None
-    is_correction = stored is not None and result is None
-    if result is None:
+    earlier = earlier_result(stored, checksum)
+    if earlier is not None:
+        outcome = EventOutcome(earlier)
+    else:
         event_at = event_time(created_at, appended_at=entry.appended_at)
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
-        result, subject = _applied_or_failed(program, event, entry, position, emit)
-        program.events.put(key, entry_of(checksum, result))
+        outcome = _applied_or_failed(program, event, entry, position, emit)
+        program.events.put(key, entry_of(checksum, outcome.result))
     if emit is no_rows:
         return
-    fault = fault_of(event, entry.body, result, appended_at=entry.appended_at)
+    fault, subject = None, outcome.subject
+    is_plain = outcome.is_plain and isinstance(event, TypedEvent) and CAMEL_CASE_ID not in entry.body
+    if not is_plain or created_at > entry.appended_at:
+        fault = fault_of(event, entry.body, outcome.result, appended_at=entry.appended_at)
     emit(
         EventRow(
             tenant_id=program.tenant_id,
@@ -87,13 +90,13 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
             family=event_type(event.type).family,
             created_at=created_at,
             appended_at=entry.appended_at,
-            result=result.value,
+            result=outcome.result.value,
             body_crc32=checksum,
             subject_type=None if subject is None else subject.type.value,
             subject_id=None if subject is None else subject.id,
             reason=None if fault is None else fault.sentence,
             path=None if fault is None else fault.path,
-            is_correction=is_correction,
+            is_correction=stored is not None and earlier is None,
         )
     )
 
@@ -113,10 +116,9 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
         return EventOutcome(EventResult.UNKNOWN)
+    if kind.kind is not None and not kind.is_dispute:
+        return _apply_transfer(program, kind, kind.kind, event, position, emit)
     try:
-        if kind.kind is not None and not kind.is_dispute:
-            transfer = event.data if isinstance(event, TypedEvent) else decode_object(event.data)
-            return _apply_transfer(program, kind, kind.kind, transfer, position, emit)
         raw = EVENT_DECODER.decode(body).data
         data: Any = ANY_DECODER.decode(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -130,9 +132,13 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
 
 
 def _apply_transfer(
-    program: ProgramState, kind: EventType, rail: EventKind, data: BankObject, position: EntryPosition, emit: Emit
+    program: ProgramState, kind: EventType, rail: EventKind, event: Event, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
     """Land the event's transfer; an unlisted type has one when its object carries a transfer's id and an amount."""
+    try:
+        data = event.data if isinstance(event, TypedEvent) else decode_object(event.data)
+    except (msgspec.DecodeError, RecursionError):
+        return EventOutcome(EventResult.UNUSABLE)
     if not kind.is_transfer and (
         kind.is_request or data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)
     ):
@@ -146,7 +152,10 @@ def _apply_transfer(
     landed = land(program, snapshot, position)
     for follow in AFTER_LANDING:
         follow(program, snapshot, landed, position, emit)
-    return EventOutcome(landed.result, EventSubject(SubjectType.TRANSFER, snapshot.id))
+    is_plain = landed.result is EventResult.APPLIED and reads_plainly(
+        kind, data, snapshot, appended_at=position.appended_at
+    )
+    return EventOutcome(landed.result, EventSubject(SubjectType.TRANSFER, snapshot.id), is_plain)
 
 
 def emit_landed_rows(
