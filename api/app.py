@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
+import duckdb
 import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
@@ -26,16 +27,17 @@ from api.telemetry.connection_collector import ConnectionCollector
 from api.telemetry.metrics import RequestMetrics, measure_process
 from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
-from api.telemetry.readiness import READY, Readiness
+from api.telemetry.readiness import READY, Readiness, Replay
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_gate, wired_record, wired_resources
 from features.core.build import BUILD
+from features.core.instants import format_instant
 from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.directory.service import Directory
-from flows.engine import STATE_VERSION, Engine, Scorers
+from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
 from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
@@ -47,6 +49,7 @@ from store.data_dir import DataDir, StartupError
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.ids import new_id, new_token
+from store.joining.joining import join_log
 from store.keys.secrets import SecretBox, UnsealError
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
@@ -77,14 +80,15 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     signal.signal(signal.SIGTERM, _end_before_start)
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
-        data_dir = opened.enter_context(DataDir.open(settings.data))
+        data_dir = opened.enter_context(DataDir.open(settings.data, master_key=settings.master_key_file))
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
         address = address_of(listening)
         metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
         target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
         scoring = _scoring(settings.scorers, data_dir, target)
-        stores = _open_stores(data_dir, target, base_url, scoring, opened)
+        database = _joined_database(data_dir, target, opened)
+        stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
         directory = _directory(stores, settings)
         engine = _started_engine(scoring, stores, data_dir, target, opened, directory)
         backfills = _backfills(stores, data_dir, target, opened)
@@ -180,6 +184,13 @@ def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) ->
     return embedded.socket_path
 
 
+def _joined_database(data_dir: DataDir, target: str | Path, opened: ExitStack) -> duckdb.DuckDBPyConnection:
+    """The database, once it and the log are known to belong to the directory and to one another."""
+    database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
+    join_log(data_dir, target, database)
+    return database
+
+
 class _Scoring(NamedTuple):
     """Whoever scores, and what they share with whoever commits."""
 
@@ -208,7 +219,14 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> _Scoring:
     return _Scoring(processes, progress, segments)
 
 
-def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, scoring: _Scoring, opened: ExitStack) -> Stores:
+def _open_stores(
+    data_dir: DataDir,
+    target: str | Path,
+    database: duckdb.DuckDBPyConnection,
+    base_url: str,
+    scoring: _Scoring,
+    opened: ExitStack,
+) -> Stores:
     clock = SystemClock()
     reading = opened.enter_context(closing(connect_sync(target)))
     reader = LogReader(reading, range(data_dir.shards))
@@ -220,7 +238,6 @@ def _open_stores(data_dir: DataDir, target: str | Path, base_url: str, scoring: 
         registry.tenancy.load(reader.control())
     except UnsealError as error:
         raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
-    database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
     signing_keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=(KeyPurpose.CHECKPOINT,))
     return Stores(
         clock=clock,
@@ -327,7 +344,19 @@ def _readiness(stores: Stores, engine: Engine) -> Readiness:
             "database": database,
             "redis": lambda: stores.reader.tail(0) >= 0,
             "flow": lambda: engine.failure is None and engine.caught_up(),
-        }
+        },
+        replay=lambda: _replay_of(engine.catch_up()),
+    )
+
+
+def _replay_of(catch_up: CatchUp | None) -> Replay | None:
+    if catch_up is None:
+        return None
+    return Replay(
+        shards=catch_up.shards,
+        shards_behind=catch_up.shards_behind,
+        replayed_until=format_instant(catch_up.replayed_until) if catch_up.replayed_until else None,
+        log_until=format_instant(catch_up.log_until),
     )
 
 

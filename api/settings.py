@@ -15,6 +15,7 @@ from api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from store.data_dir import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable
+MASTER_KEY_FILE: Final = "CLEARHOLD_MASTER_KEY_FILE"
 REDIS_URL: Final = "CLEARHOLD_REDIS_URL"
 SCORERS: Final = "CLEARHOLD_SCORERS"
 BASE_URL: Final = "CLEARHOLD_BASE_URL"
@@ -32,7 +33,7 @@ MOST_SCORERS: Final = 64
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """``admin_token`` None: the data directory's own. ``redis_url`` None: the embedded Redis.
+    """``admin_token`` and ``master_key_file`` None: the data directory's own. ``redis_url`` None: the embedded Redis.
     ``metrics_port`` None: the usual one, if it can be had. ``bank_url`` None: nothing is fetched from the bank.
     """
 
@@ -40,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     port: int
     admin_token: str | None = None
+    master_key_file: Path | None = None
     redis_url: str | None = None
     base_url: str | None = None
     metrics_port: int | None = None
@@ -72,6 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             host=host,
             port=port,
             admin_token=token,
+            master_key_file=master_key_file_in(environment),
             redis_url=environment.get(REDIS_URL) or None,
             base_url=environment.get(BASE_URL) or None,
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
@@ -81,6 +84,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             scorers=_scorers_in(environment) if scorers is None else scorers,
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
+
+
+def master_key_file_in(environment: Mapping[str, str]) -> Path | None:
+    """Where the master key lies when it does not lie in the data directory."""
+    text = environment.get(MASTER_KEY_FILE) or None
+    return None if text is None else Path(text)
 
 
 def _scorers_in(environment: Mapping[str, str]) -> int:

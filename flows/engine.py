@@ -13,7 +13,7 @@ from itertools import count, groupby
 from operator import itemgetter
 from threading import Event, Thread
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import duckdb
 import redis
@@ -31,6 +31,7 @@ from store.duck.writer import BatchWriter, committed_epochs, committed_offsets
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.record.chain import ChainWriter
+from store.redis_log.offsets import log_time_of
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables
@@ -43,6 +44,17 @@ _CONTROL_EVERY_ROUNDS: Final = 12
 log = structlog.get_logger()
 
 
+class CatchUp(NamedTuple):
+    """The replay of the log after a start: instants of the log, in microseconds, of the shard furthest behind and of
+    the log's end. 0 is the beginning.
+    """
+
+    shards: int
+    shards_behind: int
+    replayed_until: int
+    log_until: int
+
+
 class Scorers(Protocol):
     """Whoever scores all shards of the log: a thread of this process, or processes that it looks after."""
 
@@ -53,6 +65,9 @@ class Scorers(Protocol):
     @property
     def snapshot_offsets(self) -> Mapping[int, int]:
         """The offset of each shard's newest snapshot on disk; it goes on changing."""
+
+    def applied_offset(self, shard: int) -> int:
+        """The offset up to which the shard's state holds the log, as far as that is known here."""
 
     def start(self, commits: Commits) -> None: ...
 
@@ -136,8 +151,28 @@ class Engine:
         return self.scorers.ended or self._committer.ended
 
     def caught_up(self) -> bool:
-        """True once every entry that was in the log at the start is committed."""
-        return all(self.progress.committed_offset(shard) >= target for shard, target in self._targets.items())
+        """True once every entry that was in the log at the start is applied and committed."""
+        return not self._behind()
+
+    def catch_up(self) -> CatchUp | None:
+        """How far the log's tail of the start is replayed; None once it is."""
+        behind = self._behind()
+        if not behind:
+            return None
+        return CatchUp(
+            shards=len(self._targets),
+            shards_behind=len(behind),
+            replayed_until=min(log_time_of(at) for at in behind.values()),
+            log_until=max(log_time_of(self._targets[shard]) for shard in behind),
+        )
+
+    def _behind(self) -> dict[int, int]:
+        """The shards that the log of the start was not replayed for, and how far each of them is."""
+        at = {
+            shard: min(self.scorers.applied_offset(shard), self.progress.committed_offset(shard))
+            for shard in self._targets
+        }
+        return {shard: offset for shard, offset in at.items() if offset < self._targets[shard]}
 
     def collector(self, *, waiting: Callable[[int], int]) -> FlowCollector:
         """The metrics of the running flow; ``waiting`` counts a shard's entries that are appended and not applied."""

@@ -28,6 +28,7 @@ from store.data_dir import DataDir, StartupError
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.durable_files import fsync_folder
+from store.joining.identity import mark_database
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
@@ -65,6 +66,7 @@ def rebuild(
     _remove(path)
     try:
         with closing(open_database(path)) as database:
+            mark_database(database, data_dir.identity)
             entries = _replay(data_dir, reader, database, clock, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()

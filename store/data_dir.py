@@ -4,6 +4,7 @@ Errors  ``DataDirInUseError`` while another process has the lock; ``StartupError
 """
 
 import fcntl
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +13,21 @@ from typing import Final, Self
 
 import msgspec
 
+from store.ids import new_id
 from store.keys.secrets import MASTER_KEY_BYTES, new_master_key
 
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1_024
-LAYOUT_VERSION: Final = 1
+LAYOUT_VERSION: Final = 2
+LAYOUT: Final = "layout.json"
+MASTER_KEY: Final = "master.key"
 _DIR_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 _UMASK: Final = 0o077
+# What may lie in a directory before its layout does: what a crash left, keys put there beforehand, a fresh volume.
+_BESIDE_NO_LAYOUT: Final = frozenset(
+    {"lock", "layout.json.new", MASTER_KEY, "master.key.new", "admin.token", "lost+found"}
+)
 
 
 class StartupError(Exception):
@@ -32,19 +40,33 @@ class DataDirInUseError(StartupError):
     """Another process owns this data directory."""
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Fixed when a data directory is created, because a program's shard depends on the number of shards."""
+class LogIdentity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which log this is. A program's shard depends on the number of shards, so that belongs to it."""
 
-    version: int = LAYOUT_VERSION
+    log_id: str
     shards: int
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Fixed when a data directory is created: its log, and the digest of the key that seals its secrets."""
+
+    version: int
+    log_id: str
+    shards: int
+    master_key_sha256: str
+
+
+class _Version(msgspec.Struct):
+    version: int
 
 
 class DataDir:
     """An open data directory. The lock is released when the process ends, however it ends."""
 
-    def __init__(self, path: Path, *, layout: Layout, lock: int) -> None:
+    def __init__(self, path: Path, *, layout: Layout, lock: int, master_key_path: Path) -> None:
         self.path = path
         self.shards = layout.shards
+        self.identity = LogIdentity(log_id=layout.log_id, shards=layout.shards)
         self.redis_dir = path / "redis"
         self.redis_socket = path / "redis.sock"
         self.duckdb_path = path / "clearhold.duckdb"
@@ -52,29 +74,33 @@ class DataDir:
         self.lake_dir = path / "lake"
         self.record_dir = path / "record"
         self.admin_token_path = path / "admin.token"
-        self.master_key_path = path / "master.key"
+        self.master_key_path = master_key_path
         self.signing_keys_path = path / "signing-keys.json"
+        self._master_key_sha256 = layout.master_key_sha256
         self._lock: int | None = lock
         for folder in (self.redis_dir, self.snapshots_dir, self.lake_dir, self.record_dir):
             folder.mkdir(mode=_DIR_MODE, exist_ok=True)
 
     @classmethod
-    def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS) -> Self:
+    def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS, master_key: Path | None = None) -> Self:
         """Lock the directory, creating it if needed; ``shards`` applies only to a new one.
 
-        From then on what this process and its children create can be read by nobody else: a part of the directory that
-        is copied stays closed.
+        ``master_key`` is the file of the master key when it lies elsewhere. From then on what this process and its
+        children create can be read by nobody else: a part of the directory that is copied stays closed.
         """
         os.umask(_UMASK)
         path = path.expanduser().absolute()
+        master_key_path = path / MASTER_KEY if master_key is None else master_key.expanduser().absolute()
         try:
             path.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
+            _check_is_ours(path)
             path.chmod(_DIR_MODE)
             lock = _take_lock(path)
         except OSError as error:
             raise StartupError(f"{path} cannot be used as a data directory: {error.strerror}.") from error
         try:
-            return cls(path, layout=_read_or_create_layout(path / "layout.json", shards), lock=lock)
+            layout = _read_or_create_layout(path / LAYOUT, shards, master_key_path)
+            return cls(path, layout=layout, lock=lock, master_key_path=master_key_path)
         except BaseException:
             os.close(lock)
             raise
@@ -86,10 +112,19 @@ class DataDir:
             self._lock = None
 
     def master_key(self) -> bytes:
-        """The key that seals secrets, created at first use."""
-        key = _read_or_create(self.master_key_path, new_master_key)
-        if len(key) != MASTER_KEY_BYTES:
-            raise StartupError(f"{self.master_key_path} is damaged: it must hold {MASTER_KEY_BYTES} bytes.")
+        """The key that seals secrets: the one that the directory was created with, and no other."""
+        try:
+            key = _checked_key(self.master_key_path.read_bytes(), self.master_key_path)
+        except FileNotFoundError:
+            raise StartupError(
+                f"{self.master_key_path} is missing, and the secrets of {self.path} are sealed with it. Put your copy "
+                "of it back; docs/operations.md says what is lost without one."
+            ) from None
+        if _digest(key) != self._master_key_sha256:
+            raise StartupError(
+                f"{self.master_key_path} is not the key that {self.path} was created with. Put that one back: "
+                "no other opens its secrets."
+            )
         return key
 
     def admin_token(self, mint: Callable[[], str]) -> str:
@@ -110,6 +145,18 @@ class DataDir:
         self.close()
 
 
+def _check_is_ours(path: Path) -> None:
+    """Refuse a folder of other things, and a data directory without its layout."""
+    names = {each.name for each in path.iterdir()}
+    if LAYOUT in names or names <= _BESIDE_NO_LAYOUT:
+        return
+    if "clearhold.duckdb" in names or "lake" in names:
+        raise StartupError(
+            f"{path / LAYOUT} is missing, and it says which log {path} belongs to. Put it back from a backup."
+        )
+    raise StartupError(f"{path} is neither empty nor a data directory. Name a new or an empty folder.")
+
+
 def _take_lock(path: Path) -> int:
     """Lock ``path/lock`` and write our pid into it; the kernel drops the lock when we end, so the file can stay."""
     lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
@@ -124,17 +171,36 @@ def _take_lock(path: Path) -> int:
     return lock
 
 
-def _read_or_create_layout(path: Path, shards: int) -> Layout:
+def _read_or_create_layout(path: Path, shards: int, master_key_path: Path) -> Layout:
     if not 1 <= shards <= MAX_SHARDS:
         raise StartupError(f"A data directory has 1 to {MAX_SHARDS} shards, not {shards}.")
-    default = Layout(shards=shards)
+
+    def created() -> bytes:
+        key = _checked_key(_read_or_create(master_key_path, new_master_key), master_key_path)
+        layout = Layout(version=LAYOUT_VERSION, log_id=new_id(), shards=shards, master_key_sha256=_digest(key))
+        return msgspec.json.encode(layout) + b"\n"
+
+    content = _read_or_create(path, created)
     try:
-        layout = msgspec.json.decode(_read_or_create(path, lambda: msgspec.json.encode(default) + b"\n"), type=Layout)
+        if msgspec.json.decode(content, type=_Version).version != LAYOUT_VERSION:
+            raise StartupError(f"{path} was made by another version of Clearhold.")
+        layout = msgspec.json.decode(content, type=Layout)
     except msgspec.DecodeError as error:
-        raise StartupError(f"{path} is not readable: {error}.") from error
-    if layout.version != LAYOUT_VERSION or not 1 <= layout.shards <= MAX_SHARDS:
-        raise StartupError(f"{path} was made by another version of Clearhold.")
+        raise StartupError(f"{path} is not readable: {error}. Put it back from a backup.") from error
+    if not 1 <= layout.shards <= MAX_SHARDS:
+        raise StartupError(f"{path} is damaged: it names {layout.shards} shards. Put it back from a backup.")
     return layout
+
+
+def _checked_key(key: bytes, path: Path) -> bytes:
+    if len(key) != MASTER_KEY_BYTES:
+        raise StartupError(f"{path} is damaged: it must hold {MASTER_KEY_BYTES} bytes. Put your copy of it back.")
+    return key
+
+
+def _digest(key: bytes) -> str:
+    """What the layout knows the key by; of 32 random bytes a digest gives nothing away."""
+    return hashlib.sha256(key).hexdigest()
 
 
 def _read_or_create(path: Path, create: Callable[[], bytes]) -> bytes:

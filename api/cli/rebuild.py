@@ -13,11 +13,13 @@ import typer
 from rich.console import Console
 
 from api.app import redis_target
-from api.settings import REDIS_URL
+from api.settings import REDIS_URL, master_key_file_in
 from flows.rebuild import Rebuilt
 from flows.rebuild import rebuild as rebuild_database
 from store.clock import SystemClock
 from store.data_dir import DataDir, StartupError
+from store.joining.identity import LogInRedis, check_redis, has_history_in
+from store.joining.joining import name_of
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import SigningKeys
 from store.lake.segment_files import DamagedSegmentError
@@ -41,7 +43,9 @@ def rebuild(
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
-            rebuilt = _rebuild(opened.enter_context(DataDir.open(data)), opened)
+            rebuilt = _rebuild(
+                opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ))), opened
+            )
     except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
         _fail(str(error))
     typer.echo(
@@ -54,7 +58,9 @@ def rebuild(
 def _rebuild(data_dir: DataDir, opened: ExitStack) -> Rebuilt:
     clock, screen = SystemClock(), Console(stderr=True)
     target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
-    reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
+    client = opened.enter_context(closing(connect_sync(target)))
+    check_redis(data_dir, LogInRedis(client, name_of(data_dir, target)), has_history=has_history_in(data_dir, None))
+    reader = LogReader(client, range(data_dir.shards))
     keys = SigningKeys.open(data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=clock, purposes=())
     with screen.status("reading the chain files") as status:
         return rebuild_database(

@@ -15,18 +15,39 @@ READY: Final = "ready"
 UNAVAILABLE: Final = "unavailable"
 
 
+class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How far the log is replayed after a start: of the shard furthest behind, and where the log ends.
+
+    An instant is that at which an entry came into the log; None before the first.
+    """
+
+    shards: int
+    shards_behind: int
+    replayed_until: str | None
+    log_until: str
+
+
 class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``components`` maps the name of each component to up or down."""
+    """``components`` maps the name of each component to up or down. ``replay`` is there only while the log is replayed
+    after a start.
+    """
 
     status: str
     components: dict[str, str]
+    replay: Replay | msgspec.UnsetType = msgspec.UNSET
 
 
 class Readiness:
     """Asks each component whether it is up; a check that raises counts as down."""
 
-    def __init__(self, checks: dict[str, Callable[[], bool]], *, kept_s: float = KEPT_S) -> None:
-        self._checks, self._kept_s = checks, kept_s
+    def __init__(
+        self,
+        checks: dict[str, Callable[[], bool]],
+        *,
+        replay: Callable[[], Replay | None] = lambda: None,
+        kept_s: float = KEPT_S,
+    ) -> None:
+        self._checks, self._replay, self._kept_s = checks, replay, kept_s
         self._latest: asyncio.Future[ReadinessReport] | None = None
         self._latest_at = 0.0
 
@@ -44,7 +65,7 @@ class Readiness:
     def report(self) -> ReadinessReport:
         components = {name: UP if _is_up(check) else DOWN for name, check in self._checks.items()}
         status = READY if all(state == UP for state in components.values()) else UNAVAILABLE
-        return ReadinessReport(status=status, components=components)
+        return ReadinessReport(status=status, components=components, replay=self._replay() or msgspec.UNSET)
 
 
 def _is_up(check: Callable[[], bool]) -> bool:

@@ -45,7 +45,8 @@ class LocalScorer:
         segments: LogSegments,
     ) -> None:
         self.shards = shards
-        self._owner = LocalOwner(shards)
+        self._tails: dict[int, int] = {}
+        self._owner = LocalOwner(shards, self._tails)
         self._progress, self._open_reader = progress, open_reader
         self._snapshots, self._segments = snapshots, segments
         self._writer = SnapshotWriter(shards, snapshots, committed_offset=progress.committed_offset)
@@ -59,6 +60,8 @@ class LocalScorer:
         committed = commits.give_away(epochs)
         scoring = Scoring(self.shards, owned, committed=committed, epochs=epochs, sink=commits, attendant=Alone())
         scoring.restore(self._snapshots)
+        reader = self._open_reader(owned)
+        self._tails |= {shard: reader.tail(shard) for shard in owned}
         for shard in owned:
             self._progress.mark_applied(shard, self.shards.applied_offset(shard))
         self._writer.begin()
@@ -71,6 +74,9 @@ class LocalScorer:
     @property
     def owner(self) -> Owner:
         return self._owner
+
+    def applied_offset(self, shard: int) -> int:
+        return self.shards.applied_offset(shard)
 
     @property
     def snapshot_offsets(self) -> Mapping[int, int]:

@@ -30,6 +30,7 @@ from store.state_snapshots import StateSnapshots
 
 _POLL_S: Final = 0.05
 _RETRY_S: Final = 0.2
+_PROGRESS_EVERY_S: Final = 0.5
 
 log = structlog.get_logger()
 
@@ -65,7 +66,6 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
     snapshots = ForkedSnapshots(shards, owned, stored, desk)
     desk.on_pause.append(snapshots.look)
     desk.send(Kind.SNAPSHOTS, snapshots.written)
-    scoring.replay_segments(LogSegments(Path(start.lake), tidies=False), snapshots)
     draining = Event()
 
     def open_reader(of: Sequence[int]) -> Reader:
@@ -73,6 +73,7 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
 
     waiting = _Waiting(shards, _tails(open_reader(owned), owned, desk), desk, draining)
     desk.on_pause.append(waiting.look)
+    scoring.replay_segments(LogSegments(Path(start.lake), tidies=False), snapshots)
     scoring.run(open_reader, snapshots, draining=draining, stopping=Event())
     desk.send(Kind.DRAINED)
     while not desk.closing:
@@ -91,19 +92,26 @@ def _tails(reader: Reader, owned: Sequence[int], desk: Desk) -> dict[int, int]:
 
 
 class _Waiting:
-    """Says once that the log's tail of the start is reached, and ends the reading when the service wants that."""
+    """Says how far the log's tail of the start is, and once that it is reached; ends the reading when the service wants
+    that.
+    """
 
     def __init__(self, shards: Shards, tails: dict[int, int], desk: Desk, draining: Event) -> None:
         self._shards, self._tails, self._desk, self._draining = shards, tails, desk, draining
         self._is_ready = False
+        self._last_sent_at = 0.0
 
     def look(self) -> None:
         if self._desk.draining or self._desk.closing:
             self._draining.set()
-        if not self._is_ready and all(
-            self._shards.applied_offset(shard) >= tail for shard, tail in self._tails.items()
-        ):
-            self._is_ready = True
+        if self._is_ready:
+            return
+        applied = {shard: self._shards.applied_offset(shard) for shard in self._tails}
+        self._is_ready = all(applied[shard] >= tail for shard, tail in self._tails.items())
+        if self._is_ready or monotonic() - self._last_sent_at > _PROGRESS_EVERY_S:
+            self._last_sent_at = monotonic()
+            self._desk.send(Kind.APPLIED, applied)
+        if self._is_ready:
             self._desk.send(Kind.READY)
 
 

@@ -89,6 +89,8 @@ class ScorerProcess:
         self.restarts = self._failed_starts = 0
         self.gave_up = False
         self.snapshot_offsets: dict[int, int] = {}
+        self.applied_offsets: dict[int, int] = {}
+        """How far its states are, as it says while it starts; afterwards at least so far."""
 
     @property
     def pid(self) -> int | None:
@@ -138,6 +140,7 @@ class ScorerProcess:
             self._process.kill()
 
     def _run_one(self, commits: Commits) -> None:
+        self.applied_offsets = {}
         epochs = self._new_epochs(commits)
         committed = commits.give_away(epochs)
         rows, their_rows = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -193,16 +196,23 @@ class ScorerProcess:
                 raise
             if kind is Kind.BATCH:
                 commits.put(decoded(body))
-            elif kind is Kind.SNAPSHOTS:
-                self.snapshot_offsets |= msgspec.msgpack.decode(body, type=dict[int, int])
             elif kind is Kind.READY:
                 rows.settimeout(HUNG_AFTER_S)
                 self.failure, self.connection, self._failed_starts = None, connection, 0
                 log.info("scorer_ready", scorer=self.number, pid=self.pid, build=BUILD)
-            elif kind is Kind.DRAINED:
-                self.drained.set()
-            elif kind is Kind.FAILED:
-                raise ScorerFailedError(msgspec.msgpack.decode(body, type=str))
+            else:
+                self._note(kind, body)
+
+    def _note(self, kind: Kind, body: memoryview) -> None:
+        """What the scorer says of itself."""
+        if kind is Kind.SNAPSHOTS:
+            self.snapshot_offsets |= msgspec.msgpack.decode(body, type=dict[int, int])
+        elif kind is Kind.APPLIED:
+            self.applied_offsets = msgspec.msgpack.decode(body, type=dict[int, int])
+        elif kind is Kind.DRAINED:
+            self.drained.set()
+        elif kind is Kind.FAILED:
+            raise ScorerFailedError(msgspec.msgpack.decode(body, type=str))
 
     def _new_epochs(self, commits: Commits) -> dict[int, int]:
         """A new epoch for each shard, larger than what Redis counted and than what the tables hold: a Redis that was
@@ -283,6 +293,9 @@ class ScorerProcesses:
     @property
     def snapshot_offsets(self) -> Mapping[int, int]:
         return {shard: offset for each in self.processes for shard, offset in each.snapshot_offsets.items()}
+
+    def applied_offset(self, shard: int) -> int:
+        return self.processes[shard % len(self.processes)].applied_offsets.get(shard, 0)
 
     @property
     def failure(self) -> str | None:

@@ -1,6 +1,6 @@
 """What a scorer process and its service say to each other, over two sockets a scorer.
 
-rows        scorer ─▶ service: batches of rows, "ready", snapshots written, heartbeats
+rows        scorer ─▶ service: batches of rows, how far it is, "ready", snapshots written, heartbeats
             service ─▶ scorer: what is committed, "drain", "close"
 questions   service ─▶ scorer: questions; scorer ─▶ service: answers, in the order of the questions
 
@@ -39,6 +39,7 @@ class Kind(IntEnum):
     CLOSE = 9
     QUESTION = 10
     ANSWER = 11
+    APPLIED = 12  # body: dict of shard and offset, while the log is caught up with after the start
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):

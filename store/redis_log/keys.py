@@ -2,6 +2,7 @@
 
 from typing import Final
 
+IDENTITY: Final = "log:identity"
 TENANTS: Final = "log:tenants"
 
 FIELD_KIND: Final = b"k"

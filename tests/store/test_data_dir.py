@@ -39,7 +39,7 @@ def test_given_no_directory_when_opened_then_it_is_made_for_us_alone(tmp_path: P
         assert data.shards == 4
         assert mode_of(data.path) == 0o700
         folders = {"redis", "checkpoints", "lake", "record"}
-        assert {each.name for each in data.path.iterdir()} == {"lock", "layout.json", *folders}
+        assert {each.name for each in data.path.iterdir()} == {"lock", "layout.json", "master.key", *folders}
         assert {mode_of(each) for each in data.path.iterdir()} == {0o700, 0o600}
 
 
@@ -88,7 +88,7 @@ def test_given_it_is_open_here_when_opened_again_then_it_is_refused_until_closed
 
 
 @pytest.mark.parametrize(
-    "layout", ["", "{}", '{"shards": 0}', '{"shards": "16"}', '{"version": 2, "shards": 16}', '{"shards": 16, "x": 1}']
+    "layout", ["", "{}", '{"version": 1, "shards": 16}', '{"version": 2, "shards": 16}', '{"version": "2"}', "[]"]
 )
 def test_given_a_layout_that_is_not_ours_when_opened_then_it_is_refused_and_not_held(
     tmp_path: Path, layout: str

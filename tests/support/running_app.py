@@ -109,7 +109,7 @@ class RunningApp:
         self.stores = Stores(
             clock=self.clock,
             new_id=self.new_id,
-            owner=LocalOwner(self.shards),
+            owner=LocalOwner(self.shards, dict.fromkeys(range(SHARDS), 0)),
             progress=self.progress,
             box=SecretBox(MASTER_KEY),
             process="the first process",

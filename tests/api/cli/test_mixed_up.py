@@ -1,0 +1,189 @@
+"""Redis, data directory and variables mixed up in each way there is: a sentence, and never an empty bank."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pytest
+
+from store.redis_log.connect import connect_sync
+from tests.support.redis_process import redis_of_its_own
+from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
+
+CANNOT_START: Final = 2
+ALONE: Final = ("--scorers", "0")
+ADMIN: Final = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "test"}
+
+
+class Bank:
+    """A service that was used once, and stopped."""
+
+    def __init__(self, data: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.data, self.environment = data, dict(environment or {})
+        with RunningService(data, *ALONE, environment=self.environment) as service:
+            self.tenant: dict[str, Any] = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+
+    def tenants(self) -> list[str]:
+        """The tenants that a start finds."""
+        with RunningService(self.data, *ALONE, environment=self.environment) as service:
+            found: Any = service.ask("GET", "/api/admin/tenants", ADMIN)
+        return [tenant["slug"] for tenant in found]
+
+
+def refusal(data: Path, environment: Mapping[str, str] | None = None) -> str:
+    """The sentence with which a start is refused."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("CLEARHOLD_")}
+    run = subprocess.run(
+        [sys.executable, "-c", COMMAND, "serve", "--data", str(data), "--port", "0", *ALONE],
+        capture_output=True,
+        text=True,
+        env=own | dict(environment or {}),
+        check=False,
+        timeout=60,
+    )
+    assert (run.returncode, run.stdout) == (CANNOT_START, ""), run.stderr
+    assert "Traceback" not in run.stderr
+    return run.stderr.splitlines()[-1]
+
+
+@contextmanager
+def external(folder: Path) -> Iterator[dict[str, str]]:
+    """A Redis of its own, as the variable that names it."""
+    with redis_of_its_own(folder):
+        yield {"CLEARHOLD_REDIS_URL": f"unix://{folder / 'redis.sock'}"}
+
+
+def test_given_a_new_directory_and_a_new_redis_when_started_twice_then_they_belong_together(tmp_path: Path) -> None:
+    bank = Bank(tmp_path / "data")
+
+    assert bank.tenants() == ["bank"]
+    log_id = msgspec.json.decode((bank.data / "layout.json").read_bytes())["logId"]
+    with closing(duckdb.connect(str(bank.data / "clearhold.duckdb"), read_only=True)) as database:
+        assert database.execute("SELECT log_id FROM log_identity").fetchall() == [(log_id,)]
+
+
+def test_given_a_log_in_another_redis_when_the_variable_is_forgotten_then_it_is_refused(tmp_path: Path) -> None:
+    with external(tmp_path / "redis") as at:
+        bank = Bank(tmp_path / "data", at)
+
+        sentence = refusal(bank.data)
+
+        assert f"belongs to a log that the Redis in {bank.data}/redis does not hold: it is empty" in sentence
+        assert "set CLEARHOLD_REDIS_URL to the Redis of this directory" in sentence
+        assert bank.tenants() == ["bank"]
+
+
+def test_given_an_embedded_log_when_the_variable_is_set_then_it_is_refused(tmp_path: Path) -> None:
+    bank = Bank(tmp_path / "data")
+    with external(tmp_path / "redis") as at:
+        sentence = refusal(bank.data, at)
+
+    assert "the Redis at CLEARHOLD_REDIS_URL does not hold: it is empty" in sentence
+    assert f"unset CLEARHOLD_REDIS_URL for the log in {bank.data}/redis" in sentence
+    assert bank.tenants() == ["bank"]
+
+
+def test_given_the_embedded_log_is_deleted_when_started_then_it_is_refused(tmp_path: Path) -> None:
+    bank = Bank(tmp_path / "data")
+    shutil.rmtree(bank.data / "redis")
+
+    first, second = refusal(bank.data), refusal(bank.data)
+
+    assert "it is empty" in first
+    assert "--accept-loss" in first
+    assert second == first  # being refused has not made the new Redis ours
+
+
+def test_given_a_redis_that_was_flushed_when_started_then_it_is_refused(tmp_path: Path) -> None:
+    with external(tmp_path / "redis") as at:
+        bank = Bank(tmp_path / "data", at)
+        with closing(connect_sync(at["CLEARHOLD_REDIS_URL"])) as client:
+            client.flushall()
+
+        assert "it is empty" in refusal(bank.data, at)
+
+
+def test_given_a_used_redis_when_a_new_directory_is_started_on_it_then_it_is_refused(tmp_path: Path) -> None:
+    with external(tmp_path / "redis") as at:
+        bank = Bank(tmp_path / "data", at)
+
+        sentence = refusal(tmp_path / "new", at)
+
+        assert "new is new, but the Redis at CLEARHOLD_REDIS_URL holds the log of another data directory" in sentence
+        assert bank.tenants() == ["bank"]
+
+
+def test_given_two_banks_when_their_redis_are_exchanged_then_both_are_refused(tmp_path: Path) -> None:
+    with external(tmp_path / "redis-1") as one, external(tmp_path / "redis-2") as two:
+        first, second = Bank(tmp_path / "first", one), Bank(tmp_path / "second", two)
+
+        for sentence in (refusal(first.data, two), refusal(second.data, one)):
+            assert "belong to two different logs" in sentence
+
+
+def test_given_the_database_of_another_bank_when_started_then_it_is_refused(tmp_path: Path) -> None:
+    first, second = Bank(tmp_path / "first"), Bank(tmp_path / "second")
+    for path in first.data.glob("clearhold.duckdb*"):
+        path.unlink()
+    for path in second.data.glob("clearhold.duckdb*"):
+        shutil.copy(path, first.data)
+
+    assert "was made from another log" in refusal(first.data)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("layout is deleted", "layout.json is missing"),
+        ("layout has other shards", "it names 4 shards, and the log has 16"),
+        ("layout is of another version", "was made by another version of Clearhold"),
+        ("master key is deleted", "master.key is missing"),
+        ("master key is replaced", "is not the key that"),
+    ],
+)
+def test_given_what_names_the_log_is_changed_when_started_then_it_is_refused(
+    tmp_path: Path, change: str, sentence: str
+) -> None:
+    bank = Bank(tmp_path / "data")
+    layout, key = bank.data / "layout.json", bank.data / "master.key"
+    if change == "layout is deleted":
+        layout.unlink()
+    elif change == "layout has other shards":
+        layout.write_text(layout.read_text().replace('"shards":16', '"shards":4'))
+    elif change == "layout is of another version":
+        layout.write_text('{"version": 1, "shards": 16}')
+    elif change == "master key is deleted":
+        key.unlink()
+    else:
+        key.write_bytes(bytes(32))
+
+    assert sentence in refusal(bank.data)
+    assert key.exists() or change == "master key is deleted"
+
+
+def test_given_a_folder_of_other_things_when_started_on_it_then_it_is_refused_and_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir(mode=0o755)
+    (folder / "cat.jpg").write_bytes(b"cat")
+
+    assert "is neither empty nor a data directory" in refusal(folder)
+    assert [path.name for path in folder.iterdir()] == ["cat.jpg"]
+    assert folder.stat().st_mode & 0o777 == 0o755
+
+
+def test_given_the_master_key_in_a_file_elsewhere_when_started_then_none_is_made_in_the_directory(
+    tmp_path: Path,
+) -> None:
+    at = {"CLEARHOLD_MASTER_KEY_FILE": str(tmp_path / "key")}
+    bank = Bank(tmp_path / "data", at)
+
+    assert bank.tenants() == ["bank"]
+    assert not (bank.data / "master.key").exists()
+    assert "master.key is missing" in refusal(bank.data)

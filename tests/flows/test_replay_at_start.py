@@ -1,0 +1,90 @@
+"""Before the log of the start is replayed nobody is told that an event is new, and ``/readyz`` says how far it is."""
+
+import contextlib
+import hashlib
+import hmac
+import http.client
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from tests.support.alerting import outgoing
+from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.waiting import eventually
+
+EVENTS: Final = 30
+A_ENTRY_S: Final = 0.15
+SLOWLY: Final = f"""
+import time
+from features.shard.shard import ShardState
+apply = ShardState.apply
+def slowly(self, entry, emit):
+    time.sleep({A_ENTRY_S} if entry.kind == "bank" else 0)
+    apply(self, entry, emit)
+ShardState.apply = slowly
+"""
+
+
+def answer_of(service: RunningService, method: str, path: str, body: bytes | None = None, **headers: str) -> Any:
+    """Status, Retry-After and decoded body; None while nobody listens."""
+    try:
+        with contextlib.closing(service.connect()) as connection:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers["Retry-After"], msgspec.json.decode(answer.read())
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+@contextlib.contextmanager
+def replaying_slowly(service: RunningService, folder: Path, scorers: str) -> Iterator[None]:
+    """The service started again, listening, with its log replayed at a walk."""
+    (folder / "sitecustomize.py").write_text(SLOWLY)  # scorers are processes of their own
+    arguments = ["serve", "--data", str(service.data), "--port", str(service.port), "--scorers", scorers]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN, "PYTHONPATH": str(folder)},
+    )
+    try:
+        eventually(lambda: answer_of(service, "GET", "/readyz") is not None, within_s=60)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("scorers", ["0", "1"])
+def test_given_a_log_that_is_being_replayed_when_an_event_comes_again_then_503_and_later_it_is_a_duplicate(
+    tmp_path: Path, scorers: str
+) -> None:
+    service = RunningService(tmp_path / "data", "--scorers", scorers)
+    with service:
+        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        program = service.admin("/api/admin/programs", {"tenantId": tenant["id"], "slug": "pay", "name": "Pay"})
+        bodies = [outgoing(f"acht_{number}") for number in range(EVENTS)]
+        post_until_taken(service, program, bodies, within_s=60)
+        wait_until_committed(service, tenant["operatorToken"], f"acht_{EVENTS - 1}")
+        service.kill()  # all is committed, and there is no snapshot
+    signature = hmac.new(program["ingestSecret"].encode(), bodies[-1], hashlib.sha256).hexdigest()
+    path = f"/api/ingest/bank/{program['id']}"
+
+    with replaying_slowly(service, tmp_path, scorers):
+        status, retry_after, _ = answer_of(service, "POST", path, bodies[-1], **{"Bank-Signature": signature})
+        unready, _, report = answer_of(service, "GET", "/readyz")
+        assert (status, retry_after) == (503, "1")
+        assert (unready, report["status"], report["components"]["flow"]) == (503, "unavailable", "down")
+        assert (report["replay"]["shards"], report["replay"]["shardsBehind"]) == (16, 1)
+        assert (report["replay"]["replayedUntil"] or "") < report["replay"]["logUntil"]
+
+        eventually(lambda: answer_of(service, "GET", "/readyz")[0] == 200, within_s=60)
+        status, _, taken = answer_of(service, "POST", path, bodies[-1], **{"Bank-Signature": signature})
+        assert (status, taken) == (200, {"received": True, "duplicate": True})
+        assert "replay" not in answer_of(service, "GET", "/readyz")[2]
