@@ -52,6 +52,7 @@ from store.ids import new_id, new_token
 from store.joining.joining import join_log
 from store.keys.secrets import SecretBox, UnsealError
 from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.logs import configure_logs
 from store.record.chain import ChainWriter
@@ -87,7 +88,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         target = redis_target(settings.redis_url, data_dir, opened)
         base_url = settings.base_url or address
         scoring = _scoring(settings.scorers, data_dir, target)
-        database = _joined_database(data_dir, target, opened)
+        database = _joined_database(data_dir, target, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
         directory = _directory(stores, settings)
         engine = _started_engine(scoring, stores, data_dir, target, opened, directory)
@@ -184,10 +185,12 @@ def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) ->
     return embedded.socket_path
 
 
-def _joined_database(data_dir: DataDir, target: str | Path, opened: ExitStack) -> duckdb.DuckDBPyConnection:
+def _joined_database(
+    data_dir: DataDir, target: str | Path, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
+) -> duckdb.DuckDBPyConnection:
     """The database, once it and the log are known to belong to the directory and to one another."""
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
-    join_log(data_dir, target, database)
+    join_log(data_dir, target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
     return database
 
 
@@ -233,7 +236,10 @@ def _open_stores(
     hot = connect_async(target)
     appender = LogAppender(hot, shards=data_dir.shards)
     box = SecretBox(data_dir.master_key())
-    registry = Registry(log=appender, box=box, clock=clock, new_id=new_id, shards=data_dir.shards)
+    control_copy = ControlCopy(reader, scoring.segments)
+    registry = Registry(
+        log=appender, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=data_dir.shards
+    )
     try:
         registry.tenancy.load(reader.control())
     except UnsealError as error:
@@ -253,6 +259,7 @@ def _open_stores(
         appender=appender,
         reader=reader,
         segments=scoring.segments,
+        control_copy=control_copy,
         database=database,
         record=wired_record(
             database,
@@ -293,6 +300,7 @@ def _started_engine(
         segments=stores.segments,
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
+        copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due,),
         on_commit=directory.offer,
     )

@@ -49,6 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bank_url: str | None = None
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
     scorers: int = 0
+    accept_loss: bool = False
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
@@ -62,6 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         metrics_port: int | None = None,
         metrics_host: str | None = None,
         scorers: int | None = None,
+        accept_loss: bool = False,
     ) -> Self:
         """An empty variable counts as one that is not set; an option goes before its variable."""
         token = environment.get(ADMIN_TOKEN) or None
@@ -82,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             bank_url=_bank_url_in(environment),
             bank_rate=_bank_rate_in(environment),
             scorers=_scorers_in(environment) if scorers is None else scorers,
+            accept_loss=accept_loss,
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 

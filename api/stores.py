@@ -11,6 +11,7 @@ from store.control.registry import Registry
 from store.ids import IdFactory
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import SigningKeys
+from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
@@ -46,5 +47,6 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     appender: LogAppender
     reader: LogReader
     segments: LogSegments
+    control_copy: ControlCopy
     database: duckdb.DuckDBPyConnection
     record: RecordStores

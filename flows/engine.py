@@ -9,8 +9,7 @@ Stop    apply and commit what the log holds, take a snapshot of each changed sha
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count, groupby
-from operator import itemgetter
+from itertools import count
 from threading import Event, Thread
 from time import monotonic
 from typing import Final, NamedTuple, Protocol
@@ -105,15 +104,16 @@ class Engine:
         segments: LogSegments,
         chains: ChainWriter,
         clock: Clock,
+        copy_control: Callable[[], None] = lambda: None,
         maintenance_tasks: Sequence[Callable[[], None]] = (),
         on_commit: Callable[[RowTables], None] | None = None,
     ) -> None:
-        """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread; ``on_commit`` gets the
-        rows of each commit, on the committer's: it must neither fail nor wait.
+        """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread, and ``copy_control`` in
+        every so many; ``on_commit`` gets the rows of each commit, on the committer's: it must neither fail nor wait.
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
-        self._chains = chains
+        self._chains, self._copy_control = chains, copy_control
         self._committer = Committer(
             BatchWriter(database, chains),
             progress,
@@ -211,7 +211,7 @@ class Engine:
         for number in count():
             try:
                 if number % _CONTROL_EVERY_ROUNDS == 0:
-                    self._copy_control_streams(reader)
+                    self._copy_control()
                 self._trim_log(segmenter)
                 fold_wal(self._database)  # here and not in a commit, which would wait for it
                 for task in self._maintenance_tasks:
@@ -220,11 +220,6 @@ class Engine:
                 log.warning("maintenance_failed", error=f"{type(error).__name__}: {error}")
             if self._stopped.wait(_MAINTENANCE_EVERY_S):
                 return
-
-    def _copy_control_streams(self, reader: LogReader) -> None:
-        """Write each tenant's control entries to its segments; Redis keeps them too."""
-        for tenant_id, entries in groupby(reader.control(), key=itemgetter(0)):
-            self._segments.write_control(tenant_id, entries)
 
     def _trim_log(self, segmenter: Segmenter) -> None:
         """Move committed entries into segments, and trim from Redis the entries that a segment and a snapshot cover."""

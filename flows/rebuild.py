@@ -25,8 +25,8 @@ from flows.row_batch import batch_of
 from flows.shard_step import ShardChunk, ShardStep, StepContext
 from store.clock import Clock
 from store.data_dir import DataDir, StartupError
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
+from store.duck.database import open_database, open_to_read
+from store.duck.writer import BatchWriter, committed_offsets
 from store.durable_files import fsync_folder
 from store.joining.identity import mark_database
 from store.keys.signing_keys import KeyPurpose, SigningKeys
@@ -58,8 +58,23 @@ class _NoSnapshots:
         """Nothing is due."""
 
 
+def committed_in(path: Path) -> dict[int, int]:
+    """The offsets that a database of a stopped service has committed; none when it cannot be read."""
+    try:
+        with closing(open_to_read(path)) as database:
+            return committed_offsets(database)
+    except (StartupError, duckdb.Error):
+        return {}
+
+
 def rebuild(
-    data_dir: DataDir, reader: LogReader, keys: SigningKeys, *, clock: Clock, on_progress: Callable[[int, int], None]
+    data_dir: DataDir,
+    reader: LogReader,
+    segments: LogSegments,
+    keys: SigningKeys,
+    *,
+    clock: Clock,
+    on_progress: Callable[[int, int], None],
 ) -> Rebuilt:
     """Rebuild the database; ``on_progress`` is called with the shard and the number of entries applied so far."""
     path = data_dir.duckdb_path.with_name(data_dir.duckdb_path.name + _UNFINISHED)
@@ -67,7 +82,7 @@ def rebuild(
     try:
         with closing(open_database(path)) as database:
             mark_database(database, data_dir.identity)
-            entries = _replay(data_dir, reader, database, clock, on_progress)
+            entries = _replay(data_dir, reader, segments, database, clock, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()
             public_keys = keys.public_keys(KeyPurpose.CHECKPOINT)
@@ -83,6 +98,7 @@ def rebuild(
 def _replay(
     data_dir: DataDir,
     reader: LogReader,
+    segments: LogSegments,
     database: duckdb.DuckDBPyConnection,
     clock: Clock,
     on_progress: Callable[[int, int], None],
@@ -90,7 +106,7 @@ def _replay(
     """Apply and commit the whole log; returns the number of its entries."""
     chains = RebuildingChains(database, data_dir.record_dir)
     chains.open()
-    writer, segments = BatchWriter(database, chains), LogSegments(data_dir.lake_dir)
+    writer = BatchWriter(database, chains)
     shards, applied = Shards(data_dir.shards), 0
     step = ShardStep(StepContext(shards, committed={}, snapshots=_NoSnapshots()))
     for shard in range(shards.count):

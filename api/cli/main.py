@@ -68,6 +68,12 @@ def serve(
             max=MOST_SCORERS,
         ),
     ] = None,
+    accept_loss: Annotated[  # noqa: FBT002 - a flag
+        bool,
+        typer.Option(
+            "--accept-loss", help="Go on although a part of the log is lost; the record says what is missing."
+        ),
+    ] = False,
 ) -> None:
     """Run the service: embedded Redis, scorers, DuckDB and API.
 
@@ -83,6 +89,7 @@ def serve(
                 metrics_port=metrics_port,
                 metrics_host=metrics_host,
                 scorers=scorers,
+                accept_loss=accept_loss,
             ),
             on_ready=lambda address: print(f"ready {address}", flush=True),
         )

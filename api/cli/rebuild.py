@@ -14,14 +14,15 @@ from rich.console import Console
 
 from api.app import redis_target
 from api.settings import REDIS_URL, master_key_file_in
-from flows.rebuild import Rebuilt
+from flows.rebuild import Rebuilt, committed_in
 from flows.rebuild import rebuild as rebuild_database
 from store.clock import SystemClock
 from store.data_dir import DataDir, StartupError
-from store.joining.identity import LogInRedis, check_redis, has_history_in
-from store.joining.joining import name_of
+from store.joining.identity import has_history_in
+from store.joining.joining import Joining
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import SigningKeys
+from store.lake.log_segments import LogSegments
 from store.lake.segment_files import DamagedSegmentError
 from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
@@ -36,6 +37,9 @@ def register(app: typer.Typer) -> None:
 
 def rebuild(
     data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
+    accept_loss: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--accept-loss", help="Go on over what is lost of the log; the record says what is missing.")
+    ] = False,
 ) -> None:
     """Rebuild the database from the log (segments and Redis) and the chain files; the old database is set aside."""
     if not (data / "layout.json").is_file():
@@ -43,9 +47,8 @@ def rebuild(
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
-            rebuilt = _rebuild(
-                opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ))), opened
-            )
+            data_dir = opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ)))
+            rebuilt = _rebuild(data_dir, opened, accept_loss=accept_loss)
     except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
         _fail(str(error))
     typer.echo(
@@ -55,17 +58,19 @@ def rebuild(
         typer.echo(f"The old database is now {rebuilt.aside}; delete it when you no longer need it.")
 
 
-def _rebuild(data_dir: DataDir, opened: ExitStack) -> Rebuilt:
+def _rebuild(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:
     clock, screen = SystemClock(), Console(stderr=True)
     target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
-    client = opened.enter_context(closing(connect_sync(target)))
-    check_redis(data_dir, LogInRedis(client, name_of(data_dir, target)), has_history=has_history_in(data_dir, None))
-    reader = LogReader(client, range(data_dir.shards))
+    segments = LogSegments(data_dir.lake_dir)
+    joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
+    joining.join(committed_in(data_dir.duckdb_path), has_history=has_history_in(data_dir, None))
+    reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
     keys = SigningKeys.open(data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=clock, purposes=())
     with screen.status("reading the chain files") as status:
         return rebuild_database(
             data_dir,
             reader,
+            segments,
             keys,
             clock=clock,
             on_progress=lambda shard, entries: status.update(f"shard {shard}: {entries:,} entries applied"),

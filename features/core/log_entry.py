@@ -28,6 +28,7 @@ class EntryKind(StrEnum):
     LABEL = "label"  # body: JSON of a features.core.commands.LabelEntry
     OWNER = "owner"  # body: JSON of a features.core.commands.OwnerEntry
     DIRECTORY = "directory"  # body: JSON of a features.core.directory.DirectoryEntry
+    LOSS = "loss"  # body: JSON of a features.core.loss.LossEntry
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 
 

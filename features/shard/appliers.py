@@ -11,13 +11,17 @@ import msgspec
 from features.alerts.decisions import appeal, decide, label
 from features.bank.events import decode_event
 from features.core.backfill import BackfillStep
+from features.core.canonical import Chain, canonical
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
 from features.core.directory import DirectoryEntry
+from features.core.instants import format_instant
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
+from features.core.loss import LossBody, LossEntry
 from features.core.preflight import PreflightRecord
 from features.core.program import Program
 from features.core.rows.emit import Emit
 from features.core.rows.parties import ProgramRow
+from features.core.rows.record import ChainFactRow
 from features.core.rows.transfers import PreflightRow
 from features.landing.directory import apply_directory_entry
 from features.landing.party_rows import apply_owner_entry
@@ -28,6 +32,8 @@ from features.shard.ticks import apply_tick
 from features.state.program import ProgramState
 
 Body = TypeVar("Body")
+
+LOG_LOSS: Final = "log_loss"  # the kind of such a link among the actions
 
 
 class Applier(NamedTuple):
@@ -66,6 +72,31 @@ def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogE
             idempotency_key=record.idempotency_key,
             body=entry.body.decode(),
             created_at=record.asked_at,
+        )
+    )
+
+
+def record_loss(program: ProgramState, loss: LossEntry, entry: LogEntry, emit: Emit) -> None:
+    """Put on the record that entries of the log are missing, and that somebody went on without them."""
+    body = LossBody(
+        id=loss.id,
+        tenant_id=loss.tenant_id,
+        kind=LOG_LOSS,
+        stream=loss.stream,
+        after=loss.after,
+        upto=loss.upto,
+        accepted_at=format_instant(loss.accepted_at),
+    )
+    emit(
+        ChainFactRow(
+            tenant_id=loss.tenant_id,
+            program_id=program.id,
+            chain=Chain.ACTIONS.value,
+            id=loss.id,
+            shard=entry.shard,
+            offset=entry.offset,
+            body=canonical(body).decode(),
+            created_at=loss.accepted_at,
         )
     )
 
@@ -115,5 +146,6 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
     EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner_entry)),
     EntryKind.DIRECTORY.value: Applier(_decoder(DirectoryEntry), apply_directory_entry),
+    EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

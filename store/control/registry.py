@@ -1,6 +1,7 @@
 """Creates and changes tenants, programs, operator tokens, ingest secrets, API keys and keys to the bank's API.
 
-A change is appended to the log first and applied to ``Tenancy`` after, so whatever is in memory is in the log. One lock
+A change is appended to the log first, applied to ``Tenancy`` after and copied into the lake before it is answered, so
+whatever is in memory is in the log, and what was answered outlives Redis. One lock
 makes checking a slug and taking it a single step. ``effect_id`` is the id that an idempotent request gives its effect:
 if that effect is already in the log, nothing is done again, and a secret of which only a digest is stored is not
 returned a second time.
@@ -10,9 +11,11 @@ Errors  ConflictError for a taken slug and for one API key too many, NotFoundErr
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
+import structlog
 
 from features.core.errors import ConflictError, InvalidRequestError, NotFoundError
 from features.core.instants import HOUR_US, format_instant
@@ -53,13 +56,26 @@ UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 _UNKNOWN_TENANT: Final = "Unknown tenant."
 _UNKNOWN_PROGRAM: Final = "Unknown program."
 
+log = structlog.get_logger()
+
 
 class Registry:
     """The writer of a ``Tenancy``. Belongs to one event loop."""
 
-    def __init__(self, *, log: LogAppender, box: SecretBox, clock: Clock, new_id: IdFactory, shards: int) -> None:
+    def __init__(
+        self,
+        *,
+        log: LogAppender,
+        copy: Callable[[str], None],
+        box: SecretBox,
+        clock: Clock,
+        new_id: IdFactory,
+        shards: int,
+    ) -> None:
+        """``copy`` copies a tenant's entries into the lake, on a worker thread."""
         self.tenancy = Tenancy(box=box, shards=shards)
         self._log, self._box, self._clock, self._new_id, self._shards = log, box, clock, new_id, shards
+        self._copy = copy
         self._writing = asyncio.Lock()
 
     async def create_tenant(self, *, slug: str, name: str, effect_id: str | None = None) -> tuple[Tenant, str | None]:
@@ -248,3 +264,7 @@ class Registry:
             to_shard = (shard_of(program.id, self._shards), program.id, msgspec.json.encode(program))
         await self._log.append_control(tenant_id, kind, self._clock.now(), body, program_entry=to_shard)
         self.tenancy.apply(tenant_id, kind, body)
+        try:
+            await asyncio.to_thread(self._copy, tenant_id)
+        except Exception as error:  # noqa: BLE001 - the entry is durable, and maintenance copies what was left out
+            log.warning("control_copy_failed", tenant_id=tenant_id, error=f"{type(error).__name__}: {error}")

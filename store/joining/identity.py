@@ -71,8 +71,11 @@ def check_database(data_dir: DataDir, database: duckdb.DuckDBPyConnection) -> No
     )
 
 
-def check_redis(data_dir: DataDir, log: LogInRedis, *, has_history: bool) -> None:
-    """Refuse a Redis that holds another log than the directory's, or none although the directory has a history."""
+def check_redis(data_dir: DataDir, log: LogInRedis, *, has_history: bool, accept_loss: bool) -> None:
+    """Refuse a Redis that holds another log than the directory's, or none although the directory has a history.
+
+    ``accept_loss`` allows the latter: the log was lost.
+    """
     other = log.identity()
     if other == data_dir.identity:
         return
@@ -87,18 +90,12 @@ def check_redis(data_dir: DataDir, log: LogInRedis, *, has_history: bool) -> Non
             f"{data_dir.path} is new, but {log.name} holds the log of another data directory. Start with that "
             "directory, or give this one an empty Redis."
         )
-    if has_history:
+    if has_history and not accept_loss:
         raise StartupError(
             f"{data_dir.path} belongs to a log that {log.name} does not hold: it is empty. If that is not the Redis "
             f"it was used with, {_advice(data_dir)} If its contents are lost, add --accept-loss: tenants, programs and "
             "keys come back from the lake, and what is missing is named."
         )
-
-
-def claim(data_dir: DataDir, log: LogInRedis, database: duckdb.DuckDBPyConnection) -> None:
-    """Write the directory's id where it is not yet; DuckDB comes last, because its id counts as a history."""
-    log.claim(data_dir.identity)
-    mark_database(database, data_dir.identity)
 
 
 def has_history_in(data_dir: DataDir, database: duckdb.DuckDBPyConnection | None) -> bool:

@@ -1,27 +1,100 @@
 """Directory, log and database brought together before anything is served from them.
 
-Errors  ``StartupError`` when they do not belong together, one sentence that says what to do
+Two things stop it: places that belong to different logs, and streams that do not join up. With ``accept_loss`` it goes
+on over what is lost for good: Redis gets back from the lake what it lacks, and each tenant's record gets a link that
+says what is missing.
+
+Errors  ``StartupError``, one sentence that says what to do; ``DamagedSegmentError``
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import structlog
 
-from store.data_dir import DataDir
-from store.joining.identity import LogInRedis, check_database, check_redis, claim, has_history_in
+from store.clock import Clock
+from store.data_dir import DataDir, StartupError
+from store.duck.writer import committed_offsets
+from store.joining.continuity import StreamEnds, control_ends, sentence_of, shard_ends
+from store.joining.identity import LogInRedis, check_database, check_redis, has_history_in, mark_database
+from store.joining.losses import AcceptedLosses, Hole
+from store.joining.restoring import Restoring
+from store.lake.control_copy import ControlCopy
+from store.lake.log_segments import LogSegments
 from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
+
+log = structlog.get_logger()
 
 
-def join_log(data_dir: DataDir, target: str | Path, database: duckdb.DuckDBPyConnection) -> None:
-    """Make sure that the Redis at ``target`` and the database hold the directory's own log."""
-    with closing(connect_sync(target)) as client:
-        log = LogInRedis(client, name_of(data_dir, target))
-        check_database(data_dir, database)
-        check_redis(data_dir, log, has_history=has_history_in(data_dir, database))
-        claim(data_dir, log, database)
+def join_log(
+    data_dir: DataDir,
+    target: str | Path,
+    database: duckdb.DuckDBPyConnection,
+    segments: LogSegments,
+    *,
+    clock: Clock,
+    accept_loss: bool,
+) -> None:
+    """Make sure that the Redis at ``target`` and the database hold the directory's own log, whole."""
+    check_database(data_dir, database)
+    joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
+    joining.join(committed_offsets(database), has_history=has_history_in(data_dir, database))
+    mark_database(database, data_dir.identity)  # Last, because it counts as a history.
 
 
-def name_of(data_dir: DataDir, target: str | Path) -> str:
-    """Which Redis this is, for a sentence; an address may hold a password and is not quoted."""
-    return f"the Redis in {data_dir.redis_dir}" if isinstance(target, Path) else "the Redis at CLEARHOLD_REDIS_URL"
+class Joining:
+    """The log of one directory, in its Redis and its lake."""
+
+    def __init__(
+        self, data_dir: DataDir, target: str | Path, segments: LogSegments, *, clock: Clock, accept_loss: bool
+    ) -> None:
+        self._data_dir, self._target, self._segments = data_dir, target, segments
+        self._clock, self._accept_loss = clock, accept_loss
+        # An address may hold a password, so a sentence does not quote it.
+        embedded = isinstance(target, Path)
+        self.redis_name = f"the Redis in {data_dir.redis_dir}" if embedded else "the Redis at CLEARHOLD_REDIS_URL"
+
+    def join(self, committed: Mapping[int, int], *, has_history: bool) -> None:
+        """``committed`` are the offsets of the database, as far as there is one."""
+        with closing(connect_sync(self._target)) as client:
+            in_redis = LogInRedis(client, self.redis_name)
+            check_redis(self._data_dir, in_redis, has_history=has_history, accept_loss=self._accept_loss)
+            reader = LogReader(client, range(self._data_dir.shards))
+            restoring = Restoring(client, self._segments, self._data_dir, self._clock)
+            self._join_streams(reader, restoring, committed)
+            in_redis.claim(self._data_dir.identity)
+
+    def _join_streams(self, reader: LogReader, restoring: Restoring, committed: Mapping[int, int]) -> None:
+        self._rewrite_control(reader)
+        shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
+        control = control_ends(reader, self._segments)
+        losses = AcceptedLosses(self._data_dir.lake_dir)
+        ends = [*shards, *control.values()]
+        holes = losses.unaccepted([hole for each in ends for hole in each.holes()])
+        if not holes and not any(each.is_behind for each in ends):
+            return
+        if not self._accept_loss:
+            raise StartupError(self._refusal(holes, ends))
+        restoring.restore(shards, control, holes)
+        for hole in holes:
+            losses.accept(hole)
+            log.critical("log_loss_accepted", stream=hole.stream, after=hole.after, upto=hole.upto)
+
+    def _rewrite_control(self, reader: LogReader) -> None:
+        """Write control streams that the lake has in part, and Redis whole, once more."""
+        for tenant_id, ends in control_ends(reader, self._segments).items():
+            if ends.gaps and not ends.is_behind:
+                log.warning("control_segments_rewritten", tenant_id=tenant_id)
+                self._segments.forget_control(tenant_id)
+                ControlCopy(reader, self._segments).copy(tenant_id)
+
+    def _refusal(self, holes: Sequence[Hole], ends: Sequence[StreamEnds]) -> str:
+        lake, path = self._data_dir.lake_dir / "log", self._data_dir.path
+        end = "or, if it is lost for good, add --accept-loss: the loss is then a link of the record."
+        if any(each.is_behind for each in ends):
+            missing = sentence_of(holes) if holes else "the lake has all that it lacks"
+            return f"{path} knows more of its log than {self.redis_name}, an older copy: {missing}. Put it back, {end}"
+        return f"The log of {path} has a hole: {sentence_of(holes)}. Put back what is missing in {lake}, {end}"

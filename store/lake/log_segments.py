@@ -1,21 +1,23 @@
 """The permanent log: every entry, with its bytes as received, in Parquet segments by shard and day.
 
 Redis holds only the tail that has no segment yet; beyond that tail, bodies of bank events are stored here and nowhere
-else. The control streams, one a tenant, are copied beside the shards in the same form (Redis keeps them whole; no part
-of the service reads the copies).
+else. The control streams, one a tenant, are copied beside the shards in the same form; Redis keeps them whole, and gets
+them back from here when it was lost.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from features.core.log_entry import LogEntry
 from store.control.entries import ControlEntry
 from store.durable_files import make_durable_folder, remove_unfinished
 from store.lake.segment_files import SegmentFiles
 
+_TENANT: Final = "tenant="
 _NO_SHARD: Final = -1  # the shard column of a control stream's segments
 
 
@@ -54,6 +56,31 @@ class LogSegments:
         ]
         self._stream(_tenant_name(tenant_id)).write(rows)
 
+    def read_control(self, tenant_id: str, after: int = 0) -> Iterator[ControlEntry]:
+        """A tenant's control entries behind an offset, in order."""
+        for entry in self._stream(_tenant_name(tenant_id)).read(after, None):
+            yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
+
+    def last_control_offset(self, tenant_id: str) -> int:
+        """The highest offset in a tenant's segments, 0 when there are none."""
+        return self._stream(_tenant_name(tenant_id)).last_offset
+
+    def tenants(self) -> list[str]:
+        """The ids of the tenants with control segments."""
+        return sorted(unquote(path.name.removeprefix(_TENANT)) for path in self._folder.glob(f"{_TENANT}*"))
+
+    def shard(self, shard: int) -> SegmentFiles:
+        return self._stream(_shard_name(shard))
+
+    def control(self, tenant_id: str) -> SegmentFiles:
+        return self._stream(_tenant_name(tenant_id))
+
+    def forget_control(self, tenant_id: str) -> None:
+        """Remove a tenant's segments, to be written again whole."""
+        with self._opening:
+            shutil.rmtree(self._folder / _tenant_name(tenant_id))
+            self._streams.pop(_tenant_name(tenant_id), None)
+
     def _stream(self, name: str) -> SegmentFiles:
         with self._opening:
             if name not in self._streams:
@@ -66,4 +93,4 @@ def _shard_name(shard: int) -> str:
 
 
 def _tenant_name(tenant_id: str) -> str:
-    return f"tenant={quote(tenant_id, safe='')}"
+    return f"{_TENANT}{quote(tenant_id, safe='')}"

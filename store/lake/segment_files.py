@@ -1,16 +1,19 @@
-"""The Parquet segments of one stream of the log: immutable files that never overlap, named by their offsets.
+"""The Parquet segments of one stream of the log: immutable files that never overlap, each named after its predecessor.
 
-File    ``day=2026-03-02/{first offset}-{last offset}.parquet``, zstd, checksummed pages; the day is the UTC day
-        on which its entries were appended
+File    ``day=2026-03-02/{after}-{last}.parquet``, zstd, checksummed pages: the entries with ``after`` < offset <=
+        ``last``. ``after`` is where the segment before ends, so a missing file shows in the names of those that are
+        left; the predecessor's SHA-256 in the metadata shows one that was replaced. The day is the UTC day on which
+        its entries were appended
 Errors  ``DamagedSegmentError`` for a file whose bytes have changed since it was written
 """
 
+import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -22,6 +25,7 @@ from store.durable_files import durable_file
 
 ENTRIES_PER_ROW_GROUP: Final = 1_000  # what a search for one entry, or one step of a reader, has to decompress
 _OFFSET_DIGITS: Final = 20
+_PREDECESSOR: Final = b"predecessor_sha256"
 _COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
     ("shard", pa.int32()),
     ("offset", pa.int64()),
@@ -41,9 +45,18 @@ class DamagedSegmentError(Exception):
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    first: int
+    """One file; ``after`` is the offset at which its predecessor ends, 0 for the first."""
+
+    after: int
     last: int
     path: Path
+
+
+class Gap(NamedTuple):
+    """Entries that are missing: those with ``after`` < offset <= ``upto``."""
+
+    after: int
+    upto: int
 
 
 class SegmentFiles:
@@ -57,6 +70,31 @@ class SegmentFiles:
     def last_offset(self) -> int:
         """The highest offset in the segments, 0 when there are none."""
         return self._segments[-1].last if self._segments else 0
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        return tuple(self._segments)
+
+    @property
+    def name(self) -> str:
+        """The name of the stream: that of its folder."""
+        return self._folder.name
+
+    def gaps(self) -> list[Gap]:
+        """Where a segment does not begin where the one before ends; DamagedSegmentError for two that overlap."""
+        gaps, last = [], 0
+        for segment in self._segments:
+            if segment.after < last:
+                raise DamagedSegmentError(f"The log segment {segment.path} overlaps with the one before.")
+            if segment.after > last:
+                gaps.append(Gap(last, segment.after))
+            last = segment.last
+        return gaps
+
+    def replaced(self) -> list[Path]:
+        """The segments whose bytes are not what their successors say: reads every file."""
+        pairs = pairwise(self._segments)
+        return [each.path for each, follower in pairs if _predecessor_of(follower) != _digest(each.path)]
 
     def write(self, entries: Sequence[LogEntry]) -> None:
         """Append entries, given in order; those already written are skipped. One file a day, in order, so that a
@@ -73,7 +111,7 @@ class SegmentFiles:
         """Entries with ``after`` < offset <= ``upto``, in order, with one row group in memory at a time."""
         segments = self._segments
         for at in range(bisect_left(segments, after + 1, key=_last), len(segments)):
-            if upto is not None and segments[at].first > upto:
+            if upto is not None and segments[at].after >= upto:
                 return
             for entry in _entries(segments[at], after):
                 if upto is not None and entry.offset > upto:
@@ -85,14 +123,15 @@ class SegmentFiles:
         return next((entry for entry in self.read(offset - 1, offset)), None)
 
     def _write_segment(self, day: int, entries: list[LogEntry]) -> None:
-        first, last = entries[0].offset, entries[-1].offset
-        name = f"{first:0{_OFFSET_DIGITS}d}-{last:0{_OFFSET_DIGITS}d}.parquet"
+        after, last = self.last_offset, entries[-1].offset
+        name = f"{after:0{_OFFSET_DIGITS}d}-{last:0{_OFFSET_DIGITS}d}.parquet"
         path = self._folder / f"day={datetime_of(day * DAY_US).date().isoformat()}" / name
         columns: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, entries), strict=True))
+        predecessor = _digest(self._segments[-1].path) if self._segments else b""
         arrays = [pa.array(values, type=field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
         with durable_file(path) as file:
             pq.write_table(
-                pa.Table.from_arrays(arrays, schema=_SCHEMA),
+                pa.Table.from_arrays(arrays, schema=_SCHEMA.with_metadata({_PREDECESSOR: predecessor})),
                 file,
                 row_group_size=ENTRIES_PER_ROW_GROUP,
                 compression="zstd",
@@ -100,12 +139,23 @@ class SegmentFiles:
                 write_statistics=_WITH_STATISTICS,
                 write_page_checksum=True,
             )
-        self._segments.append(Segment(first=first, last=last, path=path))
+        self._segments.append(Segment(after=after, last=last, path=path))
 
 
 def _segment(path: Path) -> Segment:
-    first, last = path.stem.split("-")
-    return Segment(first=int(first), last=int(last), path=path)
+    after, last = path.stem.split("-")
+    return Segment(after=int(after), last=int(last), path=path)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
+def _predecessor_of(segment: Segment) -> bytes | None:
+    with _damage_named(segment):
+        metadata = pq.read_metadata(segment.path).metadata or {}
+    return metadata.get(_PREDECESSOR)
 
 
 def _last(segment: Segment) -> int:

@@ -31,6 +31,7 @@ class Segmenter:
     ) -> None:
         self._reader, self._segments = reader, segments
         self._page_entries, self._linger_ms = page_entries, linger_ms
+        self._trimmed: dict[int, int] = {}
 
     def run_once(self, shard: int, committed_offset: int, trim_upto: int) -> int:
         """Write committed entries to segments, then trim Redis up to ``trim_upto`` but never past the segments.
@@ -50,8 +51,16 @@ class Segmenter:
             written += len(page)
             if partial:
                 break
-        self._reader.trim(shard, min(trim_upto, self._segments.last_offset(shard)))
+        self._trim(shard, min(trim_upto, self._segments.last_offset(shard)))
         return written
+
+    def _trim(self, shard: int, upto: int) -> None:
+        """Trim unless that was done already: each time costs Redis an fsync."""
+        if shard not in self._trimmed:
+            self._trimmed[shard] = self._reader.trimmed(shard)
+        if upto > self._trimmed[shard]:
+            self._reader.trim(shard, upto)
+            self._trimmed[shard] = upto
 
 
 def _age_ms(offset: int, newest: int) -> int:

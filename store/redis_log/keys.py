@@ -4,6 +4,8 @@ from typing import Final
 
 IDENTITY: Final = "log:identity"
 TENANTS: Final = "log:tenants"
+TRIMMED: Final = "log:trimmed"
+"""A hash: up to which offset each shard was trimmed, so that what stands in Redis is known to begin there."""
 
 FIELD_KIND: Final = b"k"
 FIELD_PROGRAM: Final = b"p"

@@ -17,6 +17,7 @@ from store.redis_log.keys import (
     FIELD_KIND,
     FIELD_PROGRAM,
     TENANTS,
+    TRIMMED,
     control_key,
     shard_key,
 )
@@ -74,8 +75,11 @@ class LogReader:
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry ever appended, also when it was trimmed since; 0 if there never was one."""
+        return self._last_generated(shard_key(shard))
+
+    def _last_generated(self, key: str) -> int:
         try:
-            about = self._execute("XINFO STREAM", shard_key(shard))
+            about = self._execute("XINFO STREAM", key)
         except redis.ResponseError as error:
             if "no such key" in str(error):
                 return 0
@@ -84,15 +88,29 @@ class LogReader:
 
     def trim(self, shard: int, upto: int) -> int:
         """Drop the entries with offset <= ``upto``; returns how many were dropped."""
+        self._execute("HSET", TRIMMED, shard, upto)
         return int(self._execute("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
+
+    def trimmed(self, shard: int) -> int:
+        """The offset up to which the shard was trimmed: what comes behind it is here, or never was."""
+        return int(self._execute("HGET", TRIMMED, shard) or 0)
 
     def control(self) -> Iterator[tuple[str, int, str, int, bytes]]:
         """(tenant id, offset, kind, appended at, body) of all control streams, tenant by tenant, each in order."""
-        for tenant_id in sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS)):
-            yield from self._control_of(tenant_id)
+        for tenant_id in self.tenants():
+            yield from self.control_of(tenant_id)
 
-    def _control_of(self, tenant_id: str) -> Iterator[tuple[str, int, str, int, bytes]]:
-        after = "-"
+    def tenants(self) -> list[str]:
+        """The ids of all tenants."""
+        return sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS))
+
+    def control_tail(self, tenant_id: str) -> int:
+        """The offset of the newest entry of a control stream, 0 if there is none."""
+        return self._last_generated(control_key(tenant_id))
+
+    def control_of(self, tenant_id: str, after_offset: int = 0) -> Iterator[tuple[str, int, str, int, bytes]]:
+        """As ``control``, of one tenant's stream, behind an offset."""
+        after = f"({stream_id_of(after_offset)}"
         while True:
             page = self._execute("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
             for stream_id, pairs in page:

@@ -12,21 +12,15 @@ import msgspec
 import pytest
 
 from store.duck.schema import TABLES
-from store.lake.log_segments import LogSegments
-from store.lake.segmenter import Segmenter
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER
+from tests.support.lake import move_into_segments
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
 ALERTS: Final = 4  # a program
-SHARDS: Final = 16
-PAGE: Final = 5
 FETCHES: Final = 9  # account, owner and counterparty of each program
 
 
@@ -123,23 +117,6 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
 @pytest.fixture
 def data(stopped: Stopped, tmp_path: Path) -> Path:
     return stopped.copied(tmp_path)
-
-
-def move_into_segments(data: Path) -> None:
-    """Let Redis forget a part of the log, as it would after a day."""
-    server, segments = EmbeddedRedis(data), LogSegments(data / "lake")
-    server.start()
-    try:
-        with closing(connect_sync(server.socket_path)) as client:
-            reader = LogReader(client, range(SHARDS))
-            for shard in range(SHARDS):
-                entries = reader.range(shard, 0, reader.tail(shard), count=1_000)
-                upto = entries[len(entries) * 2 // 3].offset if entries else 0
-                Segmenter(reader, segments, page_entries=PAGE).run_once(shard, upto, upto)
-            assert any(segments.last_offset(shard) for shard in range(SHARDS))
-            assert any(reader.range(shard, 0, reader.tail(shard), count=1) for shard in range(SHARDS))
-    finally:
-        server.stop()
 
 
 def rebuilt(data: Path) -> subprocess.CompletedProcess[str]:

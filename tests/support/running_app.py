@@ -31,6 +31,7 @@ from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
@@ -104,6 +105,8 @@ class RunningApp:
         self._appending = connect_async(socket)
         self.appender = AppliedAtOnce(self._appending, catch_up=self.catch_up)
         self.reader = LogReader(self.sync_redis, range(SHARDS))
+        self.segments = LogSegments(folder / "lake")
+        self.control_copy = ControlCopy(self.reader, self.segments)
         self.registry = self._new_registry()
         self.database = opened.enter_context(closing(open_database(folder / "clearhold.duckdb")))
         self.stores = Stores(
@@ -119,7 +122,8 @@ class RunningApp:
             registry=self.registry,
             appender=self.appender,
             reader=self.reader,
-            segments=LogSegments(folder / "lake"),
+            segments=self.segments,
+            control_copy=self.control_copy,
             database=self.database,
             record=self._record(folder),
         )
@@ -187,7 +191,14 @@ class RunningApp:
 
     def _new_registry(self) -> Registry:
         box = SecretBox(MASTER_KEY)
-        registry = Registry(log=self.appender, box=box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
+        registry = Registry(
+            log=self.appender,
+            copy=self.control_copy.copy,
+            box=box,
+            clock=self.clock,
+            new_id=self.new_id,
+            shards=SHARDS,
+        )
         registry.tenancy.load(self.reader.control())
         return registry
 

@@ -37,12 +37,26 @@ class Opened:
         self.appender, self.clock = appender, clock
         self.reader = LogReader(redis, range(SHARDS))
         self.new_id = SequentialIds()
+        self.copied: list[str] = []
+        self.disk_is_full = False
         self.registry = self.replayed()
+
+    def _copy(self, tenant_id: str) -> None:
+        if self.disk_is_full:
+            raise OSError("No space left on device")
+        self.copied.append(tenant_id)
 
     def replayed(self) -> Registry:
         """The registry as another process would find it."""
         box = SecretBox(KEY)
-        registry = Registry(log=self.appender, box=box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
+        registry = Registry(
+            log=self.appender,
+            copy=self._copy,
+            box=box,
+            clock=self.clock,
+            new_id=self.new_id,
+            shards=SHARDS,
+        )
         registry.tenancy.load(self.reader.control())
         return registry
 
@@ -244,3 +258,20 @@ async def test_given_a_rotation_whose_answer_was_lost_when_repeated_then_the_pro
     assert view_of(replayed) == view_of(store.registry)
     assert replayed.tenancy.tenant_of_token(first, at=store.clock.now()) == tenant
     assert replayed.tenancy.tenant_of_token(second, at=store.clock.now()) == tenant
+
+
+async def test_given_a_change_when_it_is_answered_then_it_was_copied_into_the_lake(store: Opened) -> None:
+    tenant, _ = await store.registry.create_tenant(slug="bank", name="Bank")
+    await store.registry.create_program(tenant.id, slug="pay", name="Pay")
+    await store.registry.rotate_operator_token(tenant.id, overlap_hours=1)
+
+    assert store.copied == [tenant.id] * 3
+
+
+async def test_given_a_full_disk_when_changed_then_the_change_stands_and_is_copied_later(store: Opened) -> None:
+    store.disk_is_full = True
+
+    tenant, token = await store.registry.create_tenant(slug="bank", name="Bank")
+
+    assert token is not None
+    assert store.replayed().tenancy.tenants.find(tenant.id) == tenant

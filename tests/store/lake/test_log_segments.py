@@ -74,9 +74,9 @@ def test_given_entries_around_midnight_then_files_follow_the_days_and_never_over
     segments.write(7, [an_entry(5, appended_at=MIDNIGHT - 1), an_entry(6, appended_at=MIDNIGHT), late])
 
     assert files(tmp_path) == [
-        "log/shard=07/day=2026-02-28/00000000000000000005-00000000000000000005.parquet",
-        "log/shard=07/day=2026-02-28/00000000000000000007-00000000000000000007.parquet",
-        "log/shard=07/day=2026-03-01/00000000000000000006-00000000000000000006.parquet",
+        "log/shard=07/day=2026-02-28/00000000000000000000-00000000000000000005.parquet",
+        "log/shard=07/day=2026-02-28/00000000000000000006-00000000000000000007.parquet",
+        "log/shard=07/day=2026-03-01/00000000000000000005-00000000000000000006.parquet",
     ]
     assert [entry.offset for entry in segments.read(7, 0)] == [5, 6, 7]
 
@@ -176,3 +176,43 @@ def test_given_control_entries_written_twice_then_each_tenants_stream_is_stored_
         assert [(entry.offset, entry.kind, entry.appended_at, entry.body) for entry in stored] == [
             entry[1:] for entry in entries
         ]
+
+
+def three_segments(root: Path) -> list[Path]:
+    """A shard's log in three files, oldest first."""
+    segments = LogSegments(root)
+    for offset in (5, 9, 12):
+        segments.write(7, [an_entry(offset - 1), an_entry(offset)])
+    return sorted(root.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(("lost", "gaps"), [(0, [(0, 5)]), (1, [(5, 9)]), (2, [])])
+def test_given_a_segment_that_is_deleted_then_its_neighbours_say_what_is_missing(
+    tmp_path: Path, lost: int, gaps: list[tuple[int, int]]
+) -> None:
+    paths = three_segments(tmp_path)
+    assert LogSegments(tmp_path).shard(7).gaps() == []
+
+    paths[lost].unlink()
+
+    assert LogSegments(tmp_path).shard(7).gaps() == gaps
+
+
+def test_given_a_segment_that_was_replaced_then_its_successor_says_so(tmp_path: Path) -> None:
+    paths = three_segments(tmp_path)
+    assert LogSegments(tmp_path).shard(7).replaced() == []
+    other = LogSegments(tmp_path / "other")
+    other.write(7, [an_entry(4), an_entry(5)])
+    other.write(7, [an_entry(8, body=b"another"), an_entry(9)])
+
+    paths[1].write_bytes(sorted((tmp_path / "other").rglob("*.parquet"))[1].read_bytes())
+
+    assert LogSegments(tmp_path).shard(7).replaced() == [paths[1]]
+
+
+def test_given_segments_that_overlap_then_it_is_said(tmp_path: Path) -> None:
+    paths = three_segments(tmp_path)
+    paths[1].rename(paths[1].with_name("00000000000000000004-00000000000000000009.parquet"))
+
+    with pytest.raises(DamagedSegmentError, match="overlaps"):
+        LogSegments(tmp_path).shard(7).gaps()

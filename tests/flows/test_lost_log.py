@@ -1,0 +1,162 @@
+"""A log that was lost in part: the start stops with what is missing, and goes on only when told to, on the record."""
+
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from tests.api.cli.test_mixed_up import ADMIN, ALONE, refusal
+from tests.support.alerting import ALERTING, DETECTOR, outgoing
+from tests.support.lake import move_into_segments
+from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+
+TRANSFERS: Final = 40
+
+
+class Bank:
+    """A bank whose service was used, and stopped: a program, a few transfers, one decision on an alert."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        with RunningService(data, *ALONE) as service:
+            tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+            self.headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
+            program = {"tenantId": tenant["id"], "slug": "pay", "name": "Pay"}
+            self.program = service.admin("/api/admin/programs", program)
+            self.bodies = [outgoing("acht_0", **ALERTING)]
+            self.bodies += [outgoing(f"acht_{number}") for number in range(1, TRANSFERS)]
+            post_until_taken(service, self.program, self.bodies, within_s=60)
+            wait_until_committed(service, tenant["operatorToken"], f"acht_{TRANSFERS - 1}")
+            (alert,) = self.get(service, f"/api/alerts?transferId=acht_0&detector={DETECTOR}")["data"]
+            decision = msgspec.json.encode({"decision": "close", "narrative": "It was right."})
+            headers = self.headers | {"Content-Type": "application/json"}
+            service.ask("POST", f"/api/alerts/{alert['id']}/decide", headers, decision, expect=201)
+
+    def get(self, service: RunningService, path: str) -> Any:
+        return service.ask("GET", path, self.headers)
+
+    def segments(self) -> list[Path]:
+        """The files of the program's shard, oldest first."""
+        folders = (self.data / "lake" / "log").glob("shard=*")
+        (paths,) = (files for folder in folders if (files := sorted(folder.rglob("*.parquet"))))
+        return paths
+
+    def losses(self, service: RunningService) -> list[dict[str, Any]]:
+        """The links about losses, of a record that holds."""
+        assert self.get(service, "/api/record/verify")["ok"]
+        export = self._text(service, "/api/record/export")
+        lines = [msgspec.json.decode(line) for line in export.splitlines()]
+        return [line["body"] for line in lines if line["kind"] == "action"]
+
+    def _text(self, service: RunningService, path: str) -> bytes:
+        with closing(service.connect()) as connection:
+            connection.request("GET", path, headers=self.headers)
+            return connection.getresponse().read()
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Bank:
+    return Bank(tmp_path_factory.mktemp("lost") / "data")
+
+
+@pytest.fixture
+def bank(used: Bank, tmp_path: Path) -> Bank:
+    copy = Bank.__new__(Bank)
+    copy.__dict__ |= used.__dict__
+    copy.data = Path(shutil.copytree(used.data, tmp_path / "data", ignore=shutil.ignore_patterns("*.sock")))
+    return copy
+
+
+def assert_goes_on(bank: Bank, service: RunningService) -> None:
+    """Its tenants, programs, tokens and secrets are known, its history too, and new events are taken."""
+    tenants: Any = service.ask("GET", "/api/admin/tenants", ADMIN)
+    assert [tenant["slug"] for tenant in tenants] == ["bank"]
+    assert [program["slug"] for program in bank.get(service, "/api/programs")] == ["pay"]
+    assert post_until_taken(service, bank.program, [bank.bodies[-1], outgoing("acht_new")], within_s=30) == 0
+    wait_until_committed(service, bank.headers["Authorization"].removeprefix("Bearer "), "acht_new")
+    listed = bank.get(service, "/api/transfers?limit=100")["data"]
+    assert len(listed) == TRANSFERS + 1
+    assert len(bank.get(service, "/api/dispositions")["data"]) >= 1
+
+
+@pytest.mark.parametrize("share", [Fraction(1), Fraction(1, 2)])
+def test_given_redis_is_lost_when_the_loss_is_accepted_then_the_registry_is_back_and_the_record_names_the_loss(
+    bank: Bank, share: Fraction
+) -> None:
+    move_into_segments(bank.data, share)
+    shutil.rmtree(bank.data / "redis")
+    assert "does not hold: it is empty" in refusal(bank.data)
+
+    with RunningService(bank.data, *ALONE, "--accept-loss") as service:
+        assert_goes_on(bank, service)
+        losses = bank.losses(service)
+        assert len(losses) == (0 if share == 1 else 1)
+        for loss in losses:
+            assert (loss["kind"], loss["stream"]) == ("log_loss", bank.segments()[0].parent.parent.name)
+            assert loss["after"] < loss["upto"]
+
+    with RunningService(bank.data, *ALONE) as service:  # without the option, and nothing is asked again
+        assert bank.losses(service) == losses
+        assert post_until_taken(service, bank.program, [outgoing("acht_after")], within_s=30) == 0
+
+
+@pytest.mark.parametrize("lost", [0, 1, -1])
+def test_given_a_segment_is_lost_when_started_or_rebuilt_then_both_stop_with_the_range_until_the_loss_is_accepted(
+    bank: Bank, lost: int
+) -> None:
+    move_into_segments(bank.data, Fraction(2, 3))
+    path = bank.segments()[lost]
+    stream = path.parent.parent.name
+    path.unlink()
+
+    sentence = refusal(bank.data)
+    rebuild = [sys.executable, "-c", COMMAND, "rebuild", "--data", str(bank.data)]
+    rebuilt = subprocess.run(rebuild, capture_output=True, text=True, check=False)
+
+    assert f"has a hole: {stream} lacks what came behind" in sentence
+    assert (rebuilt.returncode, rebuilt.stderr.strip()) == (2, sentence)
+    with RunningService(bank.data, *ALONE, "--accept-loss") as service:
+        (loss,) = bank.losses(service)
+        assert loss["stream"] == stream
+        assert_goes_on(bank, service)
+    with RunningService(bank.data, *ALONE) as service:
+        assert bank.losses(service) == [loss]
+
+
+def test_given_an_older_copy_of_the_log_when_started_then_it_is_refused_and_the_lake_fills_it_up(
+    bank: Bank, tmp_path: Path
+) -> None:
+    older = tmp_path / "older"
+    shutil.copytree(bank.data / "redis", older)
+    with RunningService(bank.data, *ALONE) as service:
+        post_until_taken(service, bank.program, [outgoing("acht_later")], within_s=30)
+        wait_until_committed(service, bank.headers["Authorization"].removeprefix("Bearer "), "acht_later")
+        tenant = service.admin("/api/admin/tenants", {"slug": "later", "name": "Later"})
+    shutil.rmtree(bank.data / "redis")
+    older.rename(bank.data / "redis")
+
+    assert "knows more of its log than the Redis in" in refusal(bank.data)
+    with RunningService(bank.data, *ALONE, "--accept-loss") as service:
+        headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
+        programs: Any = service.ask("GET", "/api/programs", headers)
+        assert programs == []
+        assert len(bank.losses(service)) == 1
+
+
+def test_given_control_segments_are_lost_when_started_then_they_are_written_again_from_redis(bank: Bank) -> None:
+    folder = next((bank.data / "lake" / "log").glob("tenant=*"))
+    paths = sorted(folder.rglob("*.parquet"))
+    assert len(paths) == 2  # the tenant and its program, each copied at once
+    paths[0].unlink()
+
+    with RunningService(bank.data, *ALONE):
+        pass
+    shutil.rmtree(bank.data / "redis")
+    with RunningService(bank.data, *ALONE, "--accept-loss") as service:
+        assert_goes_on(bank, service)
