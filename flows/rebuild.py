@@ -19,6 +19,7 @@ import msgspec
 
 from features.core.canonical import Chain
 from features.core.log_entry import LogEntry
+from features.core.rows.record import ChainFactRow
 from features.shard.shard import ShardState
 from features.shard.shards import Shards
 from flows.row_batch import batch_of
@@ -29,6 +30,8 @@ from store.duck.database import open_database, open_to_read
 from store.duck.writer import BatchWriter, committed_offsets
 from store.durable_files import fsync_folder
 from store.joining.identity import mark_database
+from store.joining.losses import AcceptedLosses
+from store.joining.lost_rows import keep_lost_rows
 from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
@@ -36,6 +39,7 @@ from store.record.checkpoint_log import CheckpointLog
 from store.record.rebuilding import RebuildingChains
 from store.record.verification import Verification
 from store.redis_log.reader import LogReader
+from store.tables.row_tables import row_tables
 
 PAGE_ENTRIES: Final = 2_048
 _UNFINISHED: Final = ".rebuilding"
@@ -119,8 +123,27 @@ def _replay(
             applied += len(page)
             on_progress(shard, applied)
         shards.restore(ShardState(shard))  # Its rows are committed; the state is no longer needed.
+    _keep_lost(data_dir, segments, database, writer, chains, clock)
     chains.close()
     return applied
+
+
+def _keep_lost(
+    data_dir: DataDir,
+    segments: LogSegments,
+    database: duckdb.DuckDBPyConnection,
+    writer: BatchWriter,
+    chains: RebuildingChains,
+    clock: Clock,
+) -> None:
+    """What lost entries led to stays: rows of the old database, and links of the chains' files."""
+    holes = AcceptedLosses(data_dir.lake_dir).holes
+    names = {segments.shard(shard).name: shard for shard in range(data_dir.shards)}
+    lost = [(names[hole.stream], hole) for hole in holes if hole.stream in names]
+    keep_lost_rows(database, data_dir.duckdb_path, lost)
+    facts = chains.facts_of(lambda shard, offset: any(of == shard and hole.holds(offset) for of, hole in lost))
+    if facts:
+        writer.commit(row_tables({ChainFactRow: facts}), {}, clock.now())
 
 
 def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[LogEntry]:

@@ -27,8 +27,8 @@ class Hole(msgspec.Struct, frozen=True, kw_only=True, rename="camel", order=True
     def covers(self, other: "Hole") -> bool:
         return self.stream == other.stream and self.after <= other.after and other.upto <= self.upto
 
-    def holds(self, stream: str, offset: int) -> bool:
-        return self.stream == stream and self.after < offset <= self.upto
+    def holds(self, offset: int) -> bool:
+        return self.after < offset <= self.upto
 
 
 class AcceptedLosses:

@@ -6,7 +6,7 @@ linked there. The files themselves are only read here; ``ChainWriter.open`` comp
 Errors  ``StartupError``, naming file and seq, for a file that is no chain, or that contradicts the log
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from features.core.canonical import link_hash
@@ -69,6 +69,24 @@ class RebuildingChains(ChainWriter):
             else:
                 del self._places[_key_of(row)]
 
+    def facts_of(self, is_lost: Callable[[int, int], bool]) -> list[ChainFactRow]:
+        """The facts of links that no entry led to, because theirs are lost; by shard and offset."""
+        return [
+            ChainFactRow(
+                tenant_id=file.tenant_id,
+                program_id=line.program_id,
+                chain=line.chain,
+                id=line.id,
+                shard=line.shard,
+                offset=line.offset,
+                body=bytes(line.body).decode(),
+                created_at=line.created_at_us,
+            )
+            for file in chain_files(self._folder)
+            for _, line in file.lines()
+            if is_lost(line.shard, line.offset) and _line_key(file, line) in self._places
+        ]
+
     def close(self) -> None:
         """All entries were replayed: every link of the files must have been placed."""
         for (tenant_id, chain, *_), place in self._places.items():
@@ -80,8 +98,12 @@ class RebuildingChains(ChainWriter):
         if (line.chain, line.seq, line.prev_hash, line.hash) != (file.chain, head.size, head.hash, hash_):
             raise StartupError(f"{file.path} is damaged: it breaks at seq {head.size}.")
         place = _Place(line.seq, line.prev_hash, line.hash)
-        self._places[file.tenant_id, file.chain, line.shard, line.offset, line.id] = place
+        self._places[_line_key(file, line)] = place
         return Head(head.size + 1, hash_)
+
+
+def _line_key(file: ChainFile, line: ChainLine) -> FactKey:
+    return file.tenant_id, file.chain, line.shard, line.offset, line.id
 
 
 def _key_of(fact: ChainFactRow | RecordChainRow) -> FactKey:

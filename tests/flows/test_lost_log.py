@@ -85,6 +85,11 @@ def assert_goes_on(bank: Bank, service: RunningService) -> None:
     assert len(bank.get(service, "/api/dispositions")["data"]) >= 1
 
 
+def rebuilt(bank: Bank, *options: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-c", COMMAND, "rebuild", "--data", str(bank.data), *options]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("share", [Fraction(1), Fraction(1, 2)])
 def test_given_redis_is_lost_when_the_loss_is_accepted_then_the_registry_is_back_and_the_record_names_the_loss(
     bank: Bank, share: Fraction
@@ -106,6 +111,19 @@ def test_given_redis_is_lost_when_the_loss_is_accepted_then_the_registry_is_back
         assert post_until_taken(service, bank.program, [outgoing("acht_after")], within_s=30) == 0
 
 
+def test_given_redis_is_lost_when_rebuilt_over_the_loss_then_what_lost_entries_led_to_is_kept(bank: Bank) -> None:
+    move_into_segments(bank.data, Fraction(1, 2))
+    shutil.rmtree(bank.data / "redis")
+
+    refused, accepted = rebuilt(bank), rebuilt(bank, "--accept-loss")
+
+    assert (refused.returncode, accepted.returncode) == (2, 0), accepted.stderr
+    assert "does not hold: it is empty" in refused.stderr
+    with RunningService(bank.data, *ALONE) as service:
+        assert_goes_on(bank, service)
+        assert len(bank.losses(service)) == 1
+
+
 @pytest.mark.parametrize("lost", [0, 1, -1])
 def test_given_a_segment_is_lost_when_started_or_rebuilt_then_both_stop_with_the_range_until_the_loss_is_accepted(
     bank: Bank, lost: int
@@ -116,11 +134,10 @@ def test_given_a_segment_is_lost_when_started_or_rebuilt_then_both_stop_with_the
     path.unlink()
 
     sentence = refusal(bank.data)
-    rebuild = [sys.executable, "-c", COMMAND, "rebuild", "--data", str(bank.data)]
-    rebuilt = subprocess.run(rebuild, capture_output=True, text=True, check=False)
+    run = rebuilt(bank)
 
     assert f"has a hole: {stream} lacks what came behind" in sentence
-    assert (rebuilt.returncode, rebuilt.stderr.strip()) == (2, sentence)
+    assert (run.returncode, run.stderr.strip()) == (2, sentence)
     with RunningService(bank.data, *ALONE, "--accept-loss") as service:
         (loss,) = bank.losses(service)
         assert loss["stream"] == stream
