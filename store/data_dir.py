@@ -63,7 +63,7 @@ class _Version(msgspec.Struct):
 class DataDir:
     """An open data directory. The lock is released when the process ends, however it ends."""
 
-    def __init__(self, path: Path, *, layout: Layout, lock: int, master_key_path: Path) -> None:
+    def __init__(self, path: Path, *, layout: Layout, lock: int | None, master_key_path: Path) -> None:
         self.path = path
         self.shards = layout.shards
         self.identity = LogIdentity(log_id=layout.log_id, shards=layout.shards)
@@ -77,7 +77,7 @@ class DataDir:
         self.master_key_path = master_key_path
         self.signing_keys_path = path / "signing-keys.json"
         self._master_key_sha256 = layout.master_key_sha256
-        self._lock: int | None = lock
+        self._lock = lock
         for folder in (self.redis_dir, self.snapshots_dir, self.lake_dir, self.record_dir):
             folder.mkdir(mode=_DIR_MODE, exist_ok=True)
 
@@ -104,6 +104,13 @@ class DataDir:
         except BaseException:
             os.close(lock)
             raise
+
+    @classmethod
+    def beside(cls, path: Path, *, master_key: Path | None = None) -> Self:
+        """The directory of a service that runs: nothing is locked, and nothing may be written to it."""
+        path = path.expanduser().absolute()
+        layout = _decoded(path / LAYOUT, (path / LAYOUT).read_bytes())
+        return cls(path, layout=layout, lock=None, master_key_path=master_key or path / MASTER_KEY)
 
     def close(self) -> None:
         """Release the lock."""
@@ -180,7 +187,10 @@ def _read_or_create_layout(path: Path, shards: int, master_key_path: Path) -> La
         layout = Layout(version=LAYOUT_VERSION, log_id=new_id(), shards=shards, master_key_sha256=_digest(key))
         return msgspec.json.encode(layout) + b"\n"
 
-    content = _read_or_create(path, created)
+    return _decoded(path, _read_or_create(path, created))
+
+
+def _decoded(path: Path, content: bytes) -> Layout:
     try:
         if msgspec.json.decode(content, type=_Version).version != LAYOUT_VERSION:
             raise StartupError(f"{path} was made by another version of Clearhold.")

@@ -53,14 +53,12 @@ class Joining:
     ) -> None:
         self._data_dir, self._target, self._segments = data_dir, target, segments
         self._clock, self._accept_loss = clock, accept_loss
-        # An address may hold a password, so a sentence does not quote it.
-        embedded = isinstance(target, Path)
-        self.redis_name = f"the Redis in {data_dir.redis_dir}" if embedded else "the Redis at CLEARHOLD_REDIS_URL"
+        self._redis_name = name_of(data_dir, target)
 
     def join(self, committed: Mapping[int, int], *, has_history: bool) -> None:
         """``committed`` are the offsets of the database, as far as there is one."""
         with closing(connect_sync(self._target)) as client:
-            in_redis = LogInRedis(client, self.redis_name)
+            in_redis = LogInRedis(client, self._redis_name)
             check_redis(self._data_dir, in_redis, has_history=has_history, accept_loss=self._accept_loss)
             reader = LogReader(client, range(self._data_dir.shards))
             restoring = Restoring(client, self._segments, self._data_dir, self._clock)
@@ -96,5 +94,10 @@ class Joining:
         end = "or, if it is lost for good, add --accept-loss: the loss is then a link of the record."
         if any(each.is_behind for each in ends):
             missing = sentence_of(holes) if holes else "the lake has all that it lacks"
-            return f"{path} knows more of its log than {self.redis_name}, an older copy: {missing}. Put it back, {end}"
+            return f"{path} knows more of its log than {self._redis_name}, an older copy: {missing}. Put it back, {end}"
         return f"The log of {path} has a hole: {sentence_of(holes)}. Put back what is missing in {lake}, {end}"
+
+
+def name_of(data_dir: DataDir, target: str | Path | None) -> str:
+    """Which Redis this is, for a sentence; an address may hold a password and is not quoted."""
+    return "the Redis at CLEARHOLD_REDIS_URL" if isinstance(target, str) else f"the Redis in {data_dir.redis_dir}"

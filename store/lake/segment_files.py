@@ -179,6 +179,8 @@ def _entries(segment: Segment, after: int) -> Iterator[LogEntry]:
             ]
             for row in zip(*(column.to_pylist() for column in values), strict=True):
                 entry = LogEntry(*row)
+                if not segment.after < entry.offset <= segment.last:
+                    raise DamagedSegmentError(f"The log segment {segment.path} holds entries of another one.")
                 if entry.offset > after:
                     yield entry
 

@@ -97,7 +97,7 @@ class ChainWriter:
         Also called after a commit whose outcome is unknown.
         """
         with self._connection.cursor() as cursor:
-            heads = _stored_heads(cursor)
+            heads = stored_heads(cursor)
             files = {(file.tenant_id, file.chain): file for file in chain_files(self._folder)}
             for key in sorted(heads.keys() | files.keys()):
                 _complete(files.get(key) or ChainFile(self._folder, *key), cursor, heads.get(key, EMPTY))
@@ -146,7 +146,8 @@ def _by_chain(rows: Sequence[RecordChainRow]) -> Mapping[ChainKey, list[RecordCh
     return {key: list(of_chain) for key, of_chain in groupby(sorted(rows, key=key_of), key=key_of)}
 
 
-def _stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
+def stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
+    """Where each chain ends in the database; StartupError for one that has holes."""
     heads = {}
     for tenant_id, chain, count, last, hash_ in cursor.execute(_HEADS).fetchall():
         if count != last + 1:
@@ -161,10 +162,19 @@ def _stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
 def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) -> None:
     """Compare the file with the database, and append the links that it lacks."""
     file.cut_torn_line()
+    next_seq = compare(file, cursor, head, last_bytes=COMPARED_AT_START_BYTES)
+    if next_seq < head.size:
+        for page in links_of(cursor, (file.tenant_id, file.chain), next_seq, head.size):
+            file.append(page)
+        log.info("chain_file_completed", tenant_id=file.tenant_id, chain=file.chain, after=next_seq, upto=head.size)
+
+
+def compare(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head, *, last_bytes: int | None = None) -> int:
+    """Hold the file's lines, or only the last of them, against the database; the seq with which it would go on."""
     key = (file.tenant_id, file.chain)
     known: Iterator[RecordChainRow] | None = None
     next_seq = 0
-    for raw, line in file.lines(last_bytes=COMPARED_AT_START_BYTES):
+    for raw, line in file.lines(last_bytes=last_bytes):
         if known is None:
             known, next_seq = _each(cursor, key, line.seq, head.size), line.seq
         row = next(known, None)
@@ -179,10 +189,7 @@ def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) ->
                 "rebuild if the file is right; set the file aside if the database is."
             )
         next_seq += 1
-    if next_seq < head.size:
-        for page in links_of(cursor, key, next_seq, head.size):
-            file.append(page)
-        log.info("chain_file_completed", tenant_id=file.tenant_id, chain=file.chain, after=next_seq, upto=head.size)
+    return next_seq
 
 
 def _each(cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int) -> Iterator[RecordChainRow]:

@@ -83,6 +83,8 @@ class ChainFile:
                 file.seek(size - last_bytes - 1)
                 file.readline()
             for raw in file:
+                if not raw.endswith(b"\n"):
+                    return  # an append that a crash interrupted
                 yield raw, self._decoded(raw)
 
     def _decoded(self, raw: bytes) -> ChainLine:

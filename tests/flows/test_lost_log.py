@@ -3,61 +3,17 @@
 import shutil
 import subprocess
 import sys
-from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import msgspec
 import pytest
 
 from tests.api.cli.test_mixed_up import ADMIN, ALONE, refusal
-from tests.support.alerting import ALERTING, DETECTOR, outgoing
+from tests.support.alerting import outgoing
 from tests.support.lake import move_into_segments
 from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
-
-TRANSFERS: Final = 40
-
-
-class Bank:
-    """A bank whose service was used, and stopped: a program, a few transfers, one decision on an alert."""
-
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        with RunningService(data, *ALONE) as service:
-            tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
-            self.headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
-            program = {"tenantId": tenant["id"], "slug": "pay", "name": "Pay"}
-            self.program = service.admin("/api/admin/programs", program)
-            self.bodies = [outgoing("acht_0", **ALERTING)]
-            self.bodies += [outgoing(f"acht_{number}") for number in range(1, TRANSFERS)]
-            post_until_taken(service, self.program, self.bodies, within_s=60)
-            wait_until_committed(service, tenant["operatorToken"], f"acht_{TRANSFERS - 1}")
-            (alert,) = self.get(service, f"/api/alerts?transferId=acht_0&detector={DETECTOR}")["data"]
-            decision = msgspec.json.encode({"decision": "close", "narrative": "It was right."})
-            headers = self.headers | {"Content-Type": "application/json"}
-            service.ask("POST", f"/api/alerts/{alert['id']}/decide", headers, decision, expect=201)
-
-    def get(self, service: RunningService, path: str) -> Any:
-        return service.ask("GET", path, self.headers)
-
-    def segments(self) -> list[Path]:
-        """The files of the program's shard, oldest first."""
-        folders = (self.data / "lake" / "log").glob("shard=*")
-        (paths,) = (files for folder in folders if (files := sorted(folder.rglob("*.parquet"))))
-        return paths
-
-    def losses(self, service: RunningService) -> list[dict[str, Any]]:
-        """The links about losses, of a record that holds."""
-        assert self.get(service, "/api/record/verify")["ok"]
-        export = self._text(service, "/api/record/export")
-        lines = [msgspec.json.decode(line) for line in export.splitlines()]
-        return [line["body"] for line in lines if line["kind"] == "action"]
-
-    def _text(self, service: RunningService, path: str) -> bytes:
-        with closing(service.connect()) as connection:
-            connection.request("GET", path, headers=self.headers)
-            return connection.getresponse().read()
+from tests.support.used_bank import TRANSFERS, Bank
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +23,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Bank:
 
 @pytest.fixture
 def bank(used: Bank, tmp_path: Path) -> Bank:
-    copy = Bank.__new__(Bank)
-    copy.__dict__ |= used.__dict__
-    copy.data = Path(shutil.copytree(used.data, tmp_path / "data", ignore=shutil.ignore_patterns("*.sock")))
-    return copy
+    return used.copied(tmp_path)
 
 
 def assert_goes_on(bank: Bank, service: RunningService) -> None:

@@ -1,0 +1,77 @@
+"""``clearhold check``: what a data directory holds, whether its parts agree, and how far back each goes.
+
+Exit codes  0 everything agrees; 1 something does not; 2 the check could not begin
+"""
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.console import Console
+
+from api.app import redis_target
+from api.settings import REDIS_URL, master_key_file_in
+from store.clock import SystemClock
+from store.data_dir import LAYOUT, DataDir, StartupError
+from store.joining.inspection import Inspection, Report
+from store.joining.joining import name_of
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import SigningKeys
+
+EXIT_BROKEN: Final = 1
+EXIT_NOT_BEGUN: Final = 2
+SHOWN_PROBLEMS: Final = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``check`` to the command line."""
+    app.command("check")(check)
+
+
+def check(
+    data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
+) -> None:
+    """Say what a data directory holds, whether log, lake, database and record agree, and how far back each goes."""
+    if not (data / LAYOUT).is_file():
+        _fail(f"{data} is not a data directory.")
+    try:
+        with ExitStack() as opened:
+            data_dir = opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ)))
+            report = _inspected(data_dir, opened)
+    except (StartupError, OSError) as error:
+        _fail(str(error))
+    for label, text in report.lines:
+        typer.echo(f"{label:10} {text}")
+    for problem in report.problems[:SHOWN_PROBLEMS]:
+        typer.echo(f"FAIL: {problem}", err=True)
+    more = len(report.problems) - SHOWN_PROBLEMS
+    if more > 0:
+        typer.echo(f"and {more:,} more problems", err=True)
+    if report.problems:
+        raise typer.Exit(EXIT_BROKEN)
+    typer.echo("ok: log, lake, database and record agree")
+
+
+def _inspected(data_dir: DataDir, opened: ExitStack) -> Report:
+    box, screen = SecretBox(data_dir.master_key()), Console(stderr=True)
+    keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=SystemClock(), purposes=())
+    target, failure = None, None
+    try:
+        target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
+    except StartupError as error:
+        failure = str(error)
+    name = name_of(data_dir, target)
+    with screen.status("reading") as status:
+        report = Inspection(data_dir, target, redis_name=name, keys=keys).run(
+            lambda part: status.update(f"reading {part}")
+        )
+    if failure is not None:
+        report.problems.append(failure)
+    return report
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(EXIT_NOT_BEGUN)

@@ -1,0 +1,205 @@
+"""What the directory of a stopped service holds, whether its parts agree, and how far back each goes.
+
+Everything is read and compared: each entry of the log with the row of its event, each link with its hash, each chain
+with its file and its last checkpoint. Nothing is changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import duckdb
+import msgspec
+
+from features.core.canonical import Chain
+from features.core.instants import format_instant
+from features.core.log_entry import EntryKind, LogEntry
+from store.data_dir import DataDir, StartupError
+from store.duck.database import open_to_read
+from store.duck.writer import committed_offsets
+from store.joining.continuity import control_ends, sentence_of, shard_ends
+from store.joining.identity import LogInRedis, check_database, check_redis, has_history_in
+from store.joining.losses import AcceptedLosses
+from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.lake.log_segments import LogSegments
+from store.lake.segment_files import DamagedSegmentError
+from store.record.chain import EMPTY, compare, stored_heads
+from store.record.chain_file import ChainFile
+from store.record.checkpoint_log import CheckpointLog
+from store.record.verification import Verification
+from store.redis_log.connect import connect_sync
+from store.redis_log.offsets import log_time_of
+from store.redis_log.reader import LogReader
+
+PAGE_ENTRIES: Final = 5_000
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_COUNTED: Final = ("bank_events", "transfers_latest", "alerts_latest", "dispositions", "preflights", "quarantine")
+_CHECKSUMS: Final = """
+    SELECT "offset", body_crc32 FROM bank_events WHERE shard = ? AND "offset" BETWEEN ? AND ?
+    UNION ALL SELECT "offset", NULL FROM quarantine WHERE shard = ? AND "offset" BETWEEN ? AND ?
+"""
+
+
+class Report(msgspec.Struct):
+    """Lines to be read, and what is wrong, a sentence each."""
+
+    lines: list[tuple[str, str]] = []
+    problems: list[str] = []
+
+
+class Inspection:
+    """One pass over a directory. ``target`` is where its Redis is reached; None when that did not start."""
+
+    def __init__(self, data_dir: DataDir, target: str | Path | None, *, redis_name: str, keys: SigningKeys) -> None:
+        self._data_dir, self._target, self._redis_name, self._keys = data_dir, target, redis_name, keys
+        self.report = Report()
+        self._segments = LogSegments(data_dir.lake_dir, tidies=False)
+
+    def run(self, on_progress: Callable[[str], None]) -> Report:
+        """``on_progress`` hears what is being read."""
+        identity = self._data_dir.identity
+        self._say("directory", f"{self._data_dir.path}: log {identity.log_id}, {identity.shards} shards")
+        try:
+            database = open_to_read(self._data_dir.duckdb_path)
+        except StartupError as error:
+            self.report.problems.append(f"{error} clearhold rebuild makes it again.")
+            return self.report
+        with closing(database):
+            self._try(lambda: check_database(self._data_dir, database))
+            self._inspect_database(database)
+            self._try(lambda: self._inspect_record(database, on_progress))
+            self._try(lambda: self._inspect_log(database, on_progress))
+        return self.report
+
+    def _inspect_database(self, database: duckdb.DuckDBPyConnection) -> None:
+        counts = [
+            f"{database.execute(f'SELECT count(*) FROM {name}').fetchall()[0][0]:,} {name.removesuffix('_latest')}"
+            for name in _COUNTED
+        ]
+        committed = [offset for offset in committed_offsets(database).values() if offset]
+        upto = format_instant(log_time_of(max(committed))) if committed else "nothing"
+        self._say("database", f"{', '.join(counts)}; committed up to {upto}")
+
+    def _inspect_record(self, database: duckdb.DuckDBPyConnection, on_progress: Callable[[str], None]) -> None:
+        checkpoints = CheckpointLog(database, self._data_dir.record_dir)
+        verification = Verification(database, checkpoints, self._keys.public_keys(KeyPurpose.CHECKPOINT))
+        heads = stored_heads(database)
+        tenants = {tenant_id for tenant_id, _ in heads} | {
+            path.name for path in self._data_dir.record_dir.iterdir() if path.is_dir()
+        }
+        for tenant_id in sorted(tenants):
+            for chain in Chain:
+                on_progress(f"the chain {chain} of {tenant_id}")
+                check = verification.check_of_tenant(tenant_id, chain)
+                if check.broken_at is not None:
+                    self.report.problems.append(
+                        f"The chain {chain} of tenant {tenant_id} breaks at seq {check.broken_at.seq}, or is not what "
+                        "the last checkpoint over it says."
+                    )
+                file = ChainFile(self._data_dir.record_dir, tenant_id, chain)
+                head = heads.get((tenant_id, chain.value), EMPTY)
+                self._try(lambda file=file, head=head: compare(file, database, head))  # type: ignore[misc]
+                latest = checkpoints.latest(tenant_id, chain)
+                signed = "no checkpoint"
+                if latest is not None:
+                    signed = f"the last checkpoint is over {latest.size:,}, of {format_instant(latest.created_at)}"
+                self._say("record", f"{chain} of tenant {tenant_id}: {check.checked:,} links, {signed}")
+
+    def _inspect_log(self, database: duckdb.DuckDBPyConnection, on_progress: Callable[[str], None]) -> None:
+        if self._target is None:
+            return
+        with closing(connect_sync(self._target)) as client:
+            in_redis = LogInRedis(client, self._redis_name)
+            check_redis(
+                self._data_dir, in_redis, has_history=has_history_in(self._data_dir, database), accept_loss=False
+            )
+            reader = LogReader(client, range(self._data_dir.shards))
+            committed = committed_offsets(database)
+            shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
+            control = control_ends(reader, self._segments)
+            losses = AcceptedLosses(self._data_dir.lake_dir)
+            ends = [*shards, *control.values()]
+            holes = losses.unaccepted([hole for each in ends for hole in each.holes()])
+            if holes:
+                self.report.problems.append(f"The log has a hole: {sentence_of(holes)}.")
+            self.report.problems.extend(
+                f"{each.stream}: Redis ends before what lake or database know of it." for each in ends if each.is_behind
+            )
+            if losses.holes:
+                self._say("losses", f"accepted: {sentence_of(losses.holes)}")
+            lake, tail = _Part(), _Part()
+            for shard in range(self._data_dir.shards):
+                on_progress(f"the log of shard {shard}")
+                upto = committed.get(shard, 0)
+                self._hold_against_events(database, shard, upto, lake.counted(self._segments.read(shard, 0)))
+                after = self._segments.last_offset(shard)
+                self._hold_against_events(database, shard, upto, tail.counted(_pages(reader, shard, after)))
+                self._find_replaced(shard)
+            self._say("lake", f"{lake}; {len(self._segments.tenants())} control streams")
+            version = client.info("server")["redis_version"]
+            self._say("log", f"{tail} not in the lake, in {self._redis_name} (version {version})")
+            self._say("tenants", f"{len(control):,} control streams, whole in Redis")
+
+    def _hold_against_events(
+        self, database: duckdb.DuckDBPyConnection, shard: int, committed: int, entries: Iterator[LogEntry]
+    ) -> None:
+        """Each bank event that is committed has its row, with the checksum of its bytes."""
+        while page := list(islice(entries, PAGE_ENTRIES)):
+            between = [shard, page[0].offset, page[-1].offset]
+            stored = dict(database.execute(_CHECKSUMS, [*between, *between]).fetchall())
+            for entry in page:
+                if entry.kind != EntryKind.BANK or entry.offset > committed:
+                    continue
+                if entry.offset not in stored:
+                    self.report.problems.append(f"shard {shard}: the event at {entry.offset} has no row.")
+                elif stored[entry.offset] not in {None, crc32(entry.body)}:
+                    self.report.problems.append(f"shard {shard}: the event at {entry.offset} is not what was scored.")
+
+    def _find_replaced(self, shard: int) -> None:
+        self.report.problems.extend(
+            f"The log segment {path} is not the one that its successor names."
+            for path in self._segments.shard(shard).replaced()
+        )
+
+    def _say(self, label: str, text: str) -> None:
+        self.report.lines.append((label, text))
+
+    def _try(self, step: Callable[[], object]) -> None:
+        """What one step stumbles over is a problem, and the others go on."""
+        try:
+            step()
+        except (StartupError, DamagedSegmentError, ConnectionError, duckdb.Error) as error:
+            self.report.problems.append(str(error))
+
+
+class _Part:
+    """Counts the entries of a part of the log as they pass, and notes how far back they go."""
+
+    def __init__(self) -> None:
+        self._kinds: Counter[str] = Counter()
+        self._first = self._last = 0
+
+    def counted(self, entries: Iterator[LogEntry]) -> Iterator[LogEntry]:
+        for entry in entries:
+            self._kinds[entry.kind] += 1
+            self._first = min(self._first or entry.offset, entry.offset)
+            self._last = max(self._last, entry.offset)
+            yield entry
+
+    def __str__(self) -> str:
+        if not self._last:
+            return "no entries"
+        since, until = (format_instant(log_time_of(offset)) for offset in (self._first, self._last))
+        events = self._kinds[EntryKind.BANK]
+        return f"{self._kinds.total():,} entries, {events:,} of them bank events, from {since} to {until}"
+
+
+def _pages(reader: LogReader, shard: int, after: int) -> Iterator[LogEntry]:
+    tail = reader.tail(shard)
+    while page := reader.range(shard, after, tail, count=PAGE_ENTRIES):
+        yield from page
+        after = page[-1].offset
