@@ -109,8 +109,7 @@ class DataDir:
     def beside(cls, path: Path, *, master_key: Path | None = None) -> Self:
         """The directory of a service that runs: nothing is locked, and nothing may be written to it."""
         path = path.expanduser().absolute()
-        layout = _decoded(path / LAYOUT, (path / LAYOUT).read_bytes())
-        return cls(path, layout=layout, lock=None, master_key_path=master_key or path / MASTER_KEY)
+        return cls(path, layout=read_layout(path), lock=None, master_key_path=master_key or path / MASTER_KEY)
 
     def close(self) -> None:
         """Release the lock."""
@@ -188,6 +187,16 @@ def _read_or_create_layout(path: Path, shards: int, master_key_path: Path) -> La
         return msgspec.json.encode(layout) + b"\n"
 
     return _decoded(path, _read_or_create(path, created))
+
+
+def write_layout(folder: Path, layout: Layout) -> None:
+    """Write the layout of a new data directory, durably."""
+    _read_or_create(folder / LAYOUT, lambda: msgspec.json.encode(layout) + b"\n")
+
+
+def read_layout(folder: Path) -> Layout:
+    """The layout of a data directory, or of a backup."""
+    return _decoded(folder / LAYOUT, (folder / LAYOUT).read_bytes())
 
 
 def _decoded(path: Path, content: bytes) -> Layout:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.app import serve as run_service
-from api.cli import check, explain, rebuild, replay, verify
+from api.cli import backup, check, explain, rebuild, replay, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from features.core.build import BUILD
@@ -22,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
+backup.register(app)
 check.register(app)
 explain.register(app)
 rebuild.register(app)

@@ -48,7 +48,7 @@ def rebuild(
     try:
         with ExitStack() as opened:
             data_dir = opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ)))
-            rebuilt = _rebuild(data_dir, opened, accept_loss=accept_loss)
+            rebuilt = rebuild_in(data_dir, opened, accept_loss=accept_loss)
     except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
         _fail(str(error))
     typer.echo(
@@ -58,7 +58,8 @@ def rebuild(
         typer.echo(f"The old database is now {rebuilt.aside}; delete it when you no longer need it.")
 
 
-def _rebuild(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:
+def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:
+    """Join the log of an open directory, then rebuild its database."""
     clock, screen = SystemClock(), Console(stderr=True)
     target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
     segments = LogSegments(data_dir.lake_dir)

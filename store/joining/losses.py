@@ -34,9 +34,11 @@ class Hole(msgspec.Struct, frozen=True, kw_only=True, rename="camel", order=True
 class AcceptedLosses:
     """Read when it is opened; appended durably."""
 
-    def __init__(self, lake_dir: Path) -> None:
+    def __init__(self, lake_dir: Path, *, tidies: bool = True) -> None:
+        """``tidies`` for the one process that may remove what a crash left half-written."""
         self._path = lake_dir / FILE
-        cut_torn_line(self._path)
+        if tidies:
+            cut_torn_line(self._path)
         try:
             content = self._path.read_bytes() if self._path.exists() else b""
             self.holes = tuple(msgspec.json.Decoder(Hole).decode_lines(content))

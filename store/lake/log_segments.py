@@ -35,18 +35,18 @@ class LogSegments:
 
     def write(self, shard: int, entries: Sequence[LogEntry]) -> None:
         """Append a shard's entries, all entries after ``last_offset``; those already written are skipped."""
-        self._stream(_shard_name(shard)).write(entries)
+        self._stream(shard_name(shard)).write(entries)
 
     def last_offset(self, shard: int) -> int:
         """The highest offset in a shard's segments, 0 when there are none."""
-        return self._stream(_shard_name(shard)).last_offset
+        return self._stream(shard_name(shard)).last_offset
 
     def read(self, shard: int, after: int, upto: int | None = None) -> Iterator[LogEntry]:
         """A shard's entries with ``after`` < offset <= ``upto``, in order, in bounded memory."""
-        return self._stream(_shard_name(shard)).read(after, upto)
+        return self._stream(shard_name(shard)).read(after, upto)
 
     def find(self, shard: int, offset: int) -> LogEntry | None:
-        return self._stream(_shard_name(shard)).find(offset)
+        return self._stream(shard_name(shard)).find(offset)
 
     def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
         """Append a tenant's control entries; those already written are skipped, so the whole stream may be given."""
@@ -70,7 +70,7 @@ class LogSegments:
         return sorted(unquote(path.name.removeprefix(_TENANT)) for path in self._folder.glob(f"{_TENANT}*"))
 
     def shard(self, shard: int) -> SegmentFiles:
-        return self._stream(_shard_name(shard))
+        return self._stream(shard_name(shard))
 
     def control(self, tenant_id: str) -> SegmentFiles:
         return self._stream(_tenant_name(tenant_id))
@@ -88,7 +88,8 @@ class LogSegments:
             return self._streams[name]
 
 
-def _shard_name(shard: int) -> str:
+def shard_name(shard: int) -> str:
+    """The name of a shard's stream, which is that of its folder."""
     return f"shard={shard:02d}"
 
 

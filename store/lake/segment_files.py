@@ -80,6 +80,11 @@ class SegmentFiles:
         """The name of the stream: that of its folder."""
         return self._folder.name
 
+    @property
+    def entries(self) -> int:
+        """How many entries all segments hold together, as they say themselves."""
+        return sum(_rows_in(segment) for segment in self._segments)
+
     def gaps(self) -> list[Gap]:
         """Where a segment does not begin where the one before ends; DamagedSegmentError for two that overlap."""
         gaps, last = [], 0
@@ -150,6 +155,11 @@ def _segment(path: Path) -> Segment:
 def _digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
+def _rows_in(segment: Segment) -> int:
+    with _damage_named(segment):
+        return int(pq.read_metadata(segment.path).num_rows)
 
 
 def _predecessor_of(segment: Segment) -> bytes | None:

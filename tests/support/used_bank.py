@@ -21,6 +21,7 @@ class Bank:
         self.data = data
         with RunningService(data, *ALONE) as service:
             tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+            self.token = tenant["operatorToken"]
             self.headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
             program = {"tenantId": tenant["id"], "slug": "pay", "name": "Pay"}
             self.program = service.admin("/api/admin/programs", program)
@@ -52,11 +53,11 @@ class Bank:
     def losses(self, service: RunningService) -> list[dict[str, Any]]:
         """The links about losses, of a record that holds."""
         assert self.get(service, "/api/record/verify")["ok"]
-        export = self._text(service, "/api/record/export")
+        export = self.text(service, "/api/record/export")
         lines = [msgspec.json.decode(line) for line in export.splitlines()]
         return [line["body"] for line in lines if line["kind"] == "action"]
 
-    def _text(self, service: RunningService, path: str) -> bytes:
+    def text(self, service: RunningService, path: str) -> bytes:
         with closing(service.connect()) as connection:
             connection.request("GET", path, headers=self.headers)
             return connection.getresponse().read()

@@ -1,0 +1,110 @@
+"""``clearhold backup`` and ``clearhold restore``: a copy of what nothing else can make again, and a service from it.
+
+Exit codes  0 done; 2 it could not be done, and the sentence says why
+"""
+
+import os
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.console import Console
+
+from api.app import redis_target
+from api.cli.rebuild import rebuild_in
+from api.settings import REDIS_URL, master_key_file_in
+from store.backup.manifest import Manifest
+from store.backup.restoring import unpack
+from store.backup.taking import Backup
+from store.clock import SystemClock
+from store.data_dir import LAYOUT, DataDir, DataDirInUseError, StartupError
+from store.joining.identity import LogInRedis, check_redis
+from store.joining.joining import name_of
+from store.lake.segment_files import DamagedSegmentError
+from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
+from store.redis_log.server import EmbeddedRedis
+
+EXIT_NOT_DONE: Final = 2
+_FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``backup`` and ``restore`` to the command line."""
+    app.command("backup")(backup)
+    app.command("restore")(restore)
+
+
+def backup(
+    data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
+    to: Annotated[Path, typer.Option(help="Folder for the backup: new or empty.", file_okay=False)],
+    with_master_key: Annotated[  # noqa: FBT002 - a flag
+        bool,
+        typer.Option(
+            "--with-master-key/--without-master-key",
+            help="Whether the key that opens every secret in the backup lies in it too.",
+        ),
+    ] = True,
+) -> None:
+    """Back up a data directory, also while the service runs: the whole log, the record and the keys."""
+    if not (data / LAYOUT).is_file():
+        _fail(f"{data} is not a data directory.")
+    began = time.perf_counter()
+    try:
+        with ExitStack() as opened:
+            manifest = _backed_up(data, to, opened, with_master_key=with_master_key)
+    except _FAILURES as error:
+        _fail(str(error))
+    typer.echo(
+        f"{manifest.entries:,} entries, {len(manifest.files):,} files, {time.perf_counter() - began:.1f} s: {to}"
+    )
+    if not with_master_key:
+        typer.echo("The master key is not in it; without a copy of it the backup cannot be restored.")
+
+
+def restore(
+    backup_folder: Annotated[Path, typer.Argument(metavar="BACKUP", help="Folder of a backup.", file_okay=False)],
+    data: Annotated[Path, typer.Option(help="Data directory to make: new or empty.", file_okay=False)],
+    master_key: Annotated[
+        Path | None, typer.Option(help="The master key, when the backup was taken without it.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Make a data directory from a backup: its files are checked, and the database is made from the log."""
+    began = time.perf_counter()
+    folder, elsewhere = data.expanduser().absolute(), master_key_file_in(os.environ)
+    try:
+        manifest = unpack(backup_folder, folder, master_key=master_key, is_elsewhere=elsewhere is not None)
+        with ExitStack() as opened:
+            data_dir = opened.enter_context(DataDir.open(folder, master_key=elsewhere))
+            rebuilt = rebuild_in(data_dir, opened, accept_loss=True)  # Redis is empty, and the lake has all of it.
+    except _FAILURES as error:
+        _fail(str(error))
+    typer.echo(
+        f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s: "
+        f"{data} as of {manifest.taken_at}"
+    )
+
+
+def _backed_up(data: Path, to: Path, opened: ExitStack, *, with_master_key: bool) -> Manifest:
+    master_key, redis_url = master_key_file_in(os.environ), os.environ.get(REDIS_URL) or None
+    target: str | Path
+    try:
+        data_dir = opened.enter_context(DataDir.open(data, master_key=master_key))
+        target = redis_target(redis_url, data_dir, opened)
+    except DataDirInUseError:  # The service runs, and so does its Redis.
+        data_dir = DataDir.beside(data, master_key=master_key)
+        target = redis_url or EmbeddedRedis(data_dir.path).socket_path
+    client = opened.enter_context(closing(connect_sync(target)))
+    in_redis = LogInRedis(client, name_of(data_dir, target))
+    check_redis(data_dir, in_redis, has_history=True, accept_loss=False)
+    reader = LogReader(client, range(data_dir.shards))
+    with Console(stderr=True).status("copying") as status:
+        taking = Backup(data_dir, reader, to, clock=SystemClock())
+        return taking.take(with_master_key=with_master_key, on_progress=lambda part: status.update(f"copying {part}"))
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(EXIT_NOT_DONE)

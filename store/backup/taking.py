@@ -1,0 +1,124 @@
+"""Takes a backup while the service writes, or after it has stopped.
+
+What is copied is what nothing else can make again: the whole log, the chains' files with their checkpoints, and the
+keys. Tables and snapshots follow from those.
+
+Order   keys ─▶ checkpoints ─▶ chain files ─▶ control streams ─▶ shards: each may be covered by what is copied after it,
+        never the other way round. A checkpoint speaks of links, a link comes from an entry, an entry from a program
+Errors  ``StartupError`` when the place is taken or the log has a hole; ``DamagedSegmentError``; built-in
+        ``ConnectionError``
+"""
+
+import shutil
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from features.core.instants import format_instant
+from features.core.log_entry import LogEntry
+from store.backup.manifest import VERSION, Manifest, digests_of, write_manifest
+from store.clock import Clock
+from store.data_dir import LAYOUT, MASTER_KEY, DataDir, StartupError
+from store.durable_files import durable_file
+from store.joining.continuity import sentence_of, shard_ends
+from store.joining.losses import FILE as LOSSES
+from store.joining.losses import AcceptedLosses
+from store.lake.control_copy import ControlCopy
+from store.lake.log_segments import LogSegments, shard_name
+from store.lake.segment_files import SegmentFiles
+from store.record.chain_file import SUFFIX, cut_torn_line
+from store.record.checkpoint_log import FILE as CHECKPOINTS
+from store.redis_log.reader import LogReader
+
+PAGE_ENTRIES: Final = 5_000
+ATTEMPTS: Final = 3
+
+
+class Backup:
+    """One backup of ``source`` into ``folder``, which must be new or empty."""
+
+    def __init__(self, source: DataDir, reader: LogReader, folder: Path, *, clock: Clock) -> None:
+        self._source, self._reader, self._clock = source, reader, clock
+        self._folder = folder.expanduser().absolute()
+
+    def take(self, *, with_master_key: bool, on_progress: Callable[[str], None]) -> Manifest:
+        """Copy everything; ``on_progress`` hears what is being copied."""
+        self._check_place()
+        self._check_log()
+        self._copy_keys(with_master_key=with_master_key)
+        for name in (CHECKPOINTS, f"*{SUFFIX}"):
+            self._copy_record(name)
+        segments = LogSegments(self._folder / "lake")
+        on_progress("the control streams")
+        ControlCopy(self._reader, segments).copy_all()
+        until = {}
+        for shard in range(self._source.shards):
+            on_progress(f"the log of shard {shard}")
+            self._copy_shard(segments, shard)
+            until[shard_name(shard)] = segments.last_offset(shard)
+        manifest = Manifest(
+            version=VERSION,
+            log_id=self._source.identity.log_id,
+            shards=self._source.shards,
+            taken_at=format_instant(self._clock.now()),
+            entries=sum(segments.shard(shard).entries for shard in range(self._source.shards)),
+            until=until,
+            files=digests_of(self._folder),
+        )
+        write_manifest(self._folder, manifest)
+        return manifest
+
+    def _check_place(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(self._folder.iterdir()):
+            raise StartupError(f"{self._folder} is not empty. Name a new folder for each backup.")
+
+    def _check_log(self) -> None:
+        """A hole would be found when it is too late, at the restore."""
+        losses = AcceptedLosses(self._source.lake_dir, tidies=False)
+        for _ in range(ATTEMPTS):  # A segment may be written, and Redis trimmed, between two looks.
+            segments = LogSegments(self._source.lake_dir, tidies=False)
+            ends = shard_ends(self._reader, segments, {}, shards=self._source.shards)
+            holes = losses.unaccepted([hole for each in ends for hole in each.holes()])
+            if not holes:
+                return
+        raise StartupError(f"The log of {self._source.path} has a hole: {sentence_of(holes)}.")
+
+    def _copy_keys(self, *, with_master_key: bool) -> None:
+        names = [LAYOUT, "admin.token", "signing-keys.json", f"lake/{LOSSES}"]
+        for name in names:
+            if (self._source.path / name).exists():
+                self._copy(self._source.path / name, name)
+        if with_master_key:
+            self._copy(self._source.master_key_path, MASTER_KEY)
+
+    def _copy_record(self, pattern: str) -> None:
+        for path in sorted(self._source.record_dir.glob(f"*/{pattern}")):
+            name = str(path.relative_to(self._source.path))
+            if not (self._folder / name).exists():  # the checkpoints' files have the chains' ending
+                self._copy(path, name)
+                cut_torn_line(self._folder / name)
+
+    def _copy_shard(self, segments: LogSegments, shard: int) -> None:
+        """The segments as they are, then what is only in Redis as further ones."""
+        tail = self._reader.tail(shard)
+        source = SegmentFiles(self._source.lake_dir / "log" / shard_name(shard))
+        for segment in source.segments:
+            self._copy(segment.path, str(segment.path.relative_to(self._source.path)))
+        while page := self._page(shard, segments.last_offset(shard), tail):
+            segments.write(shard, page)
+
+    def _page(self, shard: int, after: int, upto: int) -> list[LogEntry]:
+        """From Redis; or, when the service has moved entries into segments and trimmed them meanwhile, from there."""
+        page = self._reader.range(shard, after, upto, count=PAGE_ENTRIES)
+        if self._reader.trimmed(shard) <= after:
+            return page
+        newer = SegmentFiles(self._source.lake_dir / "log" / shard_name(shard))
+        return list(islice(newer.read(after, None), PAGE_ENTRIES))
+
+    def _copy(self, source: Path, name: str) -> None:
+        target = self._folder / name
+        with source.open("rb") as bytes_of, durable_file(target) as file:
+            shutil.copyfileobj(bytes_of, file)
+        target.chmod(0o600)

@@ -1,0 +1,204 @@
+"""A backup of a service that writes is restored, verifies, and goes on."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+import pytest
+
+from store.backup.taking import Backup
+from store.clock import SystemClock
+from store.data_dir import DataDir
+from store.lake.log_segments import LogSegments
+from store.lake.segmenter import Segmenter
+from store.redis_log.connect import connect_sync
+from store.redis_log.reader import LogReader
+from store.redis_log.server import EmbeddedRedis
+from tests.support.alerting import outgoing
+from tests.support.lake import SHARDS, move_into_segments
+from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.used_bank import ALONE, TRANSFERS, Bank
+from tests.support.waiting import eventually
+
+WRITTEN_MEANWHILE = 200
+
+
+def run(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Bank:
+    bank = Bank(tmp_path_factory.mktemp("backup") / "data")
+    move_into_segments(bank.data, Fraction(1, 2))
+    return bank
+
+
+@pytest.fixture
+def bank(used: Bank, tmp_path: Path) -> Bank:
+    return used.copied(tmp_path)
+
+
+@contextmanager
+def writing(bank: Bank, service: RunningService) -> Iterator[list[str]]:
+    """Events are posted until the end; yields the ids of the transfers that were acknowledged."""
+    acknowledged: list[str] = []
+    stopping = threading.Event()
+
+    def post() -> None:
+        for number in count():
+            if stopping.is_set():
+                return
+            ids = [f"acht_more_{number}_{each}" for each in range(10)]
+            post_until_taken(service, bank.program, [outgoing(each) for each in ids], within_s=30)
+            acknowledged.extend(ids)
+
+    writer = threading.Thread(target=post)
+    writer.start()
+    try:
+        yield acknowledged
+    finally:
+        stopping.set()
+        writer.join()
+
+
+def events_in(data: Path) -> list[tuple[Any, ...]]:
+    """Events and transfers of a stopped service, in the order of the log."""
+    queries = (
+        'SELECT shard, "offset", event_id, result, body_crc32 FROM bank_events ORDER BY ALL',
+        'SELECT shard, "offset", id, score FROM transfers ORDER BY ALL',
+        "SELECT tenant_id, chain, seq, hash FROM record_chain ORDER BY ALL",
+    )
+    with closing(duckdb.connect(str(data / "clearhold.duckdb"), read_only=True)) as database:
+        return [row for query in queries for row in database.execute(query).fetchall()]
+
+
+def exported(bank: Bank, service: RunningService, folder: Path) -> list[Path]:
+    """What an examiner needs to verify the record offline, each in a file."""
+    paths = []
+    for name, path in (
+        ("dispositions", "/api/record/checkpoint?chain=dispositions"),
+        ("actions", "/api/record/checkpoint?chain=actions"),
+        ("export", "/api/record/export"),
+        ("jwks", "/.well-known/jwks.json"),
+    ):
+        (folder / name).write_bytes(bank.text(service, path))
+        paths.append(folder / name)
+    dispositions, actions, export, jwks = paths
+    return [export, jwks, dispositions, actions]
+
+
+def test_given_a_service_that_writes_when_backed_up_and_restored_then_all_verifies_and_it_goes_on(
+    bank: Bank, tmp_path: Path
+) -> None:
+    with RunningService(bank.data, *ALONE) as service, writing(bank, service) as acknowledged:
+        eventually(lambda: len(acknowledged) >= WRITTEN_MEANWHILE, within_s=60)
+        before = list(acknowledged)
+        taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup")
+        eventually(lambda: len(acknowledged) > len(before) + 10, within_s=60)  # it went on, and was not in the way
+    assert taken.returncode == 0, taken.stderr
+
+    made = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+
+    assert made.returncode == 0, made.stderr
+    original, restored = events_in(bank.data), events_in(tmp_path / "restored")
+    assert set(restored) < set(original)
+    assert {f"evnt_{each}" for each in before} - {row[2] for row in restored} == set()
+    assert run("check", "--data", tmp_path / "restored").returncode == 0
+    with RunningService(tmp_path / "restored", *ALONE) as service:
+        assert bank.get(service, "/api/record/verify")["ok"]
+        assert len(bank.get(service, "/api/dispositions")["data"]) >= 1
+        assert post_until_taken(service, bank.program, [outgoing("acht_restored")], within_s=30) == 0
+        wait_until_committed(service, bank.token, "acht_restored")
+        files = exported(bank, service, tmp_path)
+    verified = run("verify", *files)
+    assert verified.returncode == 0, verified.stderr
+    assert "ok dispositions" in verified.stdout
+
+
+def test_given_entries_that_move_into_segments_while_they_are_copied_then_each_is_in_the_backup_once(
+    bank: Bank, tmp_path: Path
+) -> None:
+    server = EmbeddedRedis(bank.data)
+    server.start()
+    try:
+        with DataDir.open(bank.data) as data_dir, closing(connect_sync(server.socket_path)) as client:
+            plain = LogReader(client, range(SHARDS))
+            segments = LogSegments(bank.data / "lake")
+            expected = [
+                [
+                    *segments.read(shard, 0),
+                    *plain.range(shard, segments.last_offset(shard), plain.tail(shard), count=999),
+                ]
+                for shard in range(SHARDS)
+            ]
+            Backup(data_dir, Moving(client, bank.data), tmp_path / "backup", clock=SystemClock()).take(
+                with_master_key=True, on_progress=lambda _: None
+            )
+            assert not any(plain.range(shard, 0, plain.tail(shard), count=1) for shard in range(SHARDS))
+    finally:
+        server.stop()
+
+    copied = LogSegments(tmp_path / "backup" / "lake")
+    assert [list(copied.read(shard, 0)) for shard in range(SHARDS)] == expected
+    assert not any(copied.shard(shard).gaps() for shard in range(SHARDS))
+
+
+class Moving(LogReader):
+    """As if the service moved the shard's entries into segments just before each is read."""
+
+    def __init__(self, client: Any, data: Path) -> None:
+        super().__init__(client, range(SHARDS))
+        self._client, self._segments = client, LogSegments(data / "lake")
+
+    def range(self, shard: int, after: int, upto: int, *, count: int) -> list[Any]:
+        tail = self.tail(shard)
+        plain = LogReader(self._client, range(SHARDS))
+        Segmenter(plain, self._segments, page_entries=3, linger_ms=0).run_once(shard, tail, tail)
+        return super().range(shard, after, upto, count=count)
+
+
+def test_given_a_backup_that_was_changed_or_cut_when_restored_then_it_is_refused(bank: Bank, tmp_path: Path) -> None:
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
+    again = run("backup", "--data", bank.data, "--to", tmp_path / "backup")
+    path = next((tmp_path / "backup" / "lake").rglob("*.parquet"))
+    whole = path.read_bytes()
+
+    path.write_bytes(whole[:-1] + b"x")
+    changed = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+    path.unlink()
+    missing = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+    (tmp_path / "backup" / "backup.json").unlink()
+    unfinished = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+    taken_place = run("restore", tmp_path / "backup", "--data", bank.data)
+
+    assert "is not empty. Name a new folder" in again.stderr
+    for refused in (changed, missing):
+        assert f"{path} is missing from the backup, or is not what was written" in refused.stderr
+    assert "one that was not finished" in unfinished.stderr
+    assert {each.returncode for each in (again, changed, missing, unfinished, taken_place)} == {2}
+
+
+def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_is_needed(
+    bank: Bank, tmp_path: Path
+) -> None:
+    taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--without-master-key")
+    without = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+    key = bank.data / "master.key"
+    made = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", key)
+
+    assert (taken.returncode, without.returncode, made.returncode) == (0, 2, 0), made.stderr
+    assert "was taken without master.key" in without.stderr
+    old, new = (msgspec.json.decode((each / "layout.json").read_bytes()) for each in (bank.data, tmp_path / "restored"))
+    assert old["logId"] != new["logId"]
+    with RunningService(tmp_path / "restored", *ALONE) as service:
+        assert len(bank.get(service, "/api/transfers?limit=100")["data"]) == TRANSFERS
