@@ -32,6 +32,17 @@ CHAIN_REPORT: Final[dict[str, Any]] = {
         "createdAt": "2026-03-02T15:04:05.000Z",
     },
     "chains": {"dispositions": {"ok": False, "checked": 41}, "actions": {"ok": True, "checked": 1}},
+    "rows": {
+        "ok": False,
+        "checked": 60,
+        "differences": [
+            {
+                "table": "dispositions",
+                "id": "5d0b5c0a-6f0f-4a2e-9a57-0d3b6f1f7f11",
+                "columns": ["decision", "narrative"],
+            }
+        ],
+    },
 }
 CHECKPOINT_PAGE: Final[dict[str, Any]] = {
     "data": [

@@ -29,6 +29,7 @@ from api.record.service import RecordService
 from features.core.canonical import canonical
 from features.core.principal import KeyScope
 from features.policy.in_force import policies_of_tenant
+from store.duck.shown_rows import ShownRows
 from store.keys.signing_keys import KeyPurpose
 from store.record.reader import RecordReader
 from store.record.verification import Verification
@@ -142,6 +143,7 @@ def _record(resources: Resources) -> RecordService:
     return RecordService(
         reader=RecordReader(stores.database, _policy_bodies),
         verification=Verification(stores.database, record.checkpoint_log, public_keys),
+        rows=ShownRows(stores.database),
         checkpoints=record.checkpoints,
     )
 

@@ -11,6 +11,7 @@ from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT, instant_text
 from features.core.canonical import Chain, LineKind
 from features.core.instants import format_instant
+from store.duck.shown_rows import RowsCheck
 from store.record.checkpoints import InclusionProof
 from store.record.rows import RecordCheckpointRow
 from store.record.verification import Break, ChainCheck
@@ -75,13 +76,36 @@ class ChainStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     actions: ChainState
 
 
+class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A row that is not what the record says. ``columns`` are those that differ; ``missing`` for a row that the record
+    has and the table has not, ``unrecorded`` for the opposite.
+    """
+
+    table: str
+    id: str
+    columns: tuple[str, ...]
+
+
+class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whether dispositions, alerts and transfers as the interface shows them are what the record says, and the first
+    rows that are not.
+    """
+
+    ok: bool
+    checked: int
+    differences: tuple[RowDifference, ...]
+
+
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both."""
+    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both. ``ok`` covers the rows too, unless
+    only the chain of actions was requested, which they do not quote.
+    """
 
     ok: bool
     checked: int
     first_break_at: ChainBreak | None
     chains: ChainStates
+    rows: RowStates
 
 
 class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -118,16 +142,23 @@ class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     checkpoint: str
 
 
-def report_of(checks: Sequence[ChainCheck], chain: Chain | None) -> ChainReport:
+def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None) -> ChainReport:
     """The report of one chain or of both, with the state of each; the first break in the order of the chains."""
     reported = [check for check in checks if chain in {None, check.chain}]
     breaks = [check.broken_at for check in reported if check.broken_at is not None]
     states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
     return ChainReport(
-        ok=not breaks,
+        ok=not breaks and (chain is Chain.ACTIONS or not rows.differences),
         checked=sum(check.checked for check in reported),
         first_break_at=_to_break(breaks[0]) if breaks else None,
         chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
+        rows=RowStates(
+            ok=not rows.differences,
+            checked=rows.checked,
+            differences=tuple(
+                RowDifference(table=each.table, id=each.id, columns=each.columns) for each in rows.differences
+            ),
+        ),
     )
 
 

@@ -29,6 +29,7 @@ from api.record.schemas import (
 from features.core.canonical import Chain
 from features.core.errors import InvalidRequestError
 from features.core.principal import Principal
+from store.duck.shown_rows import ShownRows
 from store.record.checkpoint_log import CheckpointPlace
 from store.record.checkpoints import RecordCheckpoints
 from store.record.reader import RecordFilter, RecordReader
@@ -48,9 +49,10 @@ class RecordService:
         *,
         reader: RecordReader,
         verification: Verification,
+        rows: ShownRows,
         checkpoints: RecordCheckpoints,
     ) -> None:
-        self._reader, self._verification, self._checkpoints = reader, verification, checkpoints
+        self._reader, self._verification, self._rows, self._checkpoints = reader, verification, rows, checkpoints
         self._checks = Concurrency(what="verifications of the record")
         self._list = ListReader(
             read_page=self._read_page,
@@ -60,10 +62,13 @@ class RecordService:
         )
 
     async def verify(self, principal: Principal, chain: Chain | None) -> ChainReport:
-        """Compute every hash again, in a worker thread; ``chain`` narrows the report to one chain."""
+        """Compute every hash again and hold the shown rows against the links, in worker threads; ``chain`` narrows the
+        report to one chain.
+        """
         with self._checks.slot(principal):
             checks = [await to_thread.run_sync(self._verification.check, principal, each) for each in Chain]
-            return report_of(checks, chain)
+            rows = await to_thread.run_sync(self._rows.check, principal)
+            return report_of(checks, rows, chain)
 
     def export(self, principal: Principal, query: RecordExportQuery) -> Generator[Sequence[msgspec.Raw], None, None]:
         """The lines of the record, batch by batch."""

@@ -67,7 +67,9 @@ def test_given_decisions_when_verified_then_every_link_of_both_chains_holds(
         "checked": links,
         "firstBreakAt": None,
         "chains": {"dispositions": {"ok": True, "checked": links}, "actions": {"ok": True, "checked": 0}},
+        "rows": {"ok": True, "checked": report["rows"]["checked"], "differences": []},
     }
+    assert report["rows"]["checked"] >= 2 * len(decided)  # each decision, and its alert
     assert_stamped(answer)
 
 
@@ -82,10 +84,48 @@ def test_given_one_chain_when_verified_then_it_is_told_of_beside_how_both_stand(
     dispositions = get(api, tenant, "verify", chain="dispositions").json()
 
     stand = {"dispositions": {"ok": False, "checked": 2}, "actions": {"ok": True, "checked": 0}}
-    assert actions == {"ok": True, "checked": 0, "firstBreakAt": None, "chains": stand}
-    assert dispositions == both == {"ok": False, "checked": 2, "firstBreakAt": both["firstBreakAt"], "chains": stand}
+    rows = both["rows"]
+    assert {tuple(each["columns"]) for each in rows["differences"]} == {("narrative",)}
+    assert actions == {"ok": True, "checked": 0, "firstBreakAt": None, "chains": stand, "rows": rows}
+    assert dispositions == both
+    assert (both["ok"], both["checked"], both["chains"]) == (False, 2, stand)
     assert both["firstBreakAt"]["seq"] == 2
     assert_refused(get(api, tenant, "verify", chain="labels"), 400, "chain")
+
+
+@pytest.mark.usefixtures("decided")
+@pytest.mark.parametrize(
+    ("statement", "table", "columns"),
+    [
+        (
+            "UPDATE dispositions SET decision = 'close', narrative = 'x' WHERE {it}",
+            "dispositions",
+            "decision narrative",
+        ),
+        ("UPDATE dispositions SET overturns_draft = NOT overturns_draft WHERE {it}", "dispositions", "overturns_draft"),
+        ("UPDATE dispositions SET created_at = created_at + INTERVAL 1 DAY WHERE {it}", "dispositions", "created_at"),
+        ("DELETE FROM dispositions WHERE {it}", "dispositions", "missing"),
+        ("INSERT INTO dispositions SELECT * REPLACE ('x' AS id) FROM dispositions", "dispositions", "unrecorded"),
+        ("UPDATE alerts SET status = 'open' WHERE id = {alert}", "alerts", "status"),
+        ("UPDATE alerts SET severity = 'low', detector = 'x' WHERE id = {alert}", "alerts", "detector severity"),
+        ("UPDATE alerts SET score_at_alert = 1 WHERE id = {alert}", "alerts", "score_at_alert"),
+        ("UPDATE alert_bodies SET body = body || ' ' WHERE alert_id = {alert}", "alert_bodies", "body"),
+        ("DELETE FROM alert_bodies WHERE alert_id = {alert}", "alerts", "unrecorded"),
+        ("UPDATE transfers SET score = 0 WHERE id = 'acht_1'", "transfers", "score score_band"),
+    ],
+)
+def test_given_a_shown_row_that_was_changed_when_verified_then_it_is_named_with_its_columns(
+    api: RunningApp, tenant: dict[str, Any], decided: list[dict[str, Any]], statement: str, table: str, columns: str
+) -> None:
+    names = {"it": f"id = '{decided[1]['id']}'", "alert": f"'{decided[1]['alertId']}'"}
+    api.database.execute(statement.format(**names))
+
+    report = get(api, tenant, "verify").json()
+
+    assert (report["ok"], report["firstBreakAt"]) == (False, None)  # the chains themselves hold
+    assert report["rows"]["ok"] is False
+    first = report["rows"]["differences"][0]
+    assert (first["table"], first["columns"]) == (table, columns.split())
 
 
 def test_given_two_verifications_when_another_is_asked_for_then_it_is_told_what_there_are_too_many_of(
