@@ -50,8 +50,8 @@ from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.ids import new_id, new_token
 from store.joining.joining import join_log
+from store.joining.trust import open_signing_keys
 from store.keys.secrets import SecretBox, UnsealError
-from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.logs import configure_logs
@@ -244,7 +244,7 @@ def _open_stores(
         registry.tenancy.load(reader.control())
     except UnsealError as error:
         raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
-    signing_keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=(KeyPurpose.CHECKPOINT,))
+    signing_keys = open_signing_keys(data_dir, database, box=box, clock=clock)
     return Stores(
         clock=clock,
         new_id=new_id,

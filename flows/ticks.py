@@ -4,17 +4,14 @@ Errors  none: a minute in which the log cannot be reached has no tick, and the n
 """
 
 import asyncio
-from typing import Final
 
 import structlog
 
 from features.core.errors import UnavailableError
-from features.core.instants import SECOND_US
+from features.core.instants import MINUTE_US, SECOND_US
 from features.core.log_entry import EntryKind
 from store.clock import Clock
 from store.redis_log.appender import LogAppender
-
-MINUTE_US: Final = 60 * SECOND_US
 
 log = structlog.get_logger()
 

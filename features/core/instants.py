@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 SECOND_US: Final = 1_000_000
+MINUTE_US: Final = 60 * SECOND_US
 HOUR_US: Final = 3_600 * SECOND_US
 DAY_US: Final = 24 * HOUR_US
 HOURS_24: Final = DAY_US

@@ -21,6 +21,7 @@ from store.joining.continuity import StreamEnds, control_ends, sentence_of, shar
 from store.joining.identity import LogInRedis, check_database, check_redis, has_history_in, mark_database
 from store.joining.losses import AcceptedLosses, Hole
 from store.joining.restoring import Restoring
+from store.joining.trust import check_decisions
 from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.redis_log.connect import connect_sync
@@ -41,7 +42,10 @@ def join_log(
     """Make sure that the Redis at ``target`` and the database hold the directory's own log, whole."""
     check_database(data_dir, database)
     joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
-    joining.join(committed_offsets(database), has_history=has_history_in(data_dir, database))
+    committed = committed_offsets(database)
+    joining.join(committed, has_history=has_history_in(data_dir, database))
+    with closing(connect_sync(target)) as client:
+        check_decisions(LogReader(client, range(data_dir.shards)), database, committed)
     mark_database(database, data_dir.identity)  # Last, because it counts as a history.
 
 

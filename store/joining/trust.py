@@ -1,0 +1,90 @@
+"""What may not go missing beside an existing record: the keys that signed it, and what became of decisions just made.
+
+A checkpoint covers the links before it. Decisions made since are still in the log's newest part, so a row or link of
+one that was deleted shows there.
+
+Errors  ``StartupError``, one sentence that says what to do
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.core.commands import EntryResult
+from features.core.log_entry import EntryKind, LogEntry
+from store.clock import Clock
+from store.data_dir import DataDir, StartupError
+from store.keys.secrets import SecretBox
+from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.record.checkpoint_log import CheckpointLog
+from store.record.notes import NoteError, opened_note
+from store.redis_log.reader import LogReader
+
+PAGE_ENTRIES: Final = 5_000
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_HAS_LINKS: Final = "SELECT count(*) > 0 FROM record_chain"
+_NEWEST_NOTES: Final = """
+    SELECT tenant_id, chain, arg_max(note, created_at) FROM record_checkpoints GROUP BY ALL ORDER BY ALL
+"""
+_WHOLE: Final = f"""
+    SELECT id FROM decision_results WHERE id = ? AND (result <> '{EntryResult.MADE}' OR (
+        disposition_id IN (SELECT id FROM record_chain) AND disposition_id IN (SELECT id FROM dispositions)))
+    UNION ALL SELECT 'quarantined' FROM quarantine WHERE shard = ? AND "offset" = ?
+"""
+
+
+class _WithId(msgspec.Struct):
+    id: str
+
+
+_ID: Final = msgspec.json.Decoder(_WithId)
+
+
+def open_signing_keys(
+    data_dir: DataDir, database: duckdb.DuckDBPyConnection, *, box: SecretBox, clock: Clock
+) -> SigningKeys:
+    """The keys that sign the record, minted only where there is none yet."""
+    path = data_dir.signing_keys_path
+    CheckpointLog(database, data_dir.record_dir).open()
+    with database.cursor() as cursor:
+        notes = cursor.execute(_NEWEST_NOTES).fetchall()
+        (has_links,) = cursor.execute(_HAS_LINKS).fetchall()[0]
+    if (notes or has_links) and not path.exists():
+        raise StartupError(
+            f"{path} is missing, and the record of {data_dir.path} was signed with its keys. Put your copy of it back."
+        )
+    public_keys = SigningKeys.open(path, box=box, clock=clock, purposes=()).public_keys(KeyPurpose.CHECKPOINT)
+    for tenant_id, chain, note in notes:
+        try:
+            opened_note(note, public_keys)
+        except NoteError as error:
+            raise StartupError(
+                f"{path} does not hold the key that signed the chain {chain} of tenant {tenant_id}. Put your copy of "
+                "that file back."
+            ) from error
+    return SigningKeys.open(path, box=box, clock=clock, purposes=(KeyPurpose.CHECKPOINT,))
+
+
+def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, committed: Mapping[int, int]) -> None:
+    """Each committed decision that Redis still holds has its result, and one that was made its row and link."""
+    for shard, upto in committed.items():
+        after = 0
+        while page := reader.range(shard, after, upto, count=PAGE_ENTRIES):
+            for entry in page:
+                if entry.kind == EntryKind.DECISION and not _is_whole(database, entry):
+                    raise StartupError(
+                        f"The log holds a decision, at {entry.offset} of shard {shard}, that database and record do "
+                        "not: rows were deleted. Run clearhold rebuild, which makes them again."
+                    )
+            after = page[-1].offset
+
+
+def _is_whole(database: duckdb.DuckDBPyConnection, entry: LogEntry) -> bool:
+    try:
+        decision_id = _ID.decode(entry.body).id
+    except msgspec.MsgspecError:
+        decision_id = ""  # then it was quarantined
+    with database.cursor() as cursor:
+        return bool(cursor.execute(_WHOLE, [decision_id, entry.shard, entry.offset]).fetchall())
