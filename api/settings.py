@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             port=port,
             admin_token=token,
             master_key_file=master_key_file_in(environment),
-            redis_url=environment.get(REDIS_URL) or None,
+            redis_url=redis_url_in(environment),
             base_url=environment.get(BASE_URL) or None,
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
             metrics_host=metrics_host or environment.get(METRICS_HOST) or LOOPBACK,
@@ -93,6 +93,14 @@ def master_key_file_in(environment: Mapping[str, str]) -> Path | None:
     """Where the master key lies when it does not lie in the data directory."""
     text = environment.get(MASTER_KEY_FILE) or None
     return None if text is None else Path(text)
+
+
+def redis_url_in(environment: Mapping[str, str]) -> str | None:
+    """The external Redis; the sentence does not quote the URL, which may hold a password."""
+    text = environment.get(REDIS_URL) or None
+    if text is not None and not text.startswith(("redis://", "rediss://", "unix://")):
+        raise StartupError(f"{REDIS_URL} must begin with redis://, rediss:// or unix://, as redis://localhost:6379.")
+    return text
 
 
 def _scorers_in(environment: Mapping[str, str]) -> int:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from api.app import redis_target
 from api.cli.rebuild import rebuild_in
-from api.settings import REDIS_URL, master_key_file_in
+from api.settings import master_key_file_in, redis_url_in
 from store.backup.manifest import Manifest
 from store.backup.restoring import unpack
 from store.backup.taking import Backup
@@ -88,7 +88,7 @@ def restore(
 
 
 def _backed_up(data: Path, to: Path, opened: ExitStack, *, with_master_key: bool) -> Manifest:
-    master_key, redis_url = master_key_file_in(os.environ), os.environ.get(REDIS_URL) or None
+    master_key, redis_url = master_key_file_in(os.environ), redis_url_in(os.environ)
     target: str | Path
     try:
         data_dir = opened.enter_context(DataDir.open(data, master_key=master_key))

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from api.app import redis_target
-from api.settings import REDIS_URL, master_key_file_in
+from api.settings import master_key_file_in, redis_url_in
 from store.clock import SystemClock
 from store.data_dir import LAYOUT, DataDir, StartupError
 from store.joining.inspection import Inspection, Report
@@ -59,7 +59,7 @@ def _inspected(data_dir: DataDir, opened: ExitStack) -> Report:
     keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=SystemClock(), purposes=())
     target, failure = None, None
     try:
-        target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
+        target = redis_target(redis_url_in(os.environ), data_dir, opened)
     except StartupError as error:
         failure = str(error)
     name = name_of(data_dir, target)

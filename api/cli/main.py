@@ -16,6 +16,7 @@ from features.core.build import BUILD
 from store.data_dir import StartupError
 
 CANNOT_START: Final = 2
+OURS_ALONE: Final = 0o077  # nobody else reads what we write, also after it was copied elsewhere
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -110,4 +111,5 @@ def openapi() -> None:
 
 
 def main() -> None:
+    os.umask(OURS_ALONE)
     app()

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from api.app import redis_target
-from api.settings import REDIS_URL, master_key_file_in
+from api.settings import master_key_file_in, redis_url_in
 from flows.rebuild import Rebuilt, committed_in
 from flows.rebuild import rebuild as rebuild_database
 from store.clock import SystemClock
@@ -61,7 +61,7 @@ def rebuild(
 def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:
     """Join the log of an open directory, then rebuild its database."""
     clock, screen = SystemClock(), Console(stderr=True)
-    target = redis_target(os.environ.get(REDIS_URL) or None, data_dir, opened)
+    target = redis_target(redis_url_in(os.environ), data_dir, opened)
     segments = LogSegments(data_dir.lake_dir)
     joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
     joining.join(committed_in(data_dir.duckdb_path), has_history=has_history_in(data_dir, None))

@@ -28,13 +28,14 @@ from api.transfers.schemas import (
 from features.bank.masking import masked_raw
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.errors import UnavailableError
+from features.core.errors import NotFoundError, UnavailableError
 from features.core.principal import Principal
 from features.core.reason import Reason
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
 from store.lake.raw_events import RawEvents
 
 UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
+LOST: Final = "The bank's object of this transfer is lost with a part of the log; lists and exports have the transfer."
 
 
 class _Delivered(msgspec.Struct, frozen=True):
@@ -99,7 +100,7 @@ class TransferService:
         except ConnectionError as error:
             raise UnavailableError(UNREADABLE) from error
         if body is None:
-            raise UnavailableError(UNREADABLE)
+            raise NotFoundError(LOST)
         return masked_raw(bytes(_DELIVERED.decode(body).data))
 
 

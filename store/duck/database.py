@@ -44,7 +44,8 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         connection = duckdb.connect(path, config=_CONFIG)
     except duckdb.Error as error:
-        raise StartupError(f"{path} cannot be opened: {error}") from error
+        cure = "" if "lock" in str(error) else " If it is damaged, clearhold rebuild makes it again from the log."
+        raise StartupError(f"{path} cannot be opened: {error}{cure}") from error
     renamed = rename_columns(connection)  # before any column is missed and added as an empty one
     for statement in ddl():
         connection.execute(statement)

@@ -20,6 +20,7 @@ from features.core.instants import format_instant
 from features.core.log_entry import EntryKind, LogEntry
 from store.data_dir import DataDir, StartupError
 from store.duck.database import open_to_read
+from store.duck.shown_rows import ShownRows
 from store.duck.writer import committed_offsets
 from store.joining.continuity import control_ends, sentence_of, shard_ends
 from store.joining.identity import LogInRedis, check_database, check_redis, has_history_in
@@ -36,6 +37,7 @@ from store.redis_log.offsets import log_time_of
 from store.redis_log.reader import LogReader
 
 PAGE_ENTRIES: Final = 5_000
+SHOWN_ROWS: Final = 5
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _COUNTED: Final = ("bank_events", "transfers_latest", "alerts_latest", "dispositions", "preflights", "quarantine")
 _CHECKSUMS: Final = """
@@ -92,6 +94,7 @@ class Inspection:
             path.name for path in self._data_dir.record_dir.iterdir() if path.is_dir()
         }
         for tenant_id in sorted(tenants):
+            self._inspect_rows(database, tenant_id)
             for chain in Chain:
                 on_progress(f"the chain {chain} of {tenant_id}")
                 check = verification.check_of_tenant(tenant_id, chain)
@@ -108,6 +111,16 @@ class Inspection:
                 if latest is not None:
                     signed = f"the last checkpoint is over {latest.size:,}, of {format_instant(latest.created_at)}"
                 self._say("record", f"{chain} of tenant {tenant_id}: {check.checked:,} links, {signed}")
+
+    def _inspect_rows(self, database: duckdb.DuckDBPyConnection, tenant_id: str) -> None:
+        """Rows that the interface shows; the first few, because a thousand would drown what else is wrong."""
+        differences = ShownRows(database).check_of_tenant(tenant_id).differences
+        self.report.problems.extend(
+            f"The row {each.id} of {each.table} is not what the record says: {', '.join(each.columns)}."
+            for each in differences[:SHOWN_ROWS]
+        )
+        if len(differences) > SHOWN_ROWS:
+            self.report.problems.append(f"Further rows of tenant {tenant_id} are not what the record says.")
 
     def _inspect_log(self, database: duckdb.DuckDBPyConnection, on_progress: Callable[[str], None]) -> None:
         if self._target is None:

@@ -10,10 +10,12 @@ Errors  ``StartupError``, one sentence that says what to do; ``DamagedSegmentErr
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 import duckdb
 import structlog
 
+from features.core.instants import MINUTE_US, SECOND_US
 from store.clock import Clock
 from store.data_dir import DataDir, StartupError
 from store.duck.writer import committed_offsets
@@ -25,7 +27,10 @@ from store.joining.trust import check_decisions
 from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.redis_log.connect import connect_sync
+from store.redis_log.offsets import log_time_of
 from store.redis_log.reader import LogReader
+
+CLOCK_BEHIND_US: Final = MINUTE_US
 
 log = structlog.get_logger()
 
@@ -72,6 +77,7 @@ class Joining:
     def _join_streams(self, reader: LogReader, restoring: Restoring, committed: Mapping[int, int]) -> None:
         self._rewrite_control(reader)
         shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
+        self._warn_of_the_clock(shards)
         control = control_ends(reader, self._segments)
         losses = AcceptedLosses(self._data_dir.lake_dir)
         ends = [*shards, *control.values()]
@@ -92,6 +98,12 @@ class Joining:
                 log.warning("control_segments_rewritten", tenant_id=tenant_id)
                 self._segments.forget_control(tenant_id)
                 ControlCopy(reader, self._segments).copy(tenant_id)
+
+    def _warn_of_the_clock(self, shards: Sequence[StreamEnds]) -> None:
+        """What comes in while the clock stands behind the log is scored as of a time that is over."""
+        behind_us = log_time_of(max(each.tail for each in shards)) - self._clock.now()
+        if behind_us > CLOCK_BEHIND_US:
+            log.error("clock_is_behind_the_log", seconds=behind_us // SECOND_US)
 
     def _refusal(self, holes: Sequence[Hole], ends: Sequence[StreamEnds]) -> str:
         lake, path = self._data_dir.lake_dir / "log", self._data_dir.path

@@ -12,7 +12,9 @@ import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from store.data_dir import StartupError
@@ -53,6 +55,14 @@ def check_external(client: redis.Redis) -> None:
     """Refuse a Redis that may lose a confirmed entry; the sentence says which settings to change, and how."""
     try:
         settings = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
+    except AuthenticationError as error:
+        raise RedisSettingsError(
+            f"The Redis at CLEARHOLD_REDIS_URL refuses the user or password of the URL, or demands one ({error})."
+        ) from error
+    except (RedisConnectionError, RedisTimeoutError) as error:
+        raise RedisSettingsError(
+            f"The Redis at CLEARHOLD_REDIS_URL cannot be reached ({error}). Does it run, and is the address right?"
+        ) from error
     except RedisError as error:
         raise RedisSettingsError(
             f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."

@@ -108,7 +108,10 @@ class EmbeddedRedis:
             raise StartupError(f"Redis cannot be started in {self._folder}: {error}.") from error
         if not self._ready_in_time(self._process):
             self._end()
-            raise StartupError(f"Redis did not start in {self._folder}. Its last words: {last_words(self._folder)}")
+            raise StartupError(
+                f"Redis did not start in {self._folder}. If its file is damaged, put a copy back, or repair it with "
+                f"the redis-check-aof of its version. Its last words: {last_words(self._folder)}"
+            )
 
     def _chosen_binary(self) -> ServerBinary:
         """The server program, chosen once: another one in the middle of a run would be a surprise."""

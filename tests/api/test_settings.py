@@ -105,3 +105,11 @@ def test_given_a_number_of_scorers_then_the_option_goes_before_the_variable() ->
 def test_given_a_number_of_scorers_that_is_none_then_the_start_is_refused(text: str) -> None:
     with pytest.raises(StartupError, match="CLEARHOLD_SCORERS must be a number of processes, 0-64"):
         scorers({"CLEARHOLD_SCORERS": text})
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "/run/redis.sock", "http://localhost:6379"])
+def test_given_a_redis_without_its_scheme_then_a_sentence_says_which_there_are(url: str) -> None:
+    with pytest.raises(StartupError, match="must begin with redis://, rediss:// or unix://") as refusal:
+        Settings.of(data=Path(), host="::1", port=0, environment={"CLEARHOLD_REDIS_URL": url})
+
+    assert url not in str(refusal.value).removesuffix("redis://localhost:6379.")

@@ -57,6 +57,7 @@ def test_given_each_kind_of_damage_when_checked_then_it_is_named(bank: Bank) -> 
         bank,
         "UPDATE bank_events SET body_crc32 = body_crc32 + 1 WHERE event_id = (SELECT max(event_id) FROM bank_events)",
     )
+    changed(bank, "UPDATE alerts SET status = 'escalated' WHERE id = (SELECT min(id) FROM alerts)")
     changed(bank, "UPDATE record_chain SET body = replace(body, 'right', 'wrong')")
 
     run = checked(bank.data)
@@ -65,6 +66,7 @@ def test_given_each_kind_of_damage_when_checked_then_it_is_named(bank: Bank) -> 
     for sentence in (
         "has no row.",
         "is not what was scored.",
+        "of alerts is not what the record says: status.",
         "breaks at seq 0",
         "differs from the database at seq 0",
     ):

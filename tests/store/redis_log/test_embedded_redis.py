@@ -87,9 +87,30 @@ def test_given_a_setting_that_could_lose_entries_then_a_redis_is_refused_with_th
 def test_given_no_redis_behind_the_url_then_it_is_refused(tmp_path: Path) -> None:
     with (
         closing(connect_sync(tmp_path / "nobody.sock")) as client,
-        pytest.raises(RedisSettingsError, match="cannot be read"),
+        pytest.raises(RedisSettingsError, match=r"cannot be reached .* Does it run"),
     ):
         check_external(client)
+
+
+@pytest.mark.parametrize("userinfo", ["", ":wrong@"])
+def test_given_a_redis_with_a_password_when_the_url_has_another_or_none_then_that_is_said(
+    server: EmbeddedRedis, userinfo: str
+) -> None:
+    with closing(connect_sync(server.socket_path)) as client:
+        client.config_set("requirepass", "the right one")
+    with (
+        closing(connect_sync(f"unix://{userinfo}{server.socket_path}")) as client,
+        pytest.raises(RedisSettingsError, match="refuses the user or password of the URL, or demands one"),
+    ):
+        check_external(client)
+
+
+def test_given_a_user_that_may_not_read_the_settings_then_that_is_said(server: EmbeddedRedis) -> None:
+    with closing(connect_sync(server.socket_path)) as client:
+        client.execute_command("ACL", "SETUSER", "default", "-config")
+
+        with pytest.raises(RedisSettingsError, match="CONFIG GET must be allowed"):
+            check_external(client)
 
 
 def test_given_entries_when_stopped_and_started_again_then_they_are_there(tmp_path: Path) -> None:
