@@ -14,6 +14,7 @@ from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from features.core.build import BUILD
 from store.data_dir import StartupError
+from store.logs import configure_logs
 
 CANNOT_START: Final = 2
 OURS_ALONE: Final = 0o077  # nobody else reads what we write, also after it was copied elsewhere
@@ -112,4 +113,5 @@ def openapi() -> None:
 
 def main() -> None:
     os.umask(OURS_ALONE)
+    configure_logs()
     app()
