@@ -80,12 +80,13 @@ def check_redis(data_dir: DataDir, log: LogInRedis, *, has_history: bool, accept
     if other == data_dir.identity:
         return
     _check_shards(data_dir, other)
-    if other is not None and has_history:
+    is_used = other is not None or log.holds_streams(data_dir.shards)
+    if is_used and has_history:
         raise StartupError(
             f"{data_dir.path} and {log.name} belong to two different logs. Start with the pair that belongs together: "
             f"{_advice(data_dir)}"
         )
-    if other is not None or log.holds_streams(data_dir.shards):
+    if is_used:
         raise StartupError(
             f"{data_dir.path} is new, but {log.name} holds the log of another data directory. Start with that "
             "directory, or give this one an empty Redis."
