@@ -16,6 +16,7 @@ import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
+from api.area import Resources
 from api.areas import ROUTES, services_of
 from api.http.connections import Connections, raise_file_limit
 from api.http.http_app import http_app
@@ -94,12 +95,10 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         engine = _started_engine(scoring, stores, data_dir, target, opened, directory)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = wired_resources(stores, _readiness(stores, engine), backfills)
-        preflight_log = resources.preflight_log
-        resources.readiness.add("preflights", lambda: preflight_log.is_open)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = _metrics(stores, engine, preflight_log, backfills, directory, connections)
+        metrics = _metrics(stores, engine, resources.preflight_log, backfills, directory, connections)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -110,7 +109,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                     observed,
                     listening,
                     connections,
-                    is_ready=_ready_check(stores, engine, preflight_log, resources.readiness),
+                    is_ready=_ready_check(stores, engine, resources),
                     on_ready=lambda: on_ready(address),
                     on_stop=backfills.cancel,
                 )
@@ -368,10 +367,10 @@ def _replay_of(catch_up: CatchUp | None) -> Replay | None:
     )
 
 
-def _ready_check(
-    stores: Stores, engine: Engine, preflight_log: PreflightLog, readiness: Readiness
-) -> Callable[[], bool]:
-    """Whether work can be taken; the pre-flight log is opened once the flow has caught up."""
+def _ready_check(stores: Stores, engine: Engine, resources: Resources) -> Callable[[], bool]:
+    """Whether work can be taken; the pre-flight log is opened once the flow has caught up, and is ready then."""
+    preflight_log, readiness = resources.preflight_log, resources.readiness
+    readiness.add("preflights", lambda: preflight_log.is_open)
 
     def is_ready() -> bool:
         if not preflight_log.is_open and engine.caught_up():

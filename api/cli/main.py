@@ -17,7 +17,6 @@ from store.data_dir import StartupError
 from store.logs import configure_logs
 
 CANNOT_START: Final = 2
-OURS_ALONE: Final = 0o077  # nobody else reads what we write, also after it was copied elsewhere
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -55,11 +54,7 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free port.", min=0, max=65_535)] = 8080,
     metrics_port: Annotated[
         int | None,
-        typer.Option(
-            help="Port for /metrics; 0 picks a free port. Default: 9464 if it is free.",
-            min=0,
-            max=65_535,
-        ),
+        typer.Option(help="Port for /metrics; 0 picks a free port. Default: 9464 if it is free.", min=0, max=65_535),
     ] = None,
     metrics_host: Annotated[
         str | None, typer.Option(help="Address for /metrics, which names tenants. Default: 127.0.0.1.")
@@ -73,10 +68,7 @@ def serve(
         ),
     ] = None,
     accept_loss: Annotated[  # noqa: FBT002 - a flag
-        bool,
-        typer.Option(
-            "--accept-loss", help="Go on although a part of the log is lost; the record says what is missing."
-        ),
+        bool, typer.Option("--accept-loss", help="Go on over what is lost of the log; the record says what is missing.")
     ] = False,
 ) -> None:
     """Run the service: embedded Redis, scorers, DuckDB and API.
@@ -112,6 +104,5 @@ def openapi() -> None:
 
 
 def main() -> None:
-    os.umask(OURS_ALONE)
     configure_logs()
     app()
