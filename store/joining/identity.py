@@ -39,7 +39,10 @@ class LogInRedis:
         return bool(self._client.exists(TENANTS, *map(shard_key, range(shards))))
 
     def claim(self, identity: LogIdentity) -> None:
+        """Write the id where there is none; StartupError when another directory was faster."""
         self._client.set(IDENTITY, msgspec.json.encode(identity), nx=True)
+        if self.identity() != identity:
+            raise StartupError(f"Another data directory has just taken {self.name}. Give each one a Redis of its own.")
 
 
 def identity_in(database: duckdb.DuckDBPyConnection) -> LogIdentity | None:
