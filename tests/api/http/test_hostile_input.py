@@ -24,7 +24,8 @@ OURS: Final = [each for each in BODIES if each.access is not Access.SIGNATURE]
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with running_world(tmp_path_factory.mktemp("hostile")) as running:
+    with running_world(tmp_path_factory.mktemp("hostile")) as running, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("store.control.registry.MOST_KEYS", 10_000)  # each case makes some
         yield running
 
 
