@@ -17,6 +17,7 @@ MAX_ID_LENGTH: Final = 255
 
 _LABEL: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,255}")
 _MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_PLACE: Final = re.compile(r"\(byte ([0-9]+)\)$")
 _NAMES: Final = ("id", "type", "created_at")
 _OTHER_NAMES: Final = {
     "id": ("eventId", "event_id", "uuid"),
@@ -71,8 +72,11 @@ def _fault_of(raw: bytes) -> EnvelopeError:
     try:
         raw.decode()
         fields: dict[str, Any] = _FIELDS.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return EnvelopeError(format_fault(raw) or _NOT_JSON)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        place = _PLACE.search(str(error))
+        return EnvelopeError(
+            format_fault(raw) or (f"{_NOT_JSON}; it breaks at byte {place[1]}" if place else _NOT_JSON)
+        )
     for name in _NAMES:
         if name in fields and not bytes(fields[name]).startswith(b'"'):
             return EnvelopeError(f"{name} must be a string", name)

@@ -40,7 +40,8 @@ def test_given_good_and_bad_lines_when_posted_then_each_has_its_answer_in_order_
         {
             "line": 3,
             "received": False,
-            "error": "Validation failed: body must be one JSON object in UTF-8, well formed throughout",
+            "error": "Validation failed: body must be one JSON object in UTF-8, well formed throughout; "
+            "it breaks at byte 1",
         },
         {
             "line": 4,
