@@ -78,7 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             admin_token=token,
             master_key_file=master_key_file_in(environment),
             redis_url=redis_url_in(environment),
-            base_url=environment.get(BASE_URL) or None,
+            base_url=_base_url_in(environment),
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
             metrics_host=metrics_host or environment.get(METRICS_HOST) or LOOPBACK,
             bank_url=_bank_url_in(environment),
@@ -101,6 +101,21 @@ def redis_url_in(environment: Mapping[str, str]) -> str | None:
     if text is not None and not text.startswith(("redis://", "rediss://", "unix://")):
         raise StartupError(f"{REDIS_URL} must begin with redis://, rediss:// or unix://, as redis://localhost:6379.")
     return text
+
+
+def _base_url_in(environment: Mapping[str, str]) -> str | None:
+    """The address under which callers reach the service, which documents, links and checkpoints name."""
+    text = environment.get(BASE_URL) or None
+    if text is None:
+        return None
+    sentence = f"{BASE_URL} must be the service's address for callers, such as https://risk.bank.example."
+    try:
+        url = urlsplit(text)
+    except ValueError:
+        raise StartupError(sentence) from None
+    if url.scheme not in {"https", "http"} or not url.hostname or "?" in text or "#" in text or "@" in url.netloc:
+        raise StartupError(sentence)
+    return text.rstrip("/")
 
 
 def _scorers_in(environment: Mapping[str, str]) -> int:

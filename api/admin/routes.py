@@ -28,6 +28,7 @@ from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, principal_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
+from features.core.errors import ErrorCode
 from features.core.program import Program
 from store.control.entries import Tenant
 
@@ -38,6 +39,7 @@ def _administration(
     answers: Mapping[int, Any],
     body: RequestSchema[Any] | None = None,
     shown_once: tuple[str, ...] = (),
+    refusals: tuple[ErrorCode, ...] = (),
 ) -> dict[str, Any]:
     return Operation(
         id=operation_id,
@@ -47,13 +49,22 @@ def _administration(
         answers=answers,
         body=body,
         shown_once=shown_once,
+        refusals=refusals,
     ).as_opt
+
+
+_OWNER_REFUSALS: Final = (ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ACCOUNT_NOT_FOUND, ErrorCode.NOT_CONFIRMED)
 
 
 @post(
     "/api/admin/tenants",
     opt=_administration(
-        "createTenant", "A new bank.", {201: TenantCreated}, RequestSchema(NewTenant), shown_once=("operatorToken",)
+        "createTenant",
+        "A new bank.",
+        {201: TenantCreated},
+        RequestSchema(NewTenant),
+        ("operatorToken",),
+        (ErrorCode.SLUG_TAKEN,),
     ),
 )
 async def create_tenant(request: ApiRequest, admin: NamedDependency[AdminService]) -> TenantCreated:
@@ -70,7 +81,12 @@ async def list_tenants(admin: NamedDependency[AdminService]) -> tuple[Tenant, ..
 @post(
     "/api/admin/tenants/{tenant_id:str}/operator-token",
     opt=_administration(
-        "rotateOperatorToken", "A new operator token.", {201: NewToken, 404: None}, RequestSchema(Rotation), ("token",)
+        "rotateOperatorToken",
+        "A new operator token.",
+        {201: NewToken},
+        RequestSchema(Rotation),
+        ("token",),
+        (ErrorCode.TENANT_NOT_FOUND,),
     ),
 )
 async def rotate_operator_token(
@@ -85,7 +101,12 @@ async def rotate_operator_token(
     "/api/admin/tenants/{tenant_id:str}/bank-key",
     status_code=204,
     opt=_administration(
-        "setBankKey", "The key to the bank's API.", {204: None, 404: None}, RequestSchema(NewBankKey, rules=is_test_key)
+        "setBankKey",
+        "The key to the bank's API.",
+        {204: None},
+        RequestSchema(NewBankKey, rules=is_test_key),
+        (),
+        (ErrorCode.TENANT_NOT_FOUND,),
     ),
 )
 async def set_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]) -> None:
@@ -97,7 +118,9 @@ async def set_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: Nam
 @delete(
     "/api/admin/tenants/{tenant_id:str}/bank-key",
     status_code=204,
-    opt=_administration("removeBankKey", "Removes the key to the bank's API.", {204: None, 404: None}),
+    opt=_administration(
+        "removeBankKey", "Removes the key to the bank's API.", {204: None}, refusals=(ErrorCode.TENANT_NOT_FOUND,)
+    ),
 )
 async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]) -> None:
     await admin.remove_bank_key(principal_of(request.scope), tenant_id, effect_id_of(request.scope))
@@ -108,8 +131,10 @@ async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: 
     opt=_administration(
         "createProgram",
         "A new program.",
-        {201: ProgramCreated, 404: None},
+        {201: ProgramCreated},
         RequestSchema(NewProgram, rules=countries_exist),
+        (),
+        (ErrorCode.TENANT_NOT_FOUND, ErrorCode.SLUG_TAKEN),
     ),
 )
 async def create_program(request: ApiRequest, admin: NamedDependency[AdminService]) -> ProgramCreated:
@@ -123,8 +148,10 @@ async def create_program(request: ApiRequest, admin: NamedDependency[AdminServic
     opt=_administration(
         "changeProgram",
         "Changes a program.",
-        {200: Program, 404: None},
+        {200: Program},
         RequestSchema(ProgramChange, rules=countries_exist),
+        (),
+        (ErrorCode.PROGRAM_NOT_FOUND,),
     ),
 )
 async def change_program(
@@ -138,7 +165,7 @@ async def change_program(
 @put(
     "/api/admin/programs/{program_id:str}/accounts/{account_id:str}",
     opt=_administration(
-        "setAccountOwner", "The owner of an account.", {200: AccountOwner, 404: None}, RequestSchema(NewOwner)
+        "setAccountOwner", "The owner of an account.", {200: AccountOwner}, RequestSchema(NewOwner), (), _OWNER_REFUSALS
     ),
 )
 async def set_account_owner(
@@ -156,7 +183,12 @@ async def set_account_owner(
 @post(
     "/api/admin/programs/{program_id:str}/ingest-secret",
     opt=_administration(
-        "rotateIngestSecret", "A new ingest secret.", {201: NewSecret, 404: None}, RequestSchema(Rotation)
+        "rotateIngestSecret",
+        "A new ingest secret.",
+        {201: NewSecret},
+        RequestSchema(Rotation),
+        (),
+        (ErrorCode.PROGRAM_NOT_FOUND,),
     ),
 )
 async def rotate_ingest_secret(

@@ -8,8 +8,19 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.http.countries import COUNTRIES
-from api.http.fields import LIST_LIMIT, BankId, BankKeyText, CentsText, CountryCode, Name, Slug
+from api.http.fields import (
+    COUNTRY,
+    LIST_LIMIT,
+    RULE_OF_PATTERN,
+    BankId,
+    BankKeyText,
+    CentsText,
+    CountryCode,
+    Name,
+    Slug,
+)
 from api.http.validation import Failure
+from features.core.errors import FieldCode
 from features.core.program import Program
 from features.core.vocabulary import ProgramSource, Rail
 from store.control.entries import Tenant
@@ -110,4 +121,4 @@ def countries_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
     items = plain.get("declaredCountries")
     for index, item in enumerate(items[:LIST_LIMIT] if isinstance(items, list) else ()):
         if isinstance(item, str) and item not in COUNTRIES:
-            yield Failure(f"declaredCountries[{index}]", "must be an ISO 3166-1 alpha-2 country code")
+            yield Failure(f"declaredCountries[{index}]", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)

@@ -21,20 +21,15 @@ from api.admin.schemas import (
 from api.http.fields import BANK_ID, ID_LIMIT
 from api.log.commands import CommandLog
 from features.core.commands import OwnerEntry
-from features.core.errors import InvalidRequestError, NotFoundError
+from features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from features.core.instants import format_instant
 from features.core.log_entry import EntryKind
 from features.core.principal import Principal
 from features.core.program import Program
 from store.control.entries import Tenant
-from store.control.registry import Registry
+from store.control.registry import UNKNOWN_ANYWHERE, Registry
 
 log = structlog.get_logger()
-
-
-class UnknownProgramError(NotFoundError):
-    def __init__(self) -> None:
-        super().__init__("Unknown program.")
 
 
 class AdminService:
@@ -70,10 +65,10 @@ class AdminService:
     ) -> AccountOwner:
         """The owner is told through the log, so that a rebuild tells it again."""
         if len(account_id) > ID_LIMIT or not re.fullmatch(BANK_ID, account_id):
-            raise InvalidRequestError("accountId must be a bank id.")
+            raise invalid("accountId", "must be a bank id", FieldCode.MALFORMED)
         program = self._registry.tenancy.programs.of_any_tenant(program_id.lower())
         if program is None:
-            raise UnknownProgramError
+            raise NotFoundError(UNKNOWN_ANYWHERE, ErrorCode.PROGRAM_NOT_FOUND)
         told_by = f"operator:{principal.operator}"
 
         def owner(entry_id: str, at: int) -> OwnerEntry:

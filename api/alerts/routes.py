@@ -31,6 +31,7 @@ from api.lists.lists import next_link
 from api.lists.operations import export_operation, list_operation
 from api.programs.service import ProgramService
 from api.transfers.routes import transfer_service
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.alerts import Alerts
 from store.duck.dispositions import Dispositions
@@ -68,7 +69,8 @@ _READ: Final = Operation(
     "which no score opened, they are those of the transfer's score.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: AlertDetail, 404: None, 503: None},
+    answers={200: AlertDetail},
+    refusals=(ErrorCode.ALERT_NOT_FOUND, ErrorCode.UNAVAILABLE),
     answer_example=ALERT_DETAIL,
 )
 _DECIDE: Final = Operation(
@@ -78,7 +80,15 @@ _DECIDE: Final = Operation(
     "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_DECIDE,
-    answers={201: Disposition, 404: None},
+    answers={201: Disposition},
+    refusals=(
+        ErrorCode.PERSON_REQUIRED,
+        ErrorCode.ALERT_NOT_FOUND,
+        ErrorCode.ALERT_CLOSED,
+        ErrorCode.ALERT_NOT_HELD,
+        ErrorCode.ALREADY_DECIDED,
+        ErrorCode.NOT_CONFIRMED,
+    ),
     body=RequestSchema(DecisionRequest),
     example=DECISION_REQUEST,
     answer_example=DISPOSITION,
@@ -89,7 +99,13 @@ _APPEAL: Final = Operation(
     summary="Appeals against a closed alert: opens a new alert, for a person to decide, that refers to it.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_DECIDE,
-    answers={201: Alert, 404: None},
+    answers={201: Alert},
+    refusals=(
+        ErrorCode.ALERT_NOT_FOUND,
+        ErrorCode.ALERT_NOT_CLOSED,
+        ErrorCode.ALREADY_APPEALED,
+        ErrorCode.NOT_CONFIRMED,
+    ),
     body=RequestSchema(AppealRequest),
     example=APPEAL_REQUEST,
     answer_example=APPEALED,
@@ -100,7 +116,8 @@ _DISPOSITIONS: Final = Operation(
     summary="The decisions on one alert, oldest first.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: tuple[Disposition, ...], 404: None},
+    answers={200: tuple[Disposition, ...]},
+    refusals=(ErrorCode.ALERT_NOT_FOUND,),
     answer_example=[DISPOSITION],
 )
 

@@ -5,13 +5,15 @@ Each page is built by the room that it describes; a test per page holds the comm
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from api.areas import PROVIDERS, ROUTES
-from api.http.http_app import public_document
+from api.http import errors_page
+from api.http.http_app import routes_document
 from features.bank import docs_page as events_page
 from features.catalogue import docs_page as features_page
 from features.detectors import docs_page as detectors_page
@@ -21,15 +23,18 @@ from features.scorers import docs_page as reasons_page
 LOCAL_URL: Final = "http://127.0.0.1:8080"
 
 
-def openapi_text() -> str:
-    """The OpenAPI document of this version, as it is served at /openapi.json on this machine."""
-    return msgspec.json.format(public_document(ROUTES, PROVIDERS, base_url=LOCAL_URL), indent=2).decode() + "\n"
+def openapi_text(*, administration: bool = False) -> str:
+    """The OpenAPI document of this version, as it is served here at /openapi.json, or the administration's."""
+    document = routes_document(ROUTES, PROVIDERS, base_url=LOCAL_URL, administration=administration)
+    return msgspec.json.format(document, indent=2).decode() + "\n"
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "detectors.md": detectors_page.markdown,
+    "errors.md": errors_page.markdown,
     "events.md": events_page.markdown,
     "features.md": features_page.markdown,
+    "openapi-admin.json": partial(openapi_text, administration=True),
     "openapi.json": openapi_text,
     "policies.md": policies_page.markdown,
     "reasons.md": reasons_page.markdown,

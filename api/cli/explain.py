@@ -33,7 +33,7 @@ EXIT_DIFFERS: Final = 1
 EXIT_NOTHING: Final = 2
 PLAIN_WIDTH: Final = 400
 _DATABASE: Final = "clearhold.duckdb"
-_RUNNING: Final = "Where the service runs, name it with --url and --token instead of --data."
+_RUNNING: Final = "If the service runs, name it with --url and --token instead of --data."
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 _ENCODE: Final = msgspec.json.Encoder().encode
 

@@ -98,9 +98,12 @@ def serve(
 
 
 @app.command()
-def openapi() -> None:
+def openapi(
+    *,
+    admin: Annotated[bool, typer.Option("--admin", help="The document of the administrative routes instead.")] = False,
+) -> None:
     """Print the OpenAPI document of this version, the one served at /openapi.json."""
-    print(openapi_text(), end="")
+    print(openapi_text(administration=admin), end="")
 
 
 def main() -> None:

@@ -16,6 +16,10 @@ from store.record.notes import Checkpoint, NoteError, opened_note
 
 EXIT_BROKEN: Final = 1
 EXIT_NOT_STARTED: Final = 2
+_NEEDED: Final = (
+    "Needed are, in this order: an export (GET /api/record/export), the published keys (GET /.well-known/jwks.json) "
+    "and the checkpoints that you kept (GET /api/record/checkpoint)."
+)
 _SHOW_EVERY_LINES: Final = 5_000
 
 
@@ -42,16 +46,18 @@ def verify(
 ) -> None:
     """Check an export of the record offline, against published keys and checkpoints that you kept."""
     try:
+        size = export.stat().st_size
         keys = public_keys_of(jwks.read_bytes())
         texts = [(path, path.read_text("utf-8")) for path in checkpoints or ()]
-        size = export.stat().st_size
-    except (OSError, ValueError) as error:
-        _fail(str(error), EXIT_NOT_STARTED)
+    except OSError as error:
+        _fail(f"{error.filename} cannot be read: {error.strerror}. {_NEEDED}", EXIT_NOT_STARTED)
+    except ValueError as error:
+        _fail(f"{error} {_NEEDED}", EXIT_NOT_STARTED)
     check = ExportCheck([_opened(path, text, keys) for path, text in texts], is_range=is_range)
     try:
         chains = _check(check, export, size)
     except OSError as error:
-        _fail(str(error), EXIT_NOT_STARTED)
+        _fail(f"{export} cannot be read: {error.strerror}.", EXIT_NOT_STARTED)
     except BrokenExportError as error:
         _fail(f"FAIL: {error}", EXIT_BROKEN)
     for chain in chains:

@@ -15,6 +15,7 @@ from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.parties import Counterparties
 
@@ -25,7 +26,8 @@ _READ: Final = Operation(
     "400 if several programs have a counterparty of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: Counterparty, 404: None},
+    answers={200: Counterparty},
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.COUNTERPARTY_NOT_FOUND),
     answer_example=COUNTERPARTY,
     query=RequestSchema(CounterpartyQuery),
 )

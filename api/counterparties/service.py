@@ -9,13 +9,12 @@ from typing import Final
 from anyio import to_thread
 
 from api.counterparties.schemas import Counterparty, to_counterparty
-from api.programs.service import ProgramService
-from features.core.errors import InvalidRequestError, NotFoundError
+from api.programs.service import ProgramService, several_programs
+from features.core.errors import ErrorCode, NotFoundError
 from features.core.principal import Principal
 from store.duck.parties import Counterparties
 
 UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
-SEVERAL_PROGRAMS: Final = "Several programs have a counterparty of this id; name one in programId."
 
 
 class CounterpartyService:
@@ -29,8 +28,8 @@ class CounterpartyService:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         rows = self._counterparties.find(principal, counterparty_id, named)
         if not rows:
-            raise NotFoundError(UNKNOWN_COUNTERPARTY)
+            raise NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
         if len(rows) > 1:
-            raise InvalidRequestError(SEVERAL_PROGRAMS)
+            raise several_programs("a counterparty")
         (row,) = rows
         return self._programs.marked(to_counterparty(row, raw=self._counterparties.last_raw(row)), row.program_id)

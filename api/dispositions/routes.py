@@ -18,6 +18,7 @@ from api.lists.exports import Downloads, ExportFormat
 from api.lists.lists import next_link
 from api.lists.operations import export_operation, list_operation
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.dispositions import Dispositions
 
@@ -52,7 +53,8 @@ _READ: Final = Operation(
     summary="One disposition, with its place on the tenant's chain.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: Disposition, 404: None},
+    answers={200: Disposition},
+    refusals=(ErrorCode.DISPOSITION_NOT_FOUND,),
     answer_example=DISPOSITION,
 )
 

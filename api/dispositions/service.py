@@ -14,7 +14,7 @@ from api.lists.cursors import Place, place_key
 from api.lists.list_reader import BATCH, ListReader, batches_of
 from api.lists.lists import instant_in
 from api.programs.service import ProgramService
-from features.core.errors import NotFoundError
+from features.core.errors import ErrorCode, NotFoundError
 from features.core.principal import Principal
 from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
 
@@ -43,7 +43,7 @@ class DispositionService:
     async def read(self, principal: Principal, disposition_id: str) -> Disposition:
         stored = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
         if stored is None:
-            raise NotFoundError(UNKNOWN_DISPOSITION)
+            raise NotFoundError(UNKNOWN_DISPOSITION, ErrorCode.DISPOSITION_NOT_FOUND)
         (disposition,) = self._marked([stored])
         return disposition
 

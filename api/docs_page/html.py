@@ -1,7 +1,11 @@
 """HTML by functions: everything that is not yet markup is escaped, so that no text becomes markup by mistake."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from html import escape
+from typing import Final
+
+_SPANS: Final = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 
 class Html(str):
@@ -28,3 +32,22 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
         return Html()
     head = node("tr", *(node("th", each, scope="col") for each in heads))
     return node("table", node("thead", head), node("tbody", *lines))
+
+
+def prose(text: str) -> Html:
+    """A line of Markdown, of which code and strong spans are known."""
+    return joined(_spans(text))
+
+
+def paragraphs(text: str) -> Html:
+    """Lines of Markdown, parted by empty ones."""
+    return joined(node("p", prose(each)) for each in text.split("\n\n") if each)
+
+
+def _spans(text: str) -> Iterator[str]:
+    end = 0
+    for span in _SPANS.finditer(text):
+        yield text[end : span.start()]
+        yield node("code", span[1]) if span[1] else node("strong", span[2])
+        end = span.end()
+    yield text[end:]

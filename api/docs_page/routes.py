@@ -1,9 +1,10 @@
-"""``GET /docs``: the interface for people to read."""
+"""``GET /docs``: the interface for people to read. ``GET /`` leads there."""
 
 from functools import lru_cache
 from typing import Final
 
 from litestar import Response, get
+from litestar.response import Redirect
 
 from api.area import Area
 from api.docs_page.page import CONTENT_SECURITY_POLICY, page_of
@@ -26,6 +27,15 @@ _DOCS: Final = Operation(
 )
 
 
+_ROOT: Final = Operation(
+    id="getRoot",
+    tag="operations",
+    summary="Leads to this document as a page.",
+    access=Access.PUBLIC,
+    answers={302: None},
+)
+
+
 _page: Final = lru_cache(maxsize=1)(page_of)
 """The page of the one document that a process has."""
 
@@ -40,4 +50,9 @@ def get_docs(request: ApiRequest) -> Response[bytes | None]:
     )
 
 
-AREA: Final = Area(routes=(get_docs,))
+@get("/", opt=_ROOT.as_opt, status_code=302)
+async def get_root() -> Redirect:
+    return Redirect("/docs", status_code=302)
+
+
+AREA: Final = Area(routes=(get_docs, get_root))

@@ -5,11 +5,14 @@ from typing import Any, Final
 
 import msgspec
 
-from api.docs_page.html import Html, joined, node, table
+from api.docs_page.html import Html, joined, node, prose, table
+from api.http.auth import OPERATOR_NAME
+from api.http.fields import RULE_OF_PATTERN
 
 Schema = Mapping[str, Any]
 
 MAX_DEPTH: Final = 6
+VALUES: Final = "x-enumDescriptions"
 
 _LIMITS: Final[Mapping[str, str]] = {
     "format": "format {}",
@@ -19,13 +22,23 @@ _LIMITS: Final[Mapping[str, str]] = {
     "maxLength": "at most {} characters",
     "minItems": "at least {} items",
     "maxItems": "at most {} items",
-    "pattern": "pattern {}",
     "default": "default {}",
+}
+_ONE: Final = {"minLength": "not empty", "minItems": "not empty"}
+_RULES: Final[Mapping[str, str]] = {
+    **RULE_OF_PATTERN,
+    OPERATOR_NAME: "printable ASCII characters that do not begin with key:, policy: or operator:",
+    "^[ -~]+$": "printable ASCII characters",
 }
 
 
 def anchor(name: str) -> str:
     return f"schema-{name}"
+
+
+def value_anchor(value: str) -> str:
+    """Where a value of an enumeration is described."""
+    return f"value-{value}"
 
 
 def type_of(schema: Schema, depth: int = 0) -> Html:
@@ -47,24 +60,40 @@ def type_of(schema: Schema, depth: int = 0) -> Html:
 
 def limits_of(schema: Schema) -> str:
     """The further rules of a value in words."""
-    return "; ".join(words.format(_text(schema[rule])) for rule, words in _LIMITS.items() if rule in schema)
+    rules = [
+        _ONE[rule] if rule in _ONE and schema[rule] == 1 else words.format(_text(schema[rule]))
+        for rule, words in _LIMITS.items()
+        if rule in schema
+    ]
+    if "pattern" in schema:
+        rules.append(_RULES.get(schema["pattern"], f"pattern {schema['pattern']}"))
+    text = "; ".join(rules)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def about(schema: Schema) -> Html:
-    """Description and limits."""
-    return joined([part for part in (str(schema.get("description", "")), limits_of(schema)) if part], ". ")
+    """Description and limits, those of a list's items included."""
+    items = schema.get("items")
+    parts = [str(schema.get("description", "")), limits_of(schema)]
+    if isinstance(items, Mapping) and limits_of(items):
+        parts.append(f"Each: {limits_of(items)}")
+    return prose(" ".join(part for part in parts if part))
 
 
 def section_of(name: str, schema: Schema) -> Html:
-    """A component schema with its properties."""
+    """A component schema with its properties, or with its values where they are described."""
     required = frozenset(schema.get("required", ()))
     closed = schema.get("additionalProperties") is False
+    values = schema.get(VALUES, {})
     parts = [
-        node("h3", name, id=anchor(name)),
-        node("p", str(schema["description"])) if "description" in schema else Html(),
+        node("h3", node("a", name, href=f"#{anchor(name)}"), id=anchor(name)),
+        node("p", prose(str(schema["description"]))) if "description" in schema else Html(),
         node("p", "No other properties are taken.") if closed else Html(),
-        node("p", type_of(schema)) if "properties" not in schema else Html(),
+        node("p", type_of(schema)) if "properties" not in schema and not values else Html(),
         table(("Property", "Type", "", "About"), _properties(schema, required)),
+        table(
+            ("Value", "Meaning"), ((node("code", each, id=value_anchor(each)), prose(values[each])) for each in values)
+        ),
     ]
     return node("section", *parts)
 

@@ -15,6 +15,7 @@ from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.parties import Entities
 
@@ -25,7 +26,8 @@ _READ: Final = Operation(
     "400 if several programs have an entity of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: Entity, 404: None},
+    answers={200: Entity},
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ENTITY_NOT_FOUND),
     answer_example=ENTITY,
     query=RequestSchema(EntityQuery),
 )

@@ -9,13 +9,12 @@ from typing import Final
 from anyio import to_thread
 
 from api.entities.schemas import Entity, to_entity
-from api.programs.service import ProgramService
-from features.core.errors import InvalidRequestError, NotFoundError
+from api.programs.service import ProgramService, several_programs
+from features.core.errors import ErrorCode, NotFoundError
 from features.core.principal import Principal
 from store.duck.parties import Entities
 
 UNKNOWN_ENTITY: Final = "Unknown entity on this tenant."
-SEVERAL_PROGRAMS: Final = "Several programs have an entity of this id; name one in programId."
 
 
 class EntityService:
@@ -29,9 +28,9 @@ class EntityService:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         rows = self._entities.find(principal, entity_id, named)
         if not rows:
-            raise NotFoundError(UNKNOWN_ENTITY)
+            raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
         if len(rows) > 1:
-            raise InvalidRequestError(SEVERAL_PROGRAMS)
+            raise several_programs("an entity")
         (row,) = rows
         entity = to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
         return self._programs.marked(entity, row.program_id)

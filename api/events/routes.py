@@ -17,6 +17,7 @@ from api.http.request_schema import RequestSchema
 from api.lists.lists import next_link
 from api.lists.operations import list_operation
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.events import Events
 
@@ -38,7 +39,8 @@ _READ: Final = Operation(
     "400 if several programs have an event of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: Event, 404: None},
+    answers={200: Event},
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.EVENT_NOT_FOUND),
     answer_example=EVENT,
     query=RequestSchema(EventQuery),
 )

@@ -11,11 +11,11 @@ from typing import Final
 from anyio import to_thread
 
 from api.events.schemas import Event, EventPage, EventsQuery, EventSummary, to_delivery, to_event, to_summary
-from api.lists.cursors import UNREADABLE, Place
+from api.lists.cursors import UNREADABLE, Place, unusable_cursor
 from api.lists.list_reader import ListReader
 from api.lists.lists import instant_in
-from api.programs.service import ProgramService
-from features.core.errors import InvalidRequestError, NotFoundError
+from api.programs.service import ProgramService, several_programs
+from features.core.errors import ErrorCode, NotFoundError
 from features.core.event_results import TAKES_EFFECT
 from features.core.principal import Principal
 from features.core.rows.events import EventRow
@@ -25,7 +25,6 @@ _OFFSET: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
 _OFFSET_LIMIT: Final = 2**63
 
 UNKNOWN_EVENT: Final = "Unknown event on this tenant. One that has just been received can be read a moment later."
-SEVERAL_PROGRAMS: Final = "Several programs have an event of this id; name one in programId."
 
 
 class EventService:
@@ -52,9 +51,9 @@ class EventService:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         rows = self._events.find(principal, event_id, named)
         if not rows:
-            raise NotFoundError(UNKNOWN_EVENT)
+            raise NotFoundError(UNKNOWN_EVENT, ErrorCode.EVENT_NOT_FOUND)
         if len({row.program_id for row in rows}) > 1:
-            raise InvalidRequestError(SEVERAL_PROGRAMS)
+            raise several_programs("an event")
         row = next((each for each in rows if each.result in TAKES_EFFECT), rows[0])
         event = to_event(row, self._events.consequences(row), tuple(map(to_delivery, rows)))
         return self._programs.marked(event, row.program_id)
@@ -69,5 +68,5 @@ def _place(row: EventRow) -> Place:
 
 def _key(place: Place) -> tuple[int, int, str]:
     if not _OFFSET.fullmatch(place.id) or int(place.id) >= _OFFSET_LIMIT:
-        raise InvalidRequestError(UNREADABLE)
+        raise unusable_cursor(UNREADABLE)
     return place.at, int(place.id), place.program_id

@@ -3,8 +3,8 @@
 X-Operator is asserted by the bank and not authenticated here. It is ASCII, because look-alike letters would defeat the
 two-person rule, and it must not have the form of another kind of actor.
 
-Errors  UnauthorizedError, one sentence for a missing, unknown, revoked or repeated bearer; ForbiddenError for what a
-        known caller may not do; InvalidRequestError for X-Operator
+Errors  UnauthorizedError, which says whether the bearer is missing, unknown, revoked, replaced or of another kind;
+        ForbiddenError for what a known caller may not do; InvalidRequestError for X-Operator
 """
 
 import re
@@ -15,7 +15,14 @@ import msgspec
 
 from api.http.envelope import header_values
 from api.http.operation import Access, Operation
-from features.core.errors import ForbiddenError, InvalidRequestError, UnauthorizedError
+from features.core.errors import (
+    ErrorCode,
+    FieldCode,
+    FieldError,
+    ForbiddenError,
+    InvalidRequestError,
+    UnauthorizedError,
+)
 from features.core.principal import (
     KEY_OPERATOR_PREFIX,
     OUT_OF_REACH,
@@ -32,8 +39,24 @@ from store.control.keys import StoredKey
 from store.control.tenancy import Tenancy
 from store.keys.secrets import token_digest
 
-UNKNOWN_BEARER: Final = "The bearer token is missing or unknown."
-OTHER_TENANT: Final = "The bearer token does not belong to this tenant."
+MISSING_BEARER: Final = "The bearer token is missing. Send it as Authorization: Bearer TOKEN; no other header is read."
+UNREADABLE_BEARER: Final = "The bearer token cannot be read. Send one header, as Authorization: Bearer TOKEN."
+UNKNOWN_BEARER: Final = "The bearer token is unknown to this service. Is it whole, and of this service?"
+ADMIN_BEARER: Final = (
+    "The bearer token is the platform's admin token, which is for /api/admin alone. "
+    "Use the tenant's operator token or an API key."
+)
+OPERATOR_BEARER: Final = (
+    "The bearer token is a tenant's operator token. Routes under /api/admin take the platform's admin token."
+)
+KEY_BEARER_FOR_ADMIN: Final = "The bearer token is an API key. Routes under /api/admin take the platform's admin token."
+KEY_BEARER_FOR_OWNER: Final = (
+    "The bearer token is an API key. This route takes the operator token of the tenant that owns the program."
+)
+REVOKED_BEARER: Final = "The bearer token is an API key that was revoked. POST /api/keys creates another."
+REPLACED_BEARER: Final = "The bearer token is an operator token that was replaced by a newer one."
+NOT_OWNED: Final = "The bearer token's tenant has no such program."
+OTHER_TENANT: Final = "The bearer token does not belong to the tenant that the parameter tenant names."
 OPERATORS_ONLY: Final = "This needs the tenant's operator token; an API key is not enough."
 TEST_KEYS_ONLY: Final = "The sandbox needs a test key."
 FORBIDDEN_PREFIXES: Final = (KEY_OPERATOR_PREFIX, "policy:", "operator:")
@@ -67,15 +90,34 @@ class Authenticator:
         """The principal, without its operator; ``tenant`` is the query parameter, which can only confirm the token."""
         token = bearer_of(scope)
         if access is Access.ADMIN:
-            if not compare_digest(token_digest(token), self._admin_digest):
-                raise UnauthorizedError(UNKNOWN_BEARER)
+            if not self._is_admin(token):
+                raise self._refusal(token, access)
             return Principal(kind=PrincipalKind.ADMIN, id=PrincipalKind.ADMIN, tenant_id="", tenant="")
         principal = self._operator(token) or (self._key(token) if access is not Access.OWNER else None)
         if principal is None:
-            raise UnauthorizedError(UNKNOWN_BEARER)
+            raise self._refusal(token, access)
         if tenant is not None and tenant != principal.tenant:
-            raise UnauthorizedError(OTHER_TENANT)
+            raise UnauthorizedError(OTHER_TENANT, ErrorCode.TENANT_MISMATCH)
         return principal
+
+    def _is_admin(self, token: str) -> bool:
+        return compare_digest(token_digest(token), self._admin_digest)
+
+    def _refusal(self, token: str, access: Access) -> UnauthorizedError:
+        """Why a token does not open a route. Whoever knows a whole token may know what it is."""
+        tenancy = self._tenancy
+        if self._is_admin(token):
+            return UnauthorizedError(ADMIN_BEARER, ErrorCode.TOKEN_OF_ANOTHER_KIND)
+        if self._operator(token) is not None:
+            return UnauthorizedError(OPERATOR_BEARER, ErrorCode.TOKEN_OF_ANOTHER_KIND)
+        if tenancy.keys.of_secret(token) is not None:
+            sentence = KEY_BEARER_FOR_ADMIN if access is Access.ADMIN else KEY_BEARER_FOR_OWNER
+            return UnauthorizedError(sentence, ErrorCode.TOKEN_OF_ANOTHER_KIND)
+        if tenancy.keys.is_revoked(token):
+            return UnauthorizedError(REVOKED_BEARER, ErrorCode.KEY_REVOKED)
+        if tenancy.operator_tokens.is_replaced(token):
+            return UnauthorizedError(REPLACED_BEARER, ErrorCode.TOKEN_REPLACED)
+        return UnauthorizedError(UNKNOWN_BEARER, ErrorCode.TOKEN_UNKNOWN)
 
     def _operator(self, token: str) -> Principal | None:
         if token.startswith(_KEY_PREFIXES):
@@ -113,19 +155,19 @@ class Authenticator:
     def authorize(self, principal: Principal, operation: Operation, named: NamedPrograms) -> None:
         """Raise ForbiddenError for an operation or a named program that this principal may not touch."""
         if operation.access is Access.OWNER and not self._programs(principal.tenant_id, named):
-            raise UnauthorizedError(UNKNOWN_BEARER)
+            raise UnauthorizedError(NOT_OWNED, ErrorCode.PROGRAM_NOT_OWNED)
         if operation.sandbox and principal.mode is not KeyMode.TEST:
-            raise ForbiddenError(TEST_KEYS_ONLY)
+            raise ForbiddenError(TEST_KEYS_ONLY, ErrorCode.TEST_KEY_REQUIRED)
         if principal.kind is not PrincipalKind.KEY:
             return
         if operation.access is Access.OPERATOR:
-            raise ForbiddenError(OPERATORS_ONLY)
+            raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
         if operation.scope is not None and not principal.has_scope(operation.scope):
-            raise ForbiddenError(f"This API key lacks the scope {operation.scope}.")
+            raise ForbiddenError(f"This API key lacks the scope {operation.scope}.", ErrorCode.SCOPE_MISSING)
         if operation.tenant_wide:
             principal.require_tenant_wide()
         if not all(principal.reaches(program.id) for program in self._programs(principal.tenant_id, named)):
-            raise ForbiddenError(OUT_OF_REACH)
+            raise ForbiddenError(OUT_OF_REACH, ErrorCode.PROGRAM_OUT_OF_REACH)
 
     def _programs(self, tenant_id: str, named: NamedPrograms) -> list[Program]:
         """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
@@ -143,20 +185,33 @@ def operator_of(scope: Any, principal: Principal) -> str:
     if not sent:
         if principal.kind is PrincipalKind.KEY:
             return principal.operator
-        raise InvalidRequestError("The header X-Operator is required: it names who is acting.")
-    if len(sent) > 1 or not _OPERATOR.fullmatch(sent[0]):
-        raise InvalidRequestError("The header X-Operator must be given once, as 1-128 printable ASCII characters.")
+        raise _bad_operator("is required: it names who is acting.", FieldCode.REQUIRED, ErrorCode.OPERATOR_REQUIRED)
+    if len(sent) > 1:
+        raise _bad_operator("must be given once.", FieldCode.REPEATED)
+    if not _OPERATOR.fullmatch(sent[0]):
+        raise _bad_operator(
+            "must be 1-128 printable ASCII characters: a login name or an e-mail address, as in jose@bank.example. "
+            "Other letters are refused, because two that look alike would be two persons.",
+            FieldCode.MALFORMED,
+        )
     name = _SPACES.sub(" ", sent[0].decode("ascii")).strip()
     if not name:
-        raise InvalidRequestError("The header X-Operator must not be blank.")
+        raise _bad_operator("must not be blank.", FieldCode.TOO_SHORT)
     if name.casefold().startswith(FORBIDDEN_PREFIXES):
-        raise InvalidRequestError("The header X-Operator must not start with " + ", ".join(FORBIDDEN_PREFIXES) + ".")
+        raise _bad_operator("must not start with " + ", ".join(FORBIDDEN_PREFIXES) + ".", FieldCode.MALFORMED)
     return name
+
+
+def _bad_operator(rule: str, field: FieldCode, code: ErrorCode = ErrorCode.OPERATOR_INVALID) -> InvalidRequestError:
+    fields = [FieldError(path="X-Operator", code=field)]
+    return InvalidRequestError(f"The header X-Operator {rule}", code, fields=fields)
 
 
 def bearer_of(scope: Any) -> str:
     sent = header_values(scope, b"authorization")
+    if not sent:
+        raise UnauthorizedError(MISSING_BEARER, ErrorCode.TOKEN_MISSING)
     bearer = _BEARER.fullmatch(sent[0]) if len(sent) == 1 else None
     if bearer is None:
-        raise UnauthorizedError(UNKNOWN_BEARER)
+        raise UnauthorizedError(UNREADABLE_BEARER, ErrorCode.TOKEN_MISSING)
     return bearer[1].decode("ascii")

@@ -1,4 +1,7 @@
-"""The officially assigned ISO 3166-1 alpha-2 codes. Source: ISO 3166-1, 249 countries and territories."""
+"""The ISO 3166-1 alpha-2 codes that payments name: the 249 officially assigned ones, and XK for Kosovo.
+
+XK is user-assigned in ISO 3166-1 and in use for bank accounts. Source: ISO 3166-1; SWIFT's IBAN registry.
+"""
 
 from typing import Final
 
@@ -11,4 +14,4 @@ _CODES: Final = (
     "PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF "
     "TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 )
-COUNTRIES: Final = frozenset(_CODES.split())
+COUNTRIES: Final = frozenset(_CODES.split()) | {"XK"}

@@ -9,8 +9,10 @@ from typing import Any, Final
 import msgspec
 from litestar import Request
 from litestar.types import Message, Scope
+from msgspec import UNSET, UnsetType
 
 from api.http.rate_limits import rate_headers
+from features.core.errors import ErrorCode, FieldError
 from store.ids import new_id
 
 INTERFACE_VERSION: Final = "2026-09-17"
@@ -35,10 +37,12 @@ ApiRequest = Request[Any, Any, Any]
 
 
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every answer that is not a 2xx."""
+    """Every answer that is not a 2xx or a 304."""
 
     error: str
+    code: ErrorCode
     request_id: str
+    fields: tuple[FieldError, ...] | UnsetType = UNSET  # of a 400
 
 
 def header_values(scope: Any, name: bytes) -> list[bytes]:

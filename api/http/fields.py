@@ -30,10 +30,10 @@ MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 
 RULE_OF_PATTERN: Final[Mapping[str, str]] = {
-    CENTS: "must be a string of digits",
+    CENTS: 'must be a string of digits, in cents: "9850" is 98.50',
     SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
-    CURRENCY: "must be an ISO 4217 code of three capital letters",
-    COUNTRY: "must be an ISO 3166-1 alpha-2 country code",
+    CURRENCY: "must be an ISO 4217 code of three capital letters, as in USD",
+    COUNTRY: "must be an ISO 3166-1 alpha-2 country code, as in US",
     KEY: "must be printable ASCII characters",
     NO_SPACES: "must be printable ASCII characters without spaces",
     ALPHANUMERIC: "must be letters and digits",
@@ -42,7 +42,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     NOT_BLANK: "must have more than spaces, and no NUL characters",
     BANK_ID: "must not have control characters",
     LISTED: "must not have control characters",
-    MOMENT: "must be a date-time with an offset, or a date",
+    MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
     CURSOR: "must be a nextCursor of this service",
 }
 

@@ -18,13 +18,20 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from api.http.auth import Authenticator, NamedPrograms, operator_of
 from api.http.body_budget import BodyBudget, BodyShare
 from api.http.envelope import INTERFACE_VERSION, header_values
-from api.http.errors import BodyTooLargeError, SlowBodyError, UnsupportedMediaTypeError
 from api.http.floods import Floods
 from api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
 from api.http.operation import OPT, PROVEN, Access, Operation
 from api.http.rate_limits import RateLimits
 from api.http.request_schema import RequestSchema
-from features.core.errors import InvalidRequestError, UnauthorizedError
+from features.core.errors import (
+    ErrorCode,
+    FieldCode,
+    FieldError,
+    InvalidRequestError,
+    RiskError,
+    UnauthorizedError,
+    invalid,
+)
 from features.core.principal import Principal, PrincipalKind
 from store.clock import Clock
 
@@ -35,6 +42,7 @@ PRINCIPAL: Final = "clearhold.principal"
 BODY_PART_WITHIN_S: Final = 10.0
 BODY_WITHIN_S: Final = 30.0
 TOO_SLOW: Final = "The request body did not arrive in time."
+MEDIA_TYPE: Final = "The request body must be application/json in UTF-8: send Content-Type: application/json."
 
 _CHECKED: Final = "clearhold.checked"
 _JSON: Final = b"application/json"
@@ -204,7 +212,7 @@ async def read_body(scope: Any, receive: Receive, *, limit: int, budget: BodyBud
                 while more:
                     message: Any = await receive()
                     if message["type"] == "http.disconnect":
-                        raise InvalidRequestError("The request body ended early.")
+                        raise InvalidRequestError("The request body ended early.", ErrorCode.BODY_INCOMPLETE)
                     part: bytes = message.get("body", b"")
                     size += len(part)
                     if size > limit:
@@ -215,12 +223,12 @@ async def read_body(scope: Any, receive: Receive, *, limit: int, budget: BodyBud
                     if more:
                         waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
     except TimeoutError:
-        raise SlowBodyError(TOO_SLOW) from None
+        raise InvalidRequestError(TOO_SLOW, ErrorCode.REQUEST_TOO_SLOW) from None
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _too_large(limit: int) -> BodyTooLargeError:
-    return BodyTooLargeError(f"The request body must have at most {limit} bytes.")
+def _too_large(limit: int) -> RiskError:
+    return RiskError(f"The request body must have at most {limit} bytes.", ErrorCode.BODY_TOO_LARGE)
 
 
 def query_pairs(scope: Any) -> list[tuple[str, str]]:
@@ -246,7 +254,9 @@ def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | 
 def check_version(scope: Any) -> None:
     """Score-Version may be left out; a version that is not this one is refused."""
     if any(sent != INTERFACE_VERSION.encode() for sent in header_values(scope, b"score-version")):
-        raise InvalidRequestError(f"The header Score-Version must be {INTERFACE_VERSION}.")
+        sentence = f"The header Score-Version must be {INTERFACE_VERSION}, or left out."
+        field = FieldError(path="Score-Version", code=FieldCode.NOT_ONE_OF)
+        raise InvalidRequestError(sentence, ErrorCode.VERSION_UNSUPPORTED, fields=[field])
 
 
 def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
@@ -258,7 +268,7 @@ def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
         return
     kind, *parameters = [part.strip().lower() for part in sent[0].split(b";")] if len(sent) == 1 else [b""]
     if kind != _JSON or any(parameter not in _UTF8 for parameter in parameters if parameter):
-        raise UnsupportedMediaTypeError("The request body must be application/json in UTF-8.")
+        raise RiskError(MEDIA_TYPE, ErrorCode.MEDIA_TYPE_UNSUPPORTED)
 
 
 def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, str]]) -> NamedPrograms:
@@ -282,7 +292,7 @@ def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, 
 def _query_of(operation: Operation, pairs: list[tuple[str, str]]) -> Any:
     known = [pair for pair in pairs if pair[0] != TENANT]
     if len(pairs) - len(known) > 1:
-        raise InvalidRequestError("Validation failed: tenant must be given once")
+        raise invalid(TENANT, "must be given once", FieldCode.REPEATED)
     if operation.query is not None:
         return operation.query.read_query(known)
     return _NO_QUERY.read_query(known) if known else _EMPTY_QUERY

@@ -33,10 +33,17 @@ def http_app(
     return app
 
 
-def public_document(routes: Sequence[ControllerRouterHandler], service_names: Iterable[str], *, base_url: str) -> bytes:
-    """The OpenAPI document of the routes, without an application that could answer."""
+def routes_document(
+    routes: Sequence[ControllerRouterHandler],
+    service_names: Iterable[str],
+    *,
+    base_url: str,
+    administration: bool = False,
+) -> bytes:
+    """The OpenAPI document of the public routes, or of the administration, without an application that could answer."""
     named = {name: _constant(None) for name in service_names}
-    return document_of(Litestar(route_handlers=routes, dependencies=named, openapi_config=None), base_url=base_url)
+    app = Litestar(route_handlers=routes, dependencies=named, openapi_config=None)
+    return document_of(app, base_url=base_url, administration=administration)
 
 
 def _constant(service: object) -> Provide:

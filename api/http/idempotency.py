@@ -4,8 +4,8 @@ claim ─▶ effect ─▶ answer stored ─▶ answer sent. A 2xx is stored and
 releases the key. After a 5xx the effect is unknown, and only the same request may use the key again. The effect has an
 id that follows from the claim, so that a request whose answer was lost finds its effect again instead of acting twice.
 
-Errors  InvalidRequestError for a key that is not well formed; ConflictError for a key of another request, InFlightError
-        for one that is being answered; UnavailableError when no claim can be made
+Errors  InvalidRequestError for a key that is not well formed; ConflictError for a key of another request, and for one
+        that is being answered; UnavailableError when no claim can be made
 """
 
 import re
@@ -18,10 +18,17 @@ import structlog
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.envelope import header_values, request_id
-from api.http.errors import InFlightError, status_and_sentence
+from api.http.errors import status_of
 from api.http.operation import Operation
 from api.telemetry.metrics import Outcome, note
-from features.core.errors import ConflictError, InvalidRequestError, UnavailableError
+from features.core.errors import (
+    ConflictError,
+    ErrorCode,
+    FieldCode,
+    FieldError,
+    InvalidRequestError,
+    UnavailableError,
+)
 from features.core.ids import derived_id
 from features.core.principal import Principal
 from store.idempotency import Claimed, IdempotencyClaims, InFlight, OtherRequest, StoredAnswer
@@ -53,7 +60,8 @@ def key_of(scope: Any) -> bytes | None:
     if not sent:
         return None
     if len(sent) > 1 or not _KEY.fullmatch(sent[0]):
-        raise InvalidRequestError(_SYNTAX)
+        field = FieldError(path="Idempotency-Key", code=FieldCode.REPEATED if len(sent) > 1 else FieldCode.MALFORMED)
+        raise InvalidRequestError(_SYNTAX, ErrorCode.IDEMPOTENCY_KEY_INVALID, fields=[field])
     return sent[0]
 
 
@@ -96,10 +104,10 @@ class Idempotency:
         match outcome:
             case OtherRequest():
                 note(scope, Outcome.CONFLICT)
-                raise ConflictError(_OTHER)
+                raise ConflictError(_OTHER, ErrorCode.IDEMPOTENCY_MISMATCH)
             case InFlight():
                 note(scope, Outcome.CONFLICT)
-                raise InFlightError(_IN_FLIGHT)
+                raise ConflictError(_IN_FLIGHT, ErrorCode.IDEMPOTENCY_IN_FLIGHT)
             case StoredAnswer():
                 await _replay(outcome, send)
             case Claimed():
@@ -117,7 +125,7 @@ class Idempotency:
             await next_app(scope, receive, collect)
             await self._settle(claimed, scope, _answer_in(messages, operation))
         except Exception as error:
-            await self._settle(claimed, scope, StoredAnswer(status=status_and_sentence(error)[0], body=b""))
+            await self._settle(claimed, scope, StoredAnswer(status=status_of(error), body=b""))
             raise
         finally:
             self._claims.end_request(claimed)

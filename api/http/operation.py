@@ -6,7 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
+from api.http.error_table import ERRORS
 from api.http.request_schema import RequestSchema
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 
 OPT: Final = "operation"
@@ -49,9 +51,9 @@ class RawBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One method of one path. ``answers`` maps a status to the type of its body, None for the error envelope.
+    """One method of one path. ``answers`` maps a status to the type of its body, None for no body.
 
-    The statuses that follow from access, method and body need not be named; ``statuses`` adds them.
+    ``refusals`` are the codes of its own errors; those that follow from access, method and body need not be named.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     access: Access
     answers: Mapping[int, Any]
+    refusals: tuple[ErrorCode, ...] = ()
     scope: KeyScope | None = None  # that an API key must have
     sandbox: bool = False  # for test keys only
     tenant_wide: bool = False  # cannot be narrowed to programs: not for keys of one program, nor for test keys
@@ -91,13 +94,50 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it takes an Idempotency-Key."""
         return method in WRITES and self.access in PROVEN
 
-    def statuses(self, method: str) -> Mapping[int, Any]:
-        """All answers of this operation under this method."""
-        usual = {400}
-        if self.access in PROVEN:
-            usual |= {401, 403, 429} - ({403} if self.access in {Access.OWNER, Access.ADMIN} else set())
-        if self.reads_body:
-            usual |= {413} | (set() if self.raw_body else {415})
+    def codes(self, method: str) -> tuple[ErrorCode, ...]:
+        """All errors of this operation under this method, in the order of the table, but for those of any request."""
+        usual = {ErrorCode.VALIDATION_FAILED, ErrorCode.VERSION_UNSUPPORTED, *self.refusals, *_OF_ACCESS[self.access]}
+        if self.scope is not None:
+            usual.add(ErrorCode.SCOPE_MISSING)
+        if self.tenant_wide:
+            usual.add(ErrorCode.TENANT_WIDE_REQUIRED)
+        if self.sandbox:
+            usual.add(ErrorCode.TEST_KEY_REQUIRED)
+        if self.reads_body or self.is_idempotent(method):
+            usual.add(ErrorCode.BODY_TOO_LARGE)
+            usual |= set() if self.raw_body else {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}
         if self.is_idempotent(method):
-            usual |= {409, 413, 415, 503}
-        return dict.fromkeys(sorted(usual)) | dict(self.answers)
+            usual |= _OF_IDEMPOTENCY
+        return tuple(code for code in ERRORS if code in usual)
+
+    def statuses(self, method: str) -> Mapping[int, Any]:
+        """All answers of this operation under this method; None for errors and for no body."""
+        refused = dict.fromkeys(ERRORS[code].status for code in self.codes(method))
+        return dict(sorted((refused | dict(self.answers)).items()))
+
+
+_OF_BEARERS: Final = {
+    ErrorCode.TOKEN_MISSING,
+    ErrorCode.TOKEN_UNKNOWN,
+    ErrorCode.TOKEN_REPLACED,
+    ErrorCode.TOKEN_OF_ANOTHER_KIND,
+    ErrorCode.KEY_REVOKED,
+    ErrorCode.RATE_LIMITED,
+}
+_OF_TENANTS: Final = {*_OF_BEARERS, ErrorCode.TENANT_MISMATCH}
+_OF_PERSONS: Final = {ErrorCode.OPERATOR_REQUIRED, ErrorCode.OPERATOR_INVALID}
+_OF_ACCESS: Final[Mapping[Access, set[ErrorCode]]] = {
+    Access.PUBLIC: set(),
+    Access.SIGNATURE: {ErrorCode.SIGNATURE_INVALID},
+    Access.BEARER: {*_OF_TENANTS, *_OF_PERSONS, ErrorCode.PROGRAM_OUT_OF_REACH},
+    Access.OPERATOR: {*_OF_TENANTS, *_OF_PERSONS, ErrorCode.OPERATOR_TOKEN_REQUIRED},
+    Access.OWNER: {*_OF_TENANTS, ErrorCode.PROGRAM_NOT_OWNED},
+    Access.ADMIN: {*_OF_BEARERS, *_OF_PERSONS},
+}
+_OF_IDEMPOTENCY: Final = {
+    ErrorCode.IDEMPOTENCY_KEY_INVALID,
+    ErrorCode.IDEMPOTENCY_MISMATCH,
+    ErrorCode.IDEMPOTENCY_IN_FLIGHT,
+    ErrorCode.UNAVAILABLE,
+    ErrorCode.OVERLOADED,
+}

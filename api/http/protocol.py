@@ -11,13 +11,17 @@ A trailer is read over and never becomes a header (RFC 9110, 6.5.1): it would pa
 
 import asyncio
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api.http.connections import Connections
 from api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
+from api.http.error_table import ERRORS
+from features.core.errors import ErrorCode
 from store.ids import new_id
 
 HEAD_LIMIT: Final = 65_536
@@ -26,9 +30,6 @@ HEAD_WITHIN_S: Final = 10.0
 REST_WITHIN_S: Final = 10.0
 FIRST_REQUEST_WITHIN_S: Final = 10.0
 
-_UNAVAILABLE: Final = "503 Service Unavailable"
-_BAD_REQUEST: Final = "400 Bad Request"
-_TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 _HEAD_TOO_SLOW: Final = "The request line and headers did not arrive in time."
@@ -90,7 +91,7 @@ class Protocol(HttpToolsProtocol):
     _content_bytes = 0
     _is_mixed = False  # What was read last belongs to more than one head or body.
     _unanswered = 0
-    _refusal: tuple[str, str] | None = None
+    _refusal: tuple[ErrorCode, str] | None = None
     _head_timer: asyncio.TimerHandle | None = None
     _rest_timer: asyncio.TimerHandle | None = None
 
@@ -104,7 +105,7 @@ class Protocol(HttpToolsProtocol):
         if self._connections.add(self._address):
             self._keep_alive(self.first_request_within_s)
         else:
-            self._refuse(_UNAVAILABLE, _NO_ROOM)
+            self._refuse(ErrorCode.OVERLOADED, _NO_ROOM)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -132,7 +133,7 @@ class Protocol(HttpToolsProtocol):
     def _count_head(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > HEAD_LIMIT:
-            self._refuse(_TOO_LARGE, _HEAD_TOO_LARGE)
+            self._refuse(ErrorCode.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE)
         elif self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
 
@@ -141,7 +142,7 @@ class Protocol(HttpToolsProtocol):
         self._framing_bytes += size
         if self._framing_bytes <= FRAMING_LIMIT + self._content_bytes // _CONTENT_PER_FRAMING:
             return True
-        self._refuse(_BAD_REQUEST, _FRAMING)
+        self._refuse(ErrorCode.HTTP_UNREADABLE, _FRAMING)
         return False
 
     def on_message_begin(self) -> None:
@@ -192,7 +193,7 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's own words are not ours
         if self._refusal is None:
-            self._refuse(_BAD_REQUEST, _UNREADABLE)
+            self._refuse(ErrorCode.HTTP_UNREADABLE, _UNREADABLE)
 
     def _unsupported_upgrade_warning(self) -> None:
         """An upgrade is an offer that nobody has to take: the request is answered as it is."""
@@ -201,7 +202,7 @@ class Protocol(HttpToolsProtocol):
         """Refuse a request of HTTP/1.1 without a host, or with two (RFC 9112, 3.2)."""
         hosts = [name for name, _ in self.headers if name == b"host"]
         if len(hosts) > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
-            self._refuse(_BAD_REQUEST, _NO_HOST)
+            self._refuse(ErrorCode.HTTP_UNREADABLE, _NO_HOST)
             raise ValueError(_NO_HOST)  # Stops the parser.
 
     def _check_upgrade(self) -> None:
@@ -213,20 +214,22 @@ class Protocol(HttpToolsProtocol):
             sentence = _NO_UPGRADE
         else:
             return
-        self._refuse(_BAD_REQUEST, sentence)
+        self._refuse(ErrorCode.HTTP_UNREADABLE, sentence)
         raise ValueError(sentence)  # Stops the parser.
 
-    def _refuse(self, status: str, sentence: str) -> None:
+    def _refuse(self, code: ErrorCode, sentence: str) -> None:
         """Answer and hang up, once the requests before this one on the connection have been answered."""
-        self._refusal = (status, sentence)
+        self._refusal = (code, sentence)
         if self._in_body:
             self._give_up_on_body()
         if self._unanswered or self.transport.is_closing():
             return
         request_id = new_id()
-        body = msgspec.json.encode(ErrorEnvelope(error=sentence, request_id=request_id))
+        status = HTTPStatus(ERRORS[code].status)
+        fields = () if status is HTTPStatus.BAD_REQUEST else UNSET
+        body = msgspec.json.encode(ErrorEnvelope(error=sentence, code=code, request_id=request_id, fields=fields))
         head = (
-            f"HTTP/1.1 {status}\r\n"
+            f"HTTP/1.1 {status.value} {status.phrase}\r\n"
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
             f"x-request-id: {request_id}\r\nscore-version: {INTERFACE_VERSION}\r\n"
             f"x-content-type-options: nosniff\r\ncontent-security-policy: {CONTENT_SECURITY_POLICY}\r\n"
@@ -252,7 +255,7 @@ class Protocol(HttpToolsProtocol):
         if self._unanswered:  # Perhaps nobody even read the rest of it meanwhile.
             self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
         else:
-            self._refuse(_BAD_REQUEST, _HEAD_TOO_SLOW)
+            self._refuse(ErrorCode.REQUEST_TOO_SLOW, _HEAD_TOO_SLOW)
 
     def _keep_alive(self, seconds: float) -> None:
         self._unset_keepalive_if_required()

@@ -14,21 +14,19 @@ from typing import Any, Final, Generic, TypeVar
 import jsonschema_rs
 import msgspec
 
-from api.http.validation import Failure, failures_of, path_of, refusal
+from api.http.validation import BODY, Failure, failures_of, path_of, refusal
+from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
 S = TypeVar("S", bound=msgspec.Struct)
 Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]
 
 _ESCAPED_NUL: Final = b"\\u0000"
-_TOO_DEEP: Final = Failure("", "must not nest so deeply")
-_NOT_JSON: Final = Failure("", "must be valid JSON")
-_NUMBER: Final = Failure("", "must have no number outside the range of a 64-bit float or integer")
+_TOO_DEEP: Final = Failure("", "must not nest so deeply", FieldCode.TOO_LARGE)
+_NUMBER: Final = Failure("", "must have no number outside the range of a 64-bit float or integer", FieldCode.TOO_LARGE)
 _DIGITS: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _BOOLEANS: Final = {"true": True, "false": False}
+_FAULT_AT: Final = re.compile(r"\(byte ([0-9]+)\)")
 _FAILING_AT: Final = re.compile(r"at `\$\.?(.*)`$")
-
-
-NO_RULES_SCHEMA: Final[Mapping[str, Any]] = {}
 
 
 def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
@@ -38,16 +36,13 @@ def no_rules(_: Mapping[str, Any]) -> Iterable[Failure]:
 class RequestSchema(Generic[S]):
     """One closed Struct, with its decoder and with the validator that lists the failures of an invalid value."""
 
-    def __init__(
-        self, struct: type[S], *, rules: Rules = no_rules, rules_schema: Mapping[str, Any] = NO_RULES_SCHEMA
-    ) -> None:
-        """``rules_schema`` is the rules as JSON Schema, for the OpenAPI document."""
+    def __init__(self, struct: type[S], *, rules: Rules = no_rules) -> None:
         self.struct = struct
-        self.rules_schema = rules_schema
         self._rules = rules
         self._decoder = msgspec.json.Decoder(struct)
         schema = msgspec.json.schema(struct)
         self.properties: Mapping[str, Any] = schema["$defs"][struct.__name__]["properties"]
+        self._schema = schema
         self._validator = jsonschema_rs.validator_for(schema, validate_formats=True)
 
     def decode(self, raw: bytes) -> tuple[S, dict[str, Any]]:
@@ -71,12 +66,12 @@ class RequestSchema(Generic[S]):
             if kind == "array":
                 plain.setdefault(name, []).extend(text.split(","))
             elif name in plain:
-                failures.append(Failure(path_of([name]), "must be given once"))
+                failures.append(Failure(path_of([name]), "must be given once", FieldCode.REPEATED))
             else:
                 plain[name] = _read(kind, text)
             if "\x00" in text or "\ufffd" in text:
                 failures.append(Failure(path_of([name]), "must be UTF-8 without NUL characters"))
-        failures += failures_of(self._validator.iter_errors(plain), noun="parameter")
+        failures += failures_of(self._validator.iter_errors(plain), schema=self._schema, noun="parameter")
         failures += self._rules(plain)
         if failures:
             raise refusal(failures)
@@ -84,22 +79,49 @@ class RequestSchema(Generic[S]):
 
     def _listed(self, raw: bytes, error: Exception) -> list[Failure]:
         if not raw.strip():
-            return [Failure("", "is required")]
+            return [Failure("", "is required", FieldCode.REQUIRED)]
         try:
             plain = msgspec.json.decode(raw)
             _, failures = _parsed(raw)
-            failures += failures_of(self._validator.iter_errors(plain), noun="property")
+            failures += failures_of(self._validator.iter_errors(plain), schema=self._schema, noun="property")
         except RecursionError:
             return [_TOO_DEEP]
         except msgspec.ValidationError:
             return [_NUMBER]
-        except msgspec.DecodeError:
-            return [_NOT_JSON]
-        except ValueError as unlisted:  # The validator's own depth limit, or text that is not UTF-8.
-            return [_NOT_JSON if isinstance(unlisted, UnicodeError) else _TOO_DEEP]
+        except (msgspec.DecodeError, UnicodeError) as fault:
+            raise _not_json(raw, fault) from None
+        except ValueError:  # The validator's own depth limit.
+            return [_TOO_DEEP]
         if isinstance(plain, dict):
             failures += self._rules(plain)
         return failures or [Failure(_path_in(error), "is not valid")]
+
+
+def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
+    """The 400 that says where the body stops being JSON, by characters of the line where it is text."""
+    start = _fault_at(raw, fault)
+    where = ""
+    if start is not None:
+        line = raw.count(b"\n", 0, start) + 1
+        column = len(raw[raw.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")) + 1
+        where = f"; its first fault is in line {line}, column {column}"
+    field = FieldError(path=BODY, code=FieldCode.MALFORMED)
+    sentence = f"Validation failed: body must be valid JSON{where}"
+    return InvalidRequestError(sentence, ErrorCode.INVALID_JSON, fields=[field])
+
+
+def _fault_at(raw: bytes, fault: Exception) -> int | None:
+    """The byte of the first fault. The standard library's parser finds it better, and takes more for JSON."""
+    try:
+        json.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        return error.start
+    except json.JSONDecodeError as error:
+        return len(error.doc[: error.pos].encode())
+    except (RecursionError, ValueError):
+        return None
+    at = _FAULT_AT.search(str(fault))
+    return int(at[1]) if at else None
 
 
 def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
@@ -125,7 +147,10 @@ def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
 def _repeats(value: Any, path: list[str | int], names_of: Mapping[int, list[str]]) -> Iterator[Failure]:
     """The keys repeated in an object, which is known by its ``id``, under the object's own path."""
     if isinstance(value, dict):
-        yield from (Failure(path_of([*path, name]), "must not be repeated") for name in names_of.get(id(value), ()))
+        yield from (
+            Failure(path_of([*path, name]), "must not be repeated", FieldCode.REPEATED)
+            for name in names_of.get(id(value), ())
+        )
     for key, item in _items(value):
         yield from _repeats(item, [*path, key], names_of)
 

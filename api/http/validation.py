@@ -1,20 +1,25 @@
 """From the failures that a JSON Schema validator lists to the one sentence that the caller reads.
 
 The sentence is built from the failing keyword, never from the validator's own message, because that quotes what was
-submitted. Paths are dotted, ``[i]`` for list items; a missing or unknown property is named under its parent.
+submitted. Of names, only those of unknown properties are shown, cut and in ASCII. Paths are dotted, ``[i]`` for list
+items; a missing or unknown property is named under its parent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from api.http.fields import RULE_OF_PATTERN
-from features.core.errors import InvalidRequestError
+from api.http.fields import CENTS, RULE_OF_PATTERN
+from features.core.errors import FieldCode, FieldError, InvalidRequestError
 
+BODY: Final = "body"  # The path of the body itself.
 SHOWN_FAILURES: Final = 20
 SHOWN_OPTIONS: Final = 20
 SHOWN_NAME_LENGTH: Final = 64
+ALIKE: Final = 0.6  # of 1: how like a known name an unknown one must be
+MONEY_ENDS_IN: Final = "Cents"
 
 _TYPE_WORDS: Final[Mapping[str, str]] = {
     "string": "a string",
@@ -29,6 +34,17 @@ _FORMAT_WORDS: Final[Mapping[str, str]] = {
     "uuid": "must be a UUID",
     "date": "must be a date (YYYY-MM-DD)",
     "date-time": "must be a date-time with an offset",
+}
+_CODES: Final[Mapping[str, FieldCode]] = {
+    "type": FieldCode.WRONG_TYPE,
+    "enum": FieldCode.NOT_ONE_OF,
+    "minLength": FieldCode.TOO_SHORT,
+    "maxLength": FieldCode.TOO_LONG,
+    "minimum": FieldCode.TOO_SMALL,
+    "maximum": FieldCode.TOO_LARGE,
+    "minItems": FieldCode.TOO_SHORT,
+    "maxItems": FieldCode.TOO_LONG,
+    "uniqueItems": FieldCode.REPEATED,
 }
 _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
     "type": lambda kind: "must be " + " or ".join(_TYPE_WORDS.get(name, name) for name in kind.types),
@@ -50,32 +66,40 @@ class Failure(NamedTuple):
 
     path: str
     words: str
+    code: FieldCode = FieldCode.MALFORMED
 
 
 def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
     """The 400 that lists them: one failure a path, the first 20 paths."""
-    by_path: dict[str, str] = {}
+    by_path: dict[str, Failure] = {}
     for failure in failures:
-        by_path.setdefault(failure.path or "body", failure.words)
-    listed = [f"{path} {words}" for path, words in list(by_path.items())[:SHOWN_FAILURES]]
+        by_path.setdefault(failure.path or BODY, failure)
+    first = list(by_path.items())[:SHOWN_FAILURES]
+    listed = [f"{path} {failure.words}" for path, failure in first]
     if len(by_path) > SHOWN_FAILURES:
         listed.append(f"and {len(by_path) - SHOWN_FAILURES} more")
-    return InvalidRequestError("Validation failed: " + "; ".join(listed))
+    fields = [FieldError(path=path, code=failure.code) for path, failure in first]
+    return InvalidRequestError("Validation failed: " + "; ".join(listed), fields=fields)
 
 
-def failures_of(errors: Iterable[jsonschema_rs.ValidationError], *, noun: str) -> Iterator[Failure]:
-    """Every failing path; ``noun`` is the kind of its names: property or parameter."""
+def failures_of(
+    errors: Iterable[jsonschema_rs.ValidationError], *, schema: Mapping[str, Any], noun: str
+) -> Iterator[Failure]:
+    """Every failing path; ``schema`` is what was broken, ``noun`` the kind of its names: property or parameter."""
     for error in errors:
         kind: Any = error.kind
         path = path_of(error.instance_path)
         if kind.name == "anyOf":
-            yield from failures_of(_likeliest(kind.context), noun=noun)
+            yield from failures_of(_likeliest(kind.context), schema=schema, noun=noun)
         elif kind.name == "required":
-            yield Failure(_joined(path, kind.property), "is required")
+            yield Failure(_joined(path, kind.property), "is required", FieldCode.REQUIRED)
         elif kind.name == "additionalProperties":
-            yield from (Failure(_joined(path, name), f"is not a known {noun}") for name in kind.unexpected)
+            known = _properties_at(schema, error.schema_path)
+            for name in kind.unexpected:
+                words = f"is not a known {noun}{_suggestion(name, known)}"
+                yield Failure(_joined(path, name), words, FieldCode.UNKNOWN)
         else:
-            yield Failure(path, _WORDS[kind.name](kind) if kind.name in _WORDS else "is not valid")
+            yield Failure(path, _words_of(kind, path), _CODES.get(kind.name, FieldCode.MALFORMED))
 
 
 def path_of(segments: Iterable[str | int]) -> str:
@@ -89,6 +113,32 @@ def path_of(segments: Iterable[str | int]) -> str:
 def _joined(path: str, name: str) -> str:
     printable = "".join(char if char.isascii() and char.isprintable() else "?" for char in name[:SHOWN_NAME_LENGTH])
     return f"{path}.{printable}" if path else printable
+
+
+def _words_of(kind: Any, path: str) -> str:
+    if kind.name == "type" and path.endswith(MONEY_ENDS_IN):
+        return RULE_OF_PATTERN[CENTS]
+    return _WORDS[kind.name](kind) if kind.name in _WORDS else "is not valid"
+
+
+def _properties_at(schema: Mapping[str, Any], schema_path: Iterable[str | int]) -> list[str]:
+    """The properties of the object whose ``additionalProperties`` stands at this path of the schema."""
+    *parents, _ = schema_path
+    node: Any = schema
+    for segment in parents:
+        node = node[segment]
+    return list(node.get("properties", ()))
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that an unknown one most looks like, whatever its case and underscores."""
+    by_letters = {_letters(each): each for each in known}
+    alike = get_close_matches(_letters(name[:SHOWN_NAME_LENGTH]), by_letters, n=1, cutoff=ALIKE)
+    return f"; did you mean {by_letters[alike[0]]}?" if alike else ""
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _likeliest(branches: list[list[Any]]) -> list[Any]:

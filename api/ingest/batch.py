@@ -13,13 +13,13 @@ import msgspec
 
 from features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
 from features.bank.file_formats import format_fault
-from features.core.errors import InvalidRequestError
+from features.core.errors import FieldCode, invalid
 
 MOST_EVENTS: Final = 1_000
 MOST_LINE_BYTES: Final = 1_048_576
 
-_NO_EVENTS: Final = "Validation failed: body must have at least one event"
-_TOO_MANY: Final = f"Validation failed: body must have at most {MOST_EVENTS:,} events"
+_NO_EVENTS: Final = "must have at least one event"
+_TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
 _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
 
 
@@ -38,11 +38,11 @@ def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
     lines = [(number, line.removesuffix(b"\r")) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
     if not lines:
-        raise InvalidRequestError(_NO_EVENTS)
+        raise invalid("body", _NO_EVENTS, FieldCode.TOO_SHORT)
     if len(lines) > MOST_EVENTS:
-        raise InvalidRequestError(_TOO_MANY)
+        raise invalid("body", _TOO_MANY, FieldCode.TOO_LONG)
     if (fault := format_fault(raw)) is not None:
-        raise InvalidRequestError(f"Validation failed: {fault}")
+        raise EnvelopeError(fault)
     return lines
 
 

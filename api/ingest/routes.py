@@ -18,6 +18,7 @@ from api.ingest.service import IngestService
 from api.telemetry.metrics import EventCounts, Outcome, note, note_events
 from features.bank.event_examples import EXAMPLES
 from features.bank.event_schema import EVENT_SCHEMA
+from features.core.errors import ErrorCode
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +38,8 @@ _OPERATION: Final = Operation(
     tag="ingest",
     summary="Takes in one event of the bank, signed over its raw bytes with the program's secret.",
     access=Access.SIGNATURE,
-    answers={200: Receipt, 401: None, 503: None},
+    answers={200: Receipt},
+    refusals=(ErrorCode.UNAVAILABLE, ErrorCode.OVERLOADED, ErrorCode.STARTING),
     answer_example={"received": True, "duplicate": False},
     raw_body=RawBody(schema=EVENT_SCHEMA, examples=EXAMPLES),
     body_limit=INGEST_BODY_LIMIT,
@@ -49,7 +51,8 @@ _BATCH: Final = Operation(
     "be used are durable together; after a 503 send the batch again. There is one line of answer for each event, in "
     "order: one that cannot be used does not stop the others.",
     access=Access.SIGNATURE,
-    answers={200: LineReceipt, 401: None, 503: None},
+    answers={200: LineReceipt},
+    refusals=(ErrorCode.UNAVAILABLE, ErrorCode.OVERLOADED, ErrorCode.STARTING),
     text_examples={NDJSON: _LINES.encode_lines(_RECEIPTS).decode()},
     media=(NDJSON,),
     raw_body=RawBody(

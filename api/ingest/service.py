@@ -17,7 +17,7 @@ from api.http.envelope import header_values
 from api.ingest.batch import LineReceipt, lines_of, read_line
 from api.log.pending_entries import EventKey, PendingEntries
 from features.bank.envelope import EnvelopeError, read_envelope
-from features.core.errors import UnauthorizedError
+from features.core.errors import ErrorCode, UnauthorizedError
 from features.core.event_results import EventResult
 from features.shard.questions import Owner, SeenEvents
 from store.clock import Clock
@@ -84,10 +84,10 @@ class IngestService:
         if target is None or not any(proved):
             for secret in _NO_SECRETS[len(proved) :]:
                 hmac.digest(secret, raw, "sha256")
-            raise UnauthorizedError(UNVERIFIED)
+            raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
         endpoint = target.webhook_endpoint_id
         if endpoint is not None and header_values(scope, b"webhook-endpoint-id") != [endpoint.encode()]:
-            raise UnauthorizedError(UNVERIFIED)
+            raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
         return target
 
     async def _taken(self, target: IngestTarget, deliveries: Sequence[Delivery]) -> list[bool]:

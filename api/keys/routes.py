@@ -14,6 +14,7 @@ from api.http.request_schema import RequestSchema
 from api.keys.examples import KEY, NEW_KEY
 from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
 from api.keys.service import KeyService
+from features.core.errors import ErrorCode
 
 _TAG: Final = "keys"
 
@@ -22,7 +23,8 @@ _CREATE: Final = Operation(
     tag=_TAG,
     summary="Makes an API key. Its secret is in this answer and nowhere else.",
     access=Access.OPERATOR,
-    answers={201: ApiKeyCreated, 404: None, 409: None},
+    answers={201: ApiKeyCreated},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_KEYS),
     body=RequestSchema(NewKey),
     example=NEW_KEY,
     answer_example=KEY | {"secret": "live_7Hq2mXcShownOnceAndNeverAgain0123456789abcde"},
@@ -41,7 +43,8 @@ _REVOKE: Final = Operation(
     tag=_TAG,
     summary="Revokes an API key, from the next request on.",
     access=Access.OPERATOR,
-    answers={200: ApiKey, 404: None},
+    answers={200: ApiKey},
+    refusals=(ErrorCode.KEY_NOT_FOUND,),
     answer_example=KEY | {"revokedAt": "2026-03-09T09:00:00.000Z"},
 )
 

@@ -16,6 +16,7 @@ from api.labels.service import LabelService
 from api.lists.lists import next_link
 from api.lists.operations import list_operation
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.labels import Labels
 from store.duck.transfers import Transfers
@@ -29,7 +30,13 @@ _RECORD: Final = Operation(
     "400 if several programs have a transfer of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.LABELS,
-    answers={201: Label, 404: None},
+    answers={201: Label},
+    refusals=(
+        ErrorCode.PROGRAM_REQUIRED,
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.TRANSFER_NOT_FOUND,
+        ErrorCode.NOT_CONFIRMED,
+    ),
     body=RequestSchema(NewLabel),
     example=NEW_LABEL,
     answer_example=LABEL,

@@ -4,8 +4,6 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         list, and for a transfer id that several programs have; UnavailableError when it is not recorded in time
 """
 
-from typing import Final
-
 import structlog
 from anyio import to_thread
 
@@ -15,17 +13,14 @@ from api.lists.list_reader import ListReader
 from api.lists.lists import instant_in
 from api.log.commands import CommandLog
 from api.log.refusals import UnknownTransferError
-from api.programs.service import ProgramService
+from api.programs.service import ProgramService, several_programs
 from features.core.commands import LabelEntry
-from features.core.errors import InvalidRequestError
 from features.core.log_entry import EntryKind
 from features.core.principal import Principal
 from features.core.rows.alerts import LabelRow
 from features.core.vocabulary import LabelSource
 from store.duck.labels import LabelFilter, Labels
 from store.duck.transfers import Transfers
-
-SEVERAL_PROGRAMS: Final = "Several programs have a transfer of this id; name one in programId."
 
 log = structlog.get_logger()
 
@@ -86,7 +81,7 @@ class LabelService:
         if transfer is None:
             raise UnknownTransferError
         if named is None and len(self._transfers.programs_of(principal, request.transfer_id)) > 1:
-            raise InvalidRequestError(SEVERAL_PROGRAMS)
+            raise several_programs("a transfer")
         return transfer.row.program_id
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.errors import InvalidRequestError
+from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
 VERSION: Final = 1
 UNREADABLE: Final = "Validation failed: cursor must be a nextCursor of this list"
@@ -55,12 +55,16 @@ def place_of(cursor: str, filters: Any) -> Place:
     try:
         decoded = _CURSORS.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (msgspec.MsgspecError, binascii.Error, ValueError):
-        raise InvalidRequestError(UNREADABLE) from None
+        raise unusable_cursor(UNREADABLE) from None
     if decoded.version != VERSION or abs(decoded.place.at) > _MAX_INSTANT:
-        raise InvalidRequestError(UNREADABLE)
+        raise unusable_cursor(UNREADABLE)
     if decoded.filters != _hash(filters):
-        raise InvalidRequestError(OTHER_FILTERS)
+        raise unusable_cursor(OTHER_FILTERS, FieldCode.CONFLICTING)
     return decoded.place
+
+
+def unusable_cursor(sentence: str, code: FieldCode = FieldCode.MALFORMED) -> InvalidRequestError:
+    return InvalidRequestError(sentence, ErrorCode.CURSOR_INVALID, fields=[FieldError(path="cursor", code=code)])
 
 
 def _hash(filters: Any) -> str:

@@ -23,7 +23,7 @@ import msgspec
 from anyio import CancelScope, CapacityLimiter, to_thread
 from litestar.types import Receive, Scope, Send
 
-from features.core.errors import RateLimitedError
+from features.core.errors import ErrorCode, RateLimitedError
 from features.core.principal import Principal
 
 AT_A_TIME: Final = 2
@@ -62,9 +62,9 @@ class Concurrency:
         """One slot, taken until the block is left, however that happens."""
         tenant_id = principal.tenant_id
         if self._running[tenant_id] >= self._most:
-            raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what))
+            raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what), ErrorCode.TOO_MANY_AT_ONCE)
         if self._running.total() >= self._in_all:
-            raise RateLimitedError(_NO_ROOM.format(most=self._in_all, what=self._what))
+            raise RateLimitedError(_NO_ROOM.format(most=self._in_all, what=self._what), ErrorCode.TOO_MANY_AT_ONCE)
         self._running[tenant_id] += 1
         try:
             yield

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 from api.http.envelope import ApiRequest
+from api.http.fields import MOMENT, RULE_OF_PATTERN
 from api.http.gate import query_pairs
 from api.http.validation import Failure
 from features.core.instants import format_instant, parse_instant
@@ -21,7 +22,7 @@ def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
     for name in ("from", "to"):
         text = plain.get(name)
         if isinstance(text, str) and parse_instant(text.upper()) is None:
-            yield Failure(name, "must be a date-time with an offset, or a date")
+            yield Failure(name, RULE_OF_PATTERN[MOMENT])
 
 
 def instant_in(text: str | None) -> int | None:

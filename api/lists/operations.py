@@ -9,6 +9,7 @@ from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
 from api.lists.exports import MEDIA_TYPES, examples_of
 from api.lists.lists import moments_exist
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 
 _EXPORT_LIMITS: Final = (
@@ -34,7 +35,8 @@ def list_operation(
         summary=summary,
         access=Access.BEARER,
         scope=scope,
-        answers={200: page, 404: None},
+        answers={200: page},
+        refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
         answer_example={"data": [example], "hasMore": False, "nextCursor": None},
         query=RequestSchema(query, rules=moments_exist),
         headers=("Link",),
@@ -58,7 +60,8 @@ def export_operation(
         summary=f"{summary} {_EXPORT_LIMITS}",
         access=Access.BEARER,
         scope=scope,
-        answers={200: item, 404: None},
+        answers={200: item},
+        refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
         query=RequestSchema(query, rules=moments_exist),
         headers=("Content-Disposition",),
         media=tuple(MEDIA_TYPES.values()),

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from api.log.pending_entries import PendingEntries
 from api.log.refusals import refusal_of
-from features.core.errors import UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import EntryKind, shard_of
 from features.core.principal import Principal
 from features.core.rows.alerts import EntryResultRow
@@ -82,7 +82,7 @@ class CommandLog:
         try:
             await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
         except TimeoutError:
-            raise UnavailableError(NOT_CONFIRMED) from None
+            raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED) from None
         result = await self._result(principal, entry.id)
         assert result is not None, "a committed entry of this kind has a result"
         refusal = refusal_of(result)

@@ -11,7 +11,7 @@ import msgspec
 
 from api.log.pending_entries import PendingEntries
 from api.log.recorded_preflights import RecordedPreflights
-from features.core.errors import UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 from features.core.ids import is_derived
 from features.core.instants import SECOND_US
 from features.core.log_entry import EntryKind, shard_of
@@ -58,7 +58,7 @@ class PreflightLog:
     async def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
         """The record of this id; an id that was never recorded is not looked up on disk."""
         if not self.is_open:
-            raise UnavailableError(STARTING)
+            raise UnavailableError(STARTING, ErrorCode.STARTING)
         if self._keyed.get(key_of(preflight_id)) is None:
             return None
         return await self._recorded.find(principal, preflight_id)
@@ -66,11 +66,11 @@ class PreflightLog:
     async def append(self, record: PreflightRecord) -> None:
         """Returns once the record is durable."""
         if not self.is_open:
-            raise UnavailableError(STARTING)
+            raise UnavailableError(STARTING, ErrorCode.STARTING)
         answer = record.answer
         shard = self._shard(answer.program_id)
         if not self._recorded.has_room(shard):
-            raise UnavailableError(CATCHING_UP)
+            raise UnavailableError(CATCHING_UP, ErrorCode.CATCHING_UP)
         body = msgspec.json.encode(record)
         offset = await self._appender.append(shard, EntryKind.PREFLIGHT, answer.program_id, record.asked_at, body)
         self._recorded.add(shard, offset, answer.preflight_id)

@@ -7,53 +7,63 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from features.core.commands import EntryResult, ResultKind
-from features.core.errors import ConflictError, InvalidRequestError, NotFoundError, RiskError
+from features.core.errors import ConflictError, ErrorCode, InvalidRequestError, NotFoundError, RiskError
 from features.core.rows.alerts import EntryResultRow
 
 
 class UnknownAlertError(NotFoundError):
     def __init__(self) -> None:
-        super().__init__("Unknown alert on this tenant.")
+        super().__init__("Unknown alert on this tenant.", ErrorCode.ALERT_NOT_FOUND)
 
 
 class UnknownTransferError(NotFoundError):
     def __init__(self) -> None:
-        super().__init__("Unknown transfer on this tenant.")
+        super().__init__("Unknown transfer on this tenant.", ErrorCode.TRANSFER_NOT_FOUND)
 
 
 class UnknownAccountError(NotFoundError):
     def __init__(self) -> None:
-        super().__init__("Unknown account on this program.")
+        super().__init__("Unknown account on this program.", ErrorCode.ACCOUNT_NOT_FOUND)
 
 
 class AlertClosedError(ConflictError):
     def __init__(self) -> None:
-        super().__init__("This alert is closed, which is final. An appeal opens a new alert.")
+        super().__init__(
+            "This alert is closed, which is final. An appeal opens a new alert.",
+            ErrorCode.ALERT_CLOSED,
+        )
 
 
 class AlertNotHeldError(ConflictError):
     def __init__(self) -> None:
-        super().__init__("Only an alert with status held can be released.")
+        super().__init__("Only an alert with status held can be released.", ErrorCode.ALERT_NOT_HELD)
 
 
 class AlreadyDecidedError(ConflictError):
     def __init__(self) -> None:
-        super().__init__("This alert already has this decision, and nothing has changed since.")
+        super().__init__(
+            "This alert already has this decision, and nothing has changed since.", ErrorCode.ALREADY_DECIDED
+        )
 
 
 class AlreadyAppealedError(ConflictError):
     def __init__(self) -> None:
-        super().__init__("This alert was already appealed. Decide the alert that the appeal opened.")
+        super().__init__(
+            "This alert was already appealed. Decide the alert that the appeal opened.", ErrorCode.ALREADY_APPEALED
+        )
 
 
 class AlertNotClosedError(ConflictError):
     def __init__(self) -> None:
-        super().__init__("Only a closed alert can be appealed.")
+        super().__init__("Only a closed alert can be appealed.", ErrorCode.ALERT_NOT_CLOSED)
 
 
 class PersonNeededError(InvalidRequestError):
     def __init__(self) -> None:
-        super().__init__("This alert needs a person: name one in the header X-Operator when calling with an API key.")
+        super().__init__(
+            "This alert needs a person: name one in the header X-Operator when calling with an API key.",
+            ErrorCode.PERSON_REQUIRED,
+        )
 
 
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {

@@ -17,6 +17,7 @@ from api.policies.examples import POLICY
 from api.policies.schemas import PoliciesQuery, Policy
 from api.policies.service import PolicyService
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 
 _TAG: Final = "policies"
@@ -27,7 +28,8 @@ _LIST: Final = Operation(
     summary="The tenant's policies, newest first.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
-    answers={200: tuple[Policy, ...], 304: None, 404: None},
+    answers={200: tuple[Policy, ...], 304: None},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     answer_example=[POLICY],
     query=RequestSchema(PoliciesQuery),
     headers=(ETAG,),
@@ -38,7 +40,8 @@ _READ: Final = Operation(
     summary="One policy of the tenant.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
-    answers={200: Policy, 304: None, 404: None},
+    answers={200: Policy, 304: None},
+    refusals=(ErrorCode.POLICY_NOT_FOUND,),
     answer_example=POLICY,
     headers=(ETAG,),
 )

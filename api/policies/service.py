@@ -7,7 +7,7 @@ from typing import Final
 
 from api.policies.schemas import PoliciesQuery, Policy, to_policy
 from api.programs.service import ProgramService
-from features.core.errors import NotFoundError
+from features.core.errors import ErrorCode, NotFoundError
 from features.core.instants import parse_instant
 from features.core.principal import Principal
 from features.policy.bodies import PolicyVersion as StoredPolicy
@@ -36,7 +36,7 @@ class PolicyService:
         for stored in self._of_tenant(principal):
             if stored.id == policy_id.lower():
                 return to_policy(stored)
-        raise NotFoundError(UNKNOWN_POLICY)
+        raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _of_tenant(self, principal: Principal) -> tuple[StoredPolicy, ...]:
         """All callers may read the tenant-wide policies, which are in force on every program."""

@@ -8,7 +8,7 @@ from typing import Final
 from api.log.recorded_preflights import RecordedPreflights
 from api.preflight.schemas import PreflightDetail
 from api.programs.service import ProgramService
-from features.core.errors import NotFoundError
+from features.core.errors import ErrorCode, NotFoundError
 from features.core.instants import format_instant
 from features.core.preflight import Preflight
 from features.core.principal import Principal
@@ -25,7 +25,7 @@ class PreflightDetails:
     async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
         record = await self._recorded.find(principal, preflight_id.lower())
         if record is None:
-            raise NotFoundError(UNKNOWN_PREFLIGHT)
+            raise NotFoundError(UNKNOWN_PREFLIGHT, ErrorCode.PREFLIGHT_NOT_FOUND)
         matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
         detail = PreflightDetail(
             **{name: getattr(record.answer, name) for name in Preflight.__struct_fields__},

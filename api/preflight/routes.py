@@ -16,10 +16,11 @@ from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClas
 from api.http.request_schema import RequestSchema
 from api.preflight.details import PreflightDetails
 from api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
-from api.preflight.schemas import NAMES_ONE_PROGRAM, PreflightDetail, PreflightRequest, preflight_rules
+from api.preflight.schemas import PreflightDetail, PreflightRequest, preflight_rules
 from api.preflight.service import PreflightService
 from api.programs.service import ProgramService
 from api.telemetry.metrics import Outcome, note
+from features.core.errors import ErrorCode
 from features.core.preflight import Preflight
 from features.core.principal import KeyScope
 
@@ -30,8 +31,13 @@ _SUBMIT: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
-    answers={201: Preflight, 200: Preflight, 404: None, 409: None},
-    body=RequestSchema(PreflightRequest, rules=preflight_rules, rules_schema=NAMES_ONE_PROGRAM),
+    answers={201: Preflight, 200: Preflight},
+    refusals=(
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.STARTING,
+        ErrorCode.CATCHING_UP,
+    ),
+    body=RequestSchema(PreflightRequest, rules=preflight_rules),
     body_limit=PREFLIGHT_BODY_LIMIT,
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,
@@ -42,7 +48,8 @@ _READ: Final = Operation(
     summary="A recorded pre-flight with its request and, once it has landed, its transfer.",
     access=Access.BEARER,
     scope=KeyScope.PREFLIGHT,
-    answers={200: PreflightDetail, 404: None, 503: None},
+    answers={200: PreflightDetail},
+    refusals=(ErrorCode.PREFLIGHT_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     answer_example=PREFLIGHT_DETAIL,
 )
 

@@ -1,12 +1,14 @@
 """The pre-flight request, closed and bounded, and the detail that a recorded pre-flight is read back as."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from api.http.countries import COUNTRIES
 from api.http.fields import (
+    COUNTRY,
     MOMENT,
     RULE_OF_PATTERN,
     AccountLast4,
@@ -21,6 +23,7 @@ from api.http.fields import (
     Text,
 )
 from api.http.validation import Failure
+from features.core.errors import FieldCode
 from features.core.instants import parse_instant
 from features.core.preflight import Preflight, ProposedTransfer
 from features.core.vocabulary import AchType, Direction, Rail
@@ -62,27 +65,29 @@ class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
 
 
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """What the schema does not say: one program is named, and ``effectiveOn`` is a day or an instant that exists."""
+    """What the schema does not say: one program is named, and the day or instant and the country exist."""
     yield from names_one_program(plain)
-    transfer = plain.get("transfer")
-    moment = transfer.get("effectiveOn") if isinstance(transfer, dict) else None
+    transfer = _object_at(plain, "transfer")
+    moment = transfer.get("effectiveOn")
     if isinstance(moment, str) and parse_instant(moment) is None:
         yield Failure("transfer.effectiveOn", RULE_OF_PATTERN[MOMENT])
+    country = _object_at(transfer, "counterparty").get("countryCode")
+    if isinstance(country, str) and country not in COUNTRIES:
+        yield Failure("transfer.counterparty.countryCode", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+
+
+def _object_at(plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = plain.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def names_one_program(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """Exactly one of programId and programSlug."""
     named = [name for name in ("programId", "programSlug") if plain.get(name) is not None]
     if not named:
-        yield Failure("programId", "is required unless programSlug is given")
+        yield Failure("programId", "is required unless programSlug is given", FieldCode.REQUIRED)
     elif len(named) > 1:
-        yield Failure("programSlug", "must not be given together with programId")
-
-
-NAMES_ONE_PROGRAM: Final = {
-    "oneOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in ("programId", "programSlug")]
-}
-"""``names_one_program`` in JSON Schema: neither two names nor two nulls."""
+        yield Failure("programSlug", "must not be given together with programId", FieldCode.CONFLICTING)
 
 
 def proposed(request: TransferRequest) -> ProposedTransfer:

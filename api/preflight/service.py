@@ -18,7 +18,7 @@ import msgspec
 from api.log.preflight_log import PreflightLog
 from api.preflight.schemas import PreflightRequest, proposed
 from api.programs.service import ProgramService
-from features.core.errors import ConflictError
+from features.core.errors import ConflictError, ErrorCode
 from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
 from features.core.principal import Principal
@@ -123,5 +123,5 @@ class PreflightService:
 def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:
     """The recorded answer; nobody gets one transfer's answer for another (ruling 12)."""
     if earlier.transfer != transfer:
-        raise ConflictError(OTHER_TRANSFER)
+        raise ConflictError(OTHER_TRANSFER, ErrorCode.IDEMPOTENCY_MISMATCH)
     return msgspec.structs.replace(earlier.answer, idempotent=True, degraded_reasons=())

@@ -15,6 +15,7 @@ from api.http.request_schema import RequestSchema
 from api.lists.lists import only
 from api.programs.examples import PROGRAM
 from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
 from features.core.program import Program
 from features.core.vocabulary import ProgramSource
 
@@ -39,7 +40,8 @@ _READ: Final = Operation(
     tag="programs",
     summary="One program of the tenant.",
     access=Access.BEARER,
-    answers={200: Program, 404: None},
+    answers={200: Program},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     answer_example=PROGRAM,
 )
 

@@ -3,19 +3,30 @@ belongs to a simulated one is marked.
 """
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from features.core.errors import NotFoundError
+from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, NotFoundError
 from features.core.principal import Principal
 from features.core.program import Program
 from features.core.vocabulary import ProgramSource
 from store.control.registry import UNKNOWN_PROGRAM
 from store.control.tenancy import Tenancy
 
+UNKNOWN_SLUG: Final = "No program of this tenant has this programSlug. GET /api/programs lists the slugs."
+
 Item = TypeVar("Item", bound=msgspec.Struct)
+
+
+def several_programs(noun: str) -> InvalidRequestError:
+    """The 400 for an id that several programs of the tenant have."""
+    return InvalidRequestError(
+        f"Several programs have {noun} of this id; name one in programId.",
+        ErrorCode.PROGRAM_REQUIRED,
+        fields=[FieldError(path="programId", code=FieldCode.REQUIRED)],
+    )
 
 
 class ProgramService:
@@ -28,7 +39,7 @@ class ProgramService:
     def read(self, principal: Principal, program_id: str) -> Program:
         program = self._tenancy.programs.find(principal, program_id)
         if program is None:
-            raise NotFoundError(UNKNOWN_PROGRAM)
+            raise NotFoundError(UNKNOWN_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)
         return program
 
     def filter_by(self, principal: Principal, program_ids: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -43,5 +54,5 @@ class ProgramService:
     def read_by_slug(self, principal: Principal, slug: str) -> Program:
         program = self._tenancy.programs.find_by_slug(principal, slug)
         if program is None:
-            raise NotFoundError(UNKNOWN_PROGRAM)
+            raise NotFoundError(UNKNOWN_SLUG, ErrorCode.PROGRAM_NOT_FOUND)
         return program

@@ -27,6 +27,7 @@ from api.record.schemas import (
 )
 from api.record.service import RecordService
 from features.core.canonical import canonical
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from features.policy.in_force import policies_of_tenant
 from store.duck.shown_rows import ShownRows
@@ -48,6 +49,7 @@ _VERIFY: Final = Operation(
     scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: ChainReport},
+    refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
     answer_example=CHAIN_REPORT,
     query=RequestSchema(VerifyQuery),
 )
@@ -61,6 +63,7 @@ _EXPORT: Final = Operation(
     scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: RecordLine},
+    refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
     query=RequestSchema(RecordExportQuery, rules=moments_exist),
     headers=("Content-Disposition",),
     media=(MEDIA_TYPES[ExportFormat.NDJSON],),
@@ -75,7 +78,8 @@ _CHECKPOINT: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,
-    answers={200: str, 404: None, 409: None},
+    answers={200: str},
+    refusals=(ErrorCode.CHAIN_TOO_SHORT, ErrorCode.CHAIN_INCONSISTENT),
     query=RequestSchema(CheckpointQuery),
     media=(_NOTE_MEDIA,),
     text_examples={_NOTE_MEDIA: CHECKPOINT},
@@ -88,6 +92,7 @@ _CHECKPOINTS: Final = Operation(
     scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: CheckpointPage},
+    refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=CHECKPOINT_PAGE,
     query=RequestSchema(CheckpointsQuery),
     headers=("Link",),
@@ -99,7 +104,8 @@ _PROOF: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,
-    answers={200: RecordProof, 404: None, 409: None},
+    answers={200: RecordProof},
+    refusals=(ErrorCode.CHAIN_TOO_SHORT, ErrorCode.CHAIN_INCONSISTENT),
     answer_example=RECORD_PROOF,
     query=RequestSchema(ProofQuery),
 )

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from api.lists.cursors import UNREADABLE, Place
+from api.lists.cursors import UNREADABLE, Place, unusable_cursor
 from api.lists.exports import Concurrency
 from api.lists.list_reader import ListReader, batches_of
 from api.lists.lists import instant_in, only
@@ -27,7 +27,6 @@ from api.record.schemas import (
     to_proof,
 )
 from features.core.canonical import Chain
-from features.core.errors import InvalidRequestError
 from features.core.principal import Principal
 from store.duck.shown_rows import ShownRows
 from store.record.checkpoint_log import CheckpointPlace
@@ -108,5 +107,5 @@ def _place(row: RecordCheckpointRow) -> Place:
 
 def _key(place: Place) -> CheckpointPlace:
     if not place.program_id.isdecimal() or len(place.program_id) > len(str(2**62)):
-        raise InvalidRequestError(UNREADABLE)
+        raise unusable_cursor(UNREADABLE)
     return place.at, place.id, int(place.program_id)

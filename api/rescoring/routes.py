@@ -13,6 +13,7 @@ from api.http.operation import Access, Operation
 from api.rescoring.schemas import TransfersRescored
 from api.rescoring.service import RescoringService
 from features.core.backfill import ActorsRescored
+from features.core.errors import ErrorCode
 
 _TRANSFERS: Final = Operation(
     id="rescoreTransfers",
@@ -20,7 +21,8 @@ _TRANSFERS: Final = Operation(
     summary="Rescores every transfer of the program with the current scorer, while live traffic goes on. "
     "Answers when all is recorded. A second call while one is running returns the same result.",
     access=Access.OWNER,
-    answers={200: TransfersRescored, 503: None},
+    answers={200: TransfersRescored},
+    refusals=(ErrorCode.STARTING,),
     answer_example={"scored": 48_210},
 )
 _ACTORS: Final = Operation(
@@ -29,7 +31,8 @@ _ACTORS: Final = Operation(
     summary="Rescores every entity, counterparty and agent of the program, as of the program's newest transfer, and "
     "runs the detectors on their newest transfers again. Agents are counted among the entities as well.",
     access=Access.OWNER,
-    answers={200: ActorsRescored, 503: None},
+    answers={200: ActorsRescored},
+    refusals=(ErrorCode.STARTING,),
     answer_example={"entities": 412, "counterparties": 1_894, "agents": 0},
 )
 

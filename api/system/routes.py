@@ -5,16 +5,26 @@ from typing import Any, Final
 import msgspec
 from litestar import Response, get
 from litestar.di import NamedDependency
+from msgspec import UNSET, UnsetType
 
 from api.area import Area
 from api.http.conditional import ETAG, published
-from api.http.envelope import ApiRequest
+from api.http.envelope import ApiRequest, ErrorEnvelope, request_id
 from api.http.operation import JSON, Access, Operation
-from api.telemetry.readiness import READY, Readiness, ReadinessReport
+from api.telemetry.readiness import READY, UP, Readiness, ReadinessReport, Replay
+from features.core.errors import ErrorCode
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     status: str
+
+
+class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
+    """The report of a service that cannot serve yet, or not any more: an error like every other."""
+
+    status: str
+    components: dict[str, str]
+    replay: Replay | UnsetType = UNSET
 
 
 _HEALTH: Final = Operation(
@@ -30,7 +40,8 @@ _READINESS: Final = Operation(
     tag="operations",
     summary="Whether every component can serve.",
     access=Access.PUBLIC,
-    answers={200: ReadinessReport, 503: ReadinessReport},
+    answers={200: ReadinessReport, 503: UnreadyReport},
+    refusals=(ErrorCode.UNAVAILABLE,),
     answer_example={"status": "ready", "components": {"database": "up", "redis": "up", "flow": "up"}},
 )
 _DOCUMENT: Final = Operation(
@@ -49,9 +60,22 @@ async def get_health() -> Health:
 
 
 @get("/readyz", opt=_READINESS.as_opt)
-async def get_readiness(readiness: NamedDependency[Readiness]) -> Response[ReadinessReport]:
+async def get_readiness(
+    request: ApiRequest, readiness: NamedDependency[Readiness]
+) -> Response[ReadinessReport] | Response[UnreadyReport]:
     report = await readiness.latest()
-    return Response(report, status_code=200 if report.status == READY else 503)
+    if report.status == READY:
+        return Response(report)
+    down = ", ".join(name for name, state in report.components.items() if state != UP)
+    unready = UnreadyReport(
+        error=f"Not ready: {down} down.",
+        code=ErrorCode.UNAVAILABLE,
+        request_id=request_id(request.scope),
+        status=report.status,
+        components=report.components,
+        replay=report.replay,
+    )
+    return Response(unready, status_code=503)
 
 
 @get("/openapi.json", opt=_DOCUMENT.as_opt)

@@ -19,6 +19,7 @@ from api.programs.service import ProgramService
 from api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
 from api.transfers.schemas import ExportQuery, Transfer, TransferPage, TransferQuery, TransfersQuery, TransferSummary
 from api.transfers.service import TransferService
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.transfers import Transfers
 
@@ -48,7 +49,8 @@ _READ: Final = Operation(
     summary="One transfer with the inputs of its score and the bank's own object.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
-    answers={200: Transfer, 404: None, 503: None},
+    answers={200: Transfer},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.OBJECT_LOST, ErrorCode.UNAVAILABLE),
     answer_example=TRANSFER,
     query=RequestSchema(TransferQuery),
 )

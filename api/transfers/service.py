@@ -28,7 +28,7 @@ from api.transfers.schemas import (
 from features.bank.masking import masked_raw
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.errors import NotFoundError, UnavailableError
+from features.core.errors import ErrorCode, NotFoundError, UnavailableError
 from features.core.principal import Principal
 from features.core.reason import Reason
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
@@ -100,7 +100,7 @@ class TransferService:
         except ConnectionError as error:
             raise UnavailableError(UNREADABLE) from error
         if body is None:
-            raise NotFoundError(LOST)
+            raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
         return masked_raw(bytes(_DELIVERED.decode(body).data))
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from features.bank.duplicate_keys import has_duplicate_keys
 from features.bank.file_formats import format_fault
-from features.core.errors import InvalidRequestError
+from features.core.errors import FieldCode, FieldError, InvalidRequestError
 from features.core.instants import parse_instant
 
 MAX_ID_LENGTH: Final = 255
@@ -30,8 +30,8 @@ _NOT_JSON: Final = "body must be one JSON object in UTF-8, well formed throughou
 class EnvelopeError(InvalidRequestError):
     """An envelope that cannot be used."""
 
-    def __init__(self, words: str, path: str | None = None) -> None:
-        super().__init__(f"Validation failed: {words}")
+    def __init__(self, words: str, path: str | None = None, code: FieldCode = FieldCode.MALFORMED) -> None:
+        super().__init__(f"Validation failed: {words}", fields=[FieldError(path=path or "body", code=code)])
         self.path = path
 
 
@@ -57,7 +57,7 @@ def read_envelope(raw: bytes) -> BankEnvelope:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _fault_of(raw) from None
     if is_ambiguous:
-        raise EnvelopeError("body must name id, type, created_at and data once each")
+        raise EnvelopeError("body must name id, type, created_at and data once each", code=FieldCode.REPEATED)
     for name in ("id", "type"):
         if not _LABEL.fullmatch(getattr(envelope, name)):
             raise EnvelopeError(f"{name} must have 1-{MAX_ID_LENGTH} characters and no control characters", name)
@@ -79,9 +79,9 @@ def _fault_of(raw: bytes) -> EnvelopeError:
         )
     for name in _NAMES:
         if name in fields and not bytes(fields[name]).startswith(b'"'):
-            return EnvelopeError(f"{name} must be a string", name)
+            return EnvelopeError(f"{name} must be a string", name, FieldCode.WRONG_TYPE)
         if name not in fields:
             other = next((each for each in _OTHER_NAMES[name] if each in fields), None)
             hint = "" if other is None else f"; its name is {name}, and not {other}"
-            return EnvelopeError(f"{name} is required{hint}", name)
+            return EnvelopeError(f"{name} is required{hint}", name, FieldCode.REQUIRED)
     return EnvelopeError(_NOT_JSON)

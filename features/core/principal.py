@@ -9,10 +9,13 @@ from typing import Final
 
 import msgspec
 
-from features.core.errors import ForbiddenError
+from features.core.errors import ErrorCode, ForbiddenError
 from features.core.vocabulary import ProgramSource
 
-OUT_OF_REACH: Final = "This API key may not touch this program."
+OUT_OF_REACH: Final = (
+    "This API key may not touch this program: a test key touches simulated programs only, a live key bank-sourced "
+    "ones, and a key of one program that one."
+)
 NOT_TENANT_WIDE: Final = "This is the whole tenant's; it needs the operator token or a live key of no one program."
 
 
@@ -70,12 +73,12 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def require_program(self, program_id: str) -> None:
         """Raise ForbiddenError for a program of the tenant that this principal may not touch."""
         if not self.reaches(program_id):
-            raise ForbiddenError(OUT_OF_REACH)
+            raise ForbiddenError(OUT_OF_REACH, ErrorCode.PROGRAM_OUT_OF_REACH)
 
     def require_tenant_wide(self) -> None:
         """Raise ForbiddenError for a key of one program, or of simulated ones only."""
         if not self.tenant_wide:
-            raise ForbiddenError(NOT_TENANT_WIDE)
+            raise ForbiddenError(NOT_TENANT_WIDE, ErrorCode.TENANT_WIDE_REQUIRED)
 
     def has_scope(self, scope: KeyScope) -> bool:
         return not self.scopes or scope in self.scopes

@@ -16,7 +16,7 @@ import structlog
 
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.backfill import ActorsRescored, Progress, Stage, Subjects
-from features.core.errors import UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 from features.core.rows.backfills import BackfillRow
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.trs_v1 import scorer as trs_v1
@@ -100,13 +100,13 @@ class BackfillService:
                 return earlier
             fresh = earlier or fresh
         if self._stopped:
-            raise UnavailableError(STOPPING)
+            raise UnavailableError(STOPPING, ErrorCode.STARTING)
         task = self._under_way.get(key) or self._begin(tenant_id, key, fresh)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled():
-                raise UnavailableError(STOPPING) from None
+                raise UnavailableError(STOPPING, ErrorCode.STARTING) from None
             raise
 
     def _earlier(self, tenant_id: str, key: Key, backfill_id: str) -> Progress | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, TypeVar, cast
 
-from features.core.errors import UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import shard_of
 from features.shard.questions import Answer, Question
 from flows.scorer.question_codec import decoded_answer, encoded_question, number_of
@@ -38,7 +38,7 @@ class Line(asyncio.Protocol):
 
     async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         if self._transport is None:
-            raise UnavailableError(STARTING)
+            raise UnavailableError(STARTING, ErrorCode.STARTING)
         number = next(self._numbers)
         answer: asyncio.Future[Answer[AnswerT]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = (question, answer)
@@ -48,7 +48,7 @@ class Line(asyncio.Protocol):
             async with asyncio.timeout(ANSWERED_WITHIN_S):
                 return await answer
         except TimeoutError:
-            raise UnavailableError(STARTING) from None
+            raise UnavailableError(STARTING, ErrorCode.STARTING) from None
         finally:
             self._waiting.pop(number, None)
 
@@ -73,7 +73,7 @@ class Line(asyncio.Protocol):
         self._transport = None
         for _, answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(UnavailableError(STARTING))
+                answer.set_exception(UnavailableError(STARTING, ErrorCode.STARTING))
 
 
 class Connection:
@@ -101,7 +101,7 @@ class Connection:
         try:
             await asyncio.shield(self._opening)
         except OSError:
-            raise UnavailableError(STARTING) from None
+            raise UnavailableError(STARTING, ErrorCode.STARTING) from None
         return self._line
 
 
@@ -114,6 +114,6 @@ class RemoteOwner:
     async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         connection = self._connection_of(shard_of(program_id, self._shards))
         if connection is None:
-            raise UnavailableError(STARTING)
+            raise UnavailableError(STARTING, ErrorCode.STARTING)
         line = await connection.line()
         return await line.query(program_id, question)

@@ -65,6 +65,11 @@ class OperatorTokens:
         is_valid = any(compare_digest(known.value, digest) and known.is_valid(at) for known in tokens)
         return tenant_id if is_valid else None
 
+    def is_replaced(self, token: str) -> bool:
+        """Whether this is the token before a tenant's present one, valid or not: for the sentence of a refusal only."""
+        tenant_id = self._tenant_by_digest.get(token_digest(token))
+        return tenant_id is not None and self._tokens[tenant_id][0].value != token_digest(token)
+
     def _put(self, tenant_id: str, *tokens: Credential) -> None:
         self.remove(tenant_id)
         self._tokens[tenant_id] = tokens

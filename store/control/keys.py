@@ -20,6 +20,7 @@ class ApiKeys:
     def __init__(self) -> None:
         self._keys: dict[str, StoredKey] = {}
         self._id_by_digest: dict[str, str] = {}
+        self._revoked_digests: set[str] = set()
 
     def add(self, tenant_id: str, entry: ApiKeyEntry) -> None:
         self._keys[entry.id] = StoredKey(tenant_id=tenant_id, entry=entry)
@@ -29,6 +30,7 @@ class ApiKeys:
         revoked = msgspec.structs.replace(self._keys[entry.key_id], revoked_at=entry.revoked_at)
         self._keys[entry.key_id] = revoked
         self._id_by_digest.pop(revoked.entry.secret_sha256, None)
+        self._revoked_digests.add(revoked.entry.secret_sha256)
 
     def of_secret(self, secret: str) -> StoredKey | None:
         """The key with this secret; None when there is none or it is revoked."""
@@ -37,6 +39,10 @@ class ApiKeys:
         if key_id is None or not compare_digest(self._keys[key_id].entry.secret_sha256, digest):
             return None
         return self._keys[key_id]
+
+    def is_revoked(self, secret: str) -> bool:
+        """Whether a key with this secret was revoked: for the sentence of a refusal only."""
+        return token_digest(secret) in self._revoked_digests
 
     def find(self, tenant_id: str, key_id: str) -> StoredKey | None:
         key = self._keys.get(key_id)

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from features.core.errors import ConflictError, InvalidRequestError, NotFoundError
+from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
 from features.core.instants import HOUR_US, format_instant
 from features.core.log_entry import shard_of
 from features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
@@ -50,11 +50,11 @@ MOST_KEYS: Final = 100
 """API keys of a tenant that are not revoked: every one brings rate limits of its own."""
 
 TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
-UNKNOWN_PROGRAM: Final = "Unknown program on this tenant."
+UNKNOWN_PROGRAM: Final = "Unknown program on this tenant. GET /api/programs lists them."
 UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 
-_UNKNOWN_TENANT: Final = "Unknown tenant."
-_UNKNOWN_PROGRAM: Final = "Unknown program."
+_UNKNOWN_TENANT: Final = "Unknown tenant. GET /api/admin/tenants lists them."
+UNKNOWN_ANYWHERE: Final = "Unknown program: no tenant has one of this id."
 
 log = structlog.get_logger()
 
@@ -85,7 +85,7 @@ class Registry:
             if known is not None:
                 return known, None
             if self.tenancy.tenants.has_slug(slug):
-                raise ConflictError("A tenant with this slug exists.")
+                raise ConflictError("A tenant with this slug exists.", ErrorCode.SLUG_TAKEN)
             token = new_token(OPERATOR_TOKEN_PREFIX)
             tenant_id = effect_id or self._new_id()
             tenant = Tenant(id=tenant_id, slug=slug, name=name, created_at=format_instant(self._clock.now()))
@@ -102,9 +102,9 @@ class Registry:
             if known is not None:
                 return known, None
             if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT)
+                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if self.tenancy.programs.has_slug(tenant_id, slug):
-                raise ConflictError("A program with this slug exists on this tenant.")
+                raise ConflictError("A program with this slug exists on this tenant.", ErrorCode.SLUG_TAKEN)
             created_at = format_instant(self._clock.now())
             program_id = effect_id or self._new_id()
             program = Program(id=program_id, tenant_id=tenant_id, slug=slug, created_at=created_at, **fields)
@@ -131,7 +131,7 @@ class Registry:
         tenant_id = tenant_id.lower()
         async with self._writing:
             if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT)
+                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if self.tenancy.has_effect(effect_id):
                 return None
             token = new_token(OPERATOR_TOKEN_PREFIX)
@@ -185,7 +185,7 @@ class Registry:
             if program_id is not None:
                 self._check_reach(principal, program_id, mode)
             if self.tenancy.keys.valid_count(principal.tenant_id) >= MOST_KEYS:
-                raise ConflictError(TOO_MANY_KEYS)
+                raise ConflictError(TOO_MANY_KEYS, ErrorCode.TOO_MANY_KEYS)
             secret = new_token(f"{mode}_")
             entry = ApiKeyEntry(
                 id=effect_id or self._new_id(),
@@ -206,7 +206,7 @@ class Registry:
         async with self._writing:
             key = self.tenancy.keys.find(principal.tenant_id, key_id.lower())
             if key is None:
-                raise NotFoundError(UNKNOWN_KEY)
+                raise NotFoundError(UNKNOWN_KEY, ErrorCode.KEY_NOT_FOUND)
             if key.revoked_at is None:
                 revoked_at = format_instant(self._clock.now())
                 entry = ApiKeyRevokedEntry(key_id=key.entry.id, revoked_at=revoked_at, revoked_by=principal.operator)
@@ -219,7 +219,7 @@ class Registry:
         tenant_id = tenant_id.lower()
         async with self._writing:
             if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT)
+                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if not self.tenancy.has_effect(effect_id):
                 entry = BankKeyEntry(
                     sealed_key=self._box.seal(key),
@@ -234,7 +234,7 @@ class Registry:
         tenant_id = tenant_id.lower()
         async with self._writing:
             if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT)
+                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if self.tenancy.bank_keys.of_tenant(tenant_id) is not None and not self.tenancy.has_effect(effect_id):
                 removed_at = format_instant(self._clock.now())
                 entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
@@ -244,15 +244,15 @@ class Registry:
         """Refuse a key for a program of the other mode: it would have no access to anything."""
         program = self.tenancy.programs.find(principal, program_id)
         if program is None:
-            raise NotFoundError(UNKNOWN_PROGRAM)
+            raise NotFoundError(UNKNOWN_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)
         if program.source is not SOURCE_OF_MODE[mode]:
             source = SOURCE_OF_MODE[mode]
-            raise InvalidRequestError(f"Validation failed: programId must name a {source} program, for a {mode} key")
+            raise invalid("programId", f"must name a {source} program, for a {mode} key", FieldCode.CONFLICTING)
 
     def _known_program(self, program_id: str) -> Program:
         program = self.tenancy.programs.of_any_tenant(program_id.lower())
         if program is None:
-            raise NotFoundError(_UNKNOWN_PROGRAM)
+            raise NotFoundError(UNKNOWN_ANYWHERE, ErrorCode.PROGRAM_NOT_FOUND)
         return program
 
     async def _write(

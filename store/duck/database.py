@@ -63,6 +63,10 @@ def open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
         raise StartupError(f"There is no database at {path}.")
     try:
         return duckdb.connect(path, read_only=True)
+    except duckdb.IOException as error:
+        if "lock" in str(error):
+            raise StartupError(f"{path} is in use: a service has it open.") from error
+        raise StartupError(f"{path} is no database that can be read.") from error
     except duckdb.Error as error:
         raise StartupError(f"{path} cannot be opened: {error}") from error
 

@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from features.core.canonical import Chain
-from features.core.errors import ConflictError, NotFoundError
+from features.core.errors import ConflictError, ErrorCode, NotFoundError
 from features.core.instants import MINUTE_US
 from features.core.principal import Principal
 from store.clock import Clock
@@ -113,7 +113,7 @@ class RecordCheckpoints:
         latest = self._log.latest(*key)
         checkpoint = latest if latest is not None and seq < latest.size else self._signed(key, None)
         if seq >= checkpoint.size:
-            raise NotFoundError(TOO_SHORT)
+            raise NotFoundError(TOO_SHORT, ErrorCode.CHAIN_TOO_SHORT)
         with self._lock, self._connection.cursor() as cursor:
             tree = self._grown(cursor, key)
             hashes = tree.path(seq, checkpoint.size, lambda tile: _hashes_of_tile(cursor, key, tile))
@@ -124,7 +124,7 @@ class RecordCheckpoints:
             tree = self._grown(cursor, key)
             wanted = tree.size if size is None else size
             if wanted > tree.size:
-                raise NotFoundError(TOO_SHORT)
+                raise NotFoundError(TOO_SHORT, ErrorCode.CHAIN_TOO_SHORT)
             root = tree.root_at(wanted, lambda tile: _hashes_of_tile(cursor, key, tile))
             note = signed_note(Checkpoint(origin=self._origin_of(*key), size=wanted, root=root), self._key.private)
             known = self._log.of_size(*key, wanted)
@@ -138,7 +138,7 @@ class RecordCheckpoints:
     def _grown(self, cursor: duckdb.DuckDBPyConnection, key: ChainKey) -> MerkleTree:
         """The chain's tree as the chain is now; a tree that is new here is compared with the last checkpoint."""
         if key in self._inconsistent:
-            raise InconsistentChainError(INCONSISTENT)
+            raise InconsistentChainError(INCONSISTENT, ErrorCode.CHAIN_INCONSISTENT)
         tree = self._trees.get(key) or MerkleTree()
         (size,) = cursor.execute(_SIZE, key).fetchall()[0]
         for first in range(tree.size, size, _PAGE_HASHES):
@@ -151,7 +151,7 @@ class RecordCheckpoints:
                 root = tree.root_at(latest.size, lambda tile: _hashes_of_tile(cursor, key, tile))
             if root is None or base64.b64encode(root).decode() != latest.root:
                 self._inconsistent.add(key)
-                raise InconsistentChainError(INCONSISTENT)
+                raise InconsistentChainError(INCONSISTENT, ErrorCode.CHAIN_INCONSISTENT)
         self._trees[key] = tree
         return tree
 

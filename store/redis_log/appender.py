@@ -17,7 +17,7 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
-from features.core.errors import UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import EntryKind
 from store.data_dir import StartupError
 from store.redis_log.keys import (
@@ -154,7 +154,7 @@ class LogAppender:
 
     async def _written(self, packed: bytes, *, replies: int) -> Any:
         if len(self._waiting) >= MAX_WAITING_ENTRIES or self._waiting_bytes >= MAX_WAITING_BYTES:
-            raise UnavailableError(OVERLOADED)
+            raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
         append = _Append(packed, replies=replies, done=asyncio.get_running_loop().create_future())
         self._waiting.append(append)
         self._waiting_bytes += len(packed)

@@ -31,6 +31,11 @@ CONFIGURATION: Final = """
 include-operation-id = "createKey"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# That exactly one program is named, and which countries exist, the document says in words.
+[[operations]]
+include-operation-id = "submitPreflight"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.
 [[operations]]
 include-operation-id = "decideAlert"

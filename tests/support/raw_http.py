@@ -10,6 +10,7 @@ import msgspec
 from api.http.connections import Connections
 from api.http.protocol import Protocol
 from api.http.server import listening_socket, server_of
+from tests.support.error_answers import error_of
 from tests.support.running_app import RunningApp
 from tests.support.waiting import eventually
 
@@ -32,10 +33,10 @@ class Answer(msgspec.Struct, frozen=True):
         assert self.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert self.headers["referrer-policy"] == "no-referrer"
         assert self.headers["cache-control"] == "no-store"
-        envelope: dict[str, str] = msgspec.json.decode(self.body)
-        assert set(envelope) == {"error", "requestId"}
+        envelope = error_of(self.status, self.body)
         assert envelope["requestId"] == self.headers["x-request-id"]
-        return envelope["error"]
+        sentence: str = envelope["error"]
+        return sentence
 
 
 class RawClient:

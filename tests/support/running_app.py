@@ -41,6 +41,7 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import row_tables
 from tests.support.clock import FrozenClock, SequentialIds
+from tests.support.error_answers import DeclaredErrors, error_of
 
 T = TypeVar("T")
 
@@ -58,9 +59,7 @@ def signature(secret: str, body: bytes) -> str:
 def assert_refused(answer: Any, status: int, sentence: str | None = None) -> None:
     """An error is the envelope and nothing else, under the headers that every answer has."""
     assert answer.status_code == status, answer.text
-    envelope = answer.json()
-    assert set(envelope) == {"error", "requestId"}
-    assert isinstance(envelope["error"], str)
+    envelope = error_of(answer.status_code, answer.content)
     assert envelope["requestId"] == answer.headers["x-request-id"]
     assert_stamped(answer)
     if sentence is not None:
@@ -153,6 +152,7 @@ class RunningApp:
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
         self.app = http_app(ROUTES, self.services, gate=gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
+        self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
 
     def _record(self, folder: Path) -> RecordStores:

@@ -169,7 +169,7 @@ def test_given_a_running_service_when_explained_over_http_then_it_is_what_its_da
     assert over_http.stdout == after.stdout
     assert (unknown.exit_code, in_use.exit_code) == (2, 2)
     assert "Unknown program" in unknown.stderr
-    assert "Where the service runs, name it with --url and --token" in in_use.stderr
+    assert "clearhold.duckdb is in use: a service has it open. If the service runs, name it with --url" in in_use.stderr
 
 
 def test_given_a_service_of_another_version_when_asked_over_http_then_a_sentence() -> None:

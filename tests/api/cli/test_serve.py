@@ -16,6 +16,7 @@ import pytest
 from msgspec import json
 
 from api.client.client import sign
+from tests.support.error_answers import error_of
 from tests.support.waiting import eventually
 
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
@@ -161,7 +162,7 @@ def test_given_bytes_that_are_not_http_when_sent_then_the_answer_is_the_envelope
 
     assert head.startswith(b"http/1.1 400")
     assert b"score-version: 2026-09-17" in head
-    assert set(json.decode(body)) == {"error", "requestId"}
+    assert error_of(400, body)["code"] == "http_unreadable"
 
 
 @pytest.mark.parametrize("headers", [b"X: " + b"a" * 400_000, b"A: b\r\n" * 100_000], ids=["long", "many"])

@@ -10,7 +10,7 @@ import pytest
 from msgspec import json
 
 from api.http.connections import LOG_EVERY_S, RESERVED_FILES, Connections
-from api.http.errors import NO_FILES, status_and_sentence
+from api.http.errors import NO_FILES, refusal_of, status_of
 from api.http.protocol import Protocol
 from tests.support.callers import TRANSFER
 from tests.support.raw_http import RawClient, served
@@ -78,8 +78,9 @@ def test_given_refusals_when_they_go_on_then_a_line_a_minute_says_so(capsys: pyt
 
 
 def test_given_no_file_to_open_when_a_request_fails_of_it_then_503() -> None:
-    assert status_and_sentence(OSError(24, "Too many open files")) == (503, NO_FILES)
-    assert status_and_sentence(OSError(2, "No such file"))[0] == 500
+    files = OSError(24, "Too many open files")
+    assert (status_of(files), str(refusal_of(files))) == (503, NO_FILES)
+    assert status_of(OSError(2, "No such file")) == 500
 
 
 @pytest.fixture

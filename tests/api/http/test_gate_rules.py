@@ -72,24 +72,28 @@ def test_given_the_owners_token_when_no_operator_is_named_then_it_is_enough(
     assert (answer.status_code, answer.json()) == (200, {"tenant": "first-bank"})
 
 
-def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_one_and_the_same_401(
+def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_401_and_foreign_is_as_unknown(
     api: RunningApp, gated: TestClient[Litestar]
 ) -> None:
     tenant, other = api.create_tenant(), api.create_tenant("second-bank")
     program = api.create_program(tenant)
     token = tenant["operatorToken"]
-    refused = [
+    not_owned = [
         gated.post(f"/owned/{program['id']}", headers=bearer(other["operatorToken"])),
-        gated.post(f"/owned/{program['id']}", headers=bearer(new_key(api, tenant, mode="live"))),
-        gated.post(f"/owned/{program['id']}", headers=bearer(ADMIN_TOKEN)),
-        gated.post(f"/owned/{program['id']}"),
         gated.post("/owned/7b4b5f0c-0000-4000-8000-000000000000", headers=bearer(token)),
         gated.post("/owned/nothing", headers=bearer(token)),
     ]
+    others = [
+        gated.post(f"/owned/{program['id']}", headers=bearer(new_key(api, tenant, mode="live"))),
+        gated.post(f"/owned/{program['id']}", headers=bearer(ADMIN_TOKEN)),
+        gated.post(f"/owned/{program['id']}"),
+    ]
 
-    for answer in refused:
+    for answer in [*not_owned, *others]:
         assert_refused(answer, 401)
-    assert len({answer.json()["error"] for answer in refused}) == 1
+    assert len({answer.json()["error"] for answer in not_owned}) == 1
+    codes = [answer.json()["code"] for answer in others]
+    assert codes == ["token_of_another_kind", "token_of_another_kind", "token_missing"]
 
 
 def test_given_a_sandbox_route_when_called_then_only_a_test_key_on_a_simulated_program_is_let_in(

@@ -5,12 +5,13 @@ import http.client
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pytest
 
 from tests.support.callers import TRANSFER, Headers, bearer
+from tests.support.error_answers import error_of
 from tests.support.running_service import RunningService
 
 KIB: Final = 1_024
@@ -70,8 +71,7 @@ def answer_of(connection: http.client.HTTPConnection) -> Answer:
 
 def assert_envelope(answer: Answer, status: int, sentence: str = "") -> None:
     assert answer.status == status, answer.content
-    envelope: dict[str, Any] = msgspec.json.decode(answer.content)
-    assert set(envelope) == {"error", "requestId"}
+    envelope = error_of(answer.status, answer.content)
     assert envelope["requestId"] == answer.headers["x-request-id"]
     assert answer.headers["score-version"] == "2026-09-17"
     assert answer.headers["x-content-type-options"] == "nosniff"

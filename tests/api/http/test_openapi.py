@@ -13,13 +13,13 @@ import pytest
 
 from api.alerts.examples import ALERT
 from api.areas import PROVIDERS, ROUTES
-from api.http.http_app import public_document
+from api.http.http_app import routes_document
 from api.http.operation import OPT, Access, Operation
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
-DOCUMENT: dict[str, Any] = msgspec.json.decode(public_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
+DOCUMENT: dict[str, Any] = msgspec.json.decode(routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
 WITHOUT_EXAMPLE = {"submitPreflight 201", "getOpenApi 200"}  # As its 200; and the document itself.
 METHODS = {"get", "put", "post", "delete", "patch"}
 
@@ -172,10 +172,10 @@ def test_given_the_alerts_of_the_examples_when_compared_with_an_answer_then_they
 
 
 def test_given_the_reasons_of_an_alert_when_described_then_it_is_said_what_they_are_of() -> None:
-    summary = DOCUMENT["paths"]["/api/alerts/{alertId}"]["get"]["summary"]
+    description = DOCUMENT["paths"]["/api/alerts/{alertId}"]["get"]["description"]
 
-    assert "`reasons` are those of the score at which the alert" in summary
-    assert "finding is in `evidence`" in summary
+    assert "`reasons` are those of the score at which the alert" in description
+    assert "finding is in `evidence`" in description
 
 
 def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_commas_do() -> None:

@@ -100,7 +100,8 @@ def test_given_a_program_that_is_not_this_tenants_when_asked_then_404_with_one_s
     answer = ask(api, tenant, **named)
 
     assert program["id"] != theirs["id"]
-    assert_refused(answer, 404, "Unknown program on this tenant.")
+    sentence = "has this programSlug" if "programSlug" in named else "Unknown program on this tenant."
+    assert_refused(answer, 404, sentence)
     assert_refused(ask(api, tenant, programId=theirs["id"]), 404, "Unknown program on this tenant.")
     assert recorded(api) == []
 

@@ -1,0 +1,37 @@
+"""``docs/errors.md``: the table of errors for people."""
+
+from typing import Final
+
+from api.http.error_table import ANYWHERE, ERRORS
+from features.core.errors import FieldCode
+
+_INTRODUCTION: Final = """# Errors
+
+Generated from `api/http/error_table.py`; run `make docs` after a change.
+
+Every answer that is not a 2xx or a 304 is one object:
+
+| Field | Meaning |
+|---|---|
+| `error` | what went wrong and what to do about it, for people; the words may change |
+| `code` | one of the table below, for programs; a code never changes its meaning |
+| `fields` | on a 400: the `path` and `code` of each part that breaks a rule; empty when no part is to blame |
+| `requestId` | as in the header `X-Request-Id`; the service's log names it too |
+
+A `path` is dotted in a body, as in `transfer.amountCents`, and else the name of the parameter or header. The codes of
+fields are FIELD_CODES.
+
+`/docs` names the codes of each operation. Those marked * can answer any request.
+
+| Code | Status | When it comes | What to do |
+|---|---|---|---|
+"""
+
+
+def markdown() -> str:
+    field_codes = ", ".join(f"`{code}`" for code in FieldCode)
+    rows = [
+        f"| `{code}`{' *' if code in ANYWHERE else ''} | {entry.status} | {entry.meaning} | {entry.cure} |\n"
+        for code, entry in ERRORS.items()
+    ]
+    return _INTRODUCTION.replace("FIELD_CODES", field_codes) + "".join(rows)

@@ -1,0 +1,122 @@
+"""The component schemas of the API document, from the Structs: described, with formats, and as generators take them.
+
+A request's schema is closed and shows no defaults: a generator would make an optional property with a default required.
+The words of the description say the default instead.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from api.http.envelope import ErrorEnvelope
+from api.http.error_table import ERRORS
+from api.http.fields import MOMENT
+from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
+from api.http.operation import Operation
+from api.http.request_schema import RequestSchema
+from features.core.errors import ErrorCode
+
+REFS: Final = "#/components/schemas/{name}"
+DATE_OR_TIME: Final = {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+"""A moment's pattern admits a 31st of February, which is refused by its value; the formats say so."""
+
+_INSTANTS_END_IN: Final = "At"
+_INSTANTS: Final = frozenset({"asOf"})
+_UUIDS: Final = frozenset({"tenantId", "programId", "alertId", "preflightId"})
+_MINTED: Final = "minted here"
+
+
+class Schemas(msgspec.Struct, frozen=True):
+    """The component schemas, and of each type the schema that refers to them."""
+
+    of_type: Mapping[Any, dict[str, Any]]
+    components: dict[str, Any]
+
+    def name_of(self, shape: RequestSchema[Any]) -> str:
+        reference: str = self.of_type[shape.struct]["$ref"]
+        return reference.rsplit("/", 1)[-1]
+
+    def without(self, names: Iterable[str]) -> dict[str, Any]:
+        """The components but for these, as they are shown."""
+        left = {name: schema for name, schema in self.components.items() if name not in set(names)}
+        return {name: simplified(_described(name, schema)) for name, schema in left.items()}
+
+
+def schemas_of(operations: Iterable[Operation]) -> Schemas:
+    """Of every type that the operations take or answer with."""
+    types: list[Any] = [ErrorEnvelope]
+    for operation in operations:
+        types += [answer for answer in operation.answers.values() if answer is not None]
+        types += [shape.struct for shape in (operation.body, operation.query) if shape is not None]
+    known = list(dict.fromkeys(types))
+    schemas, components = msgspec.json.schema_components(known, ref_template=REFS)
+    components["ErrorCode"] |= {
+        "description": "What went wrong. The list grows; a code never changes its meaning.",
+        "x-enumDescriptions": {code: f"{entry.status}. {entry.meaning} {entry.cure}" for code, entry in ERRORS.items()},
+        "enum": list(ErrorCode),
+    }
+    return Schemas(dict(zip(known, schemas, strict=True)), components)
+
+
+def simplified(schema: Any) -> Any:
+    """The schema as the document shows it: moments by their formats, ``T or null`` as one type."""
+    if isinstance(schema, list):
+        return [simplified(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("pattern") == MOMENT:
+        return DATE_OR_TIME
+    short = {name: simplified(each) for name, each in schema.items()}
+    match short.get("anyOf"):
+        case [{"type": str(kind)} as this, {"type": "null"}]:
+            del short["anyOf"]
+            short |= this | {"type": [kind, "null"]}
+    if short.get("enum") == [True]:
+        short["type"] = "boolean"
+    return short
+
+
+def in_words(value: Any) -> str:
+    """A default as a reader writes it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _described(component: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a Struct with what each property means; that of an enumeration as it is."""
+    if "properties" not in schema:
+        return schema
+    is_request = schema.get("additionalProperties") is False
+    properties = {
+        name: _property(component, name, value, is_request=is_request) for name, value in schema["properties"].items()
+    }
+    return schema | {"properties": properties}
+
+
+def _property(component: str, name: str, schema: dict[str, Any], *, is_request: bool) -> dict[str, Any]:
+    """The words of the Struct itself go first. A reference stands beside its description: OpenAPI 3.1 allows it."""
+    described = dict(schema)
+    words = schema.get("description") or _words_of(component, name)
+    if is_request and "default" in described:
+        default = described.pop("default")
+        words += "" if default is None else f" Left out: {in_words(default)}."
+    described["description"] = words
+    return described if is_request else _with_format(name, described)
+
+
+def _words_of(component: str, name: str) -> str:
+    """Its meaning; KeyError for a property that the glossary does not have."""
+    known = {**PROPERTIES, **ADMIN_PROPERTIES}
+    return known.get(f"{component}.{name}") or known[name]
+
+
+def _with_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    is_instant = name.endswith(_INSTANTS_END_IN) or name in _INSTANTS
+    is_uuid = name in _UUIDS or (name == "id" and _MINTED in schema["description"])
+    format_ = "date-time" if is_instant else "uuid" if is_uuid else None
+    if format_ is None:
+        return schema
+    if "anyOf" in schema:
+        branches = [each | {"format": format_} if each.get("type") == "string" else each for each in schema["anyOf"]]
+        return schema | {"anyOf": branches}
+    return schema | {"format": format_} if schema.get("type") == "string" else schema

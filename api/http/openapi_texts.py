@@ -1,0 +1,126 @@
+"""The fixed texts of the API documents: introduction, ways to prove a caller, headers, examples of errors."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from api.http.auth import OPERATOR_NAME
+from api.http.envelope import INTERFACE_VERSION
+from api.http.error_table import ANYWHERE
+from api.http.idempotency import REPLAYED
+from api.http.operation import Access
+from features.core.errors import ErrorCode, FieldCode
+
+TITLE: Final = "Clearhold"
+
+CONVENTIONS: Final = f"""Clearhold scores transfers on a bank's rails for risk: as they land, and before they are sent.
+
+**Callers.** A tenant's people send the operator token and their name in X-Operator. Programs send an API key. The bank
+signs its events instead.
+
+**Money** is integer cents in a string of digits: "9850" is 98.50. **Times** are UTC in answers; in requests they have
+an offset. **A score** is 0 to 100, or null for too little history, never for no risk.
+
+**Lists** are pages: `limit` and `cursor` in, `data`, `hasMore` and `nextCursor` out. Filters take several values.
+
+**Repeats** are safe with an Idempotency-Key: the same request under the same key gets the stored answer.
+
+**Errors** are all of one form: `error` for people, `code` for programs, `requestId` for the log, and on a 400 `fields`
+with the path and the code of each field to correct. The schema ErrorCode lists every code. Any request can also be
+answered {", ".join(f"`{code}`" for code in ANYWHERE)}.
+
+**The interface's version** is {INTERFACE_VERSION}, in the header Score-Version."""
+
+ADMIN_INFO: Final = """The administration of a Clearhold service: tenants, programs, tokens and secrets.
+
+Every route takes the platform's admin token as bearer token and the acting person in X-Operator. These routes are not
+part of the public interface. Keep them inside the bank's network."""
+
+TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
+SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
+    Access.PUBLIC: [],
+    Access.SIGNATURE: [{"bankSignature": []}],
+    Access.BEARER: [{"operatorToken": [], "operatorName": []}, {"apiKey": []}],
+    Access.OPERATOR: [{"operatorToken": [], "operatorName": []}],
+    Access.OWNER: [{"operatorToken": []}],
+    Access.ADMIN: [{"adminToken": [], "operatorName": []}],
+}
+CALLED_WITH: Final[Mapping[Access, str]] = {
+    Access.PUBLIC: "Anybody may call.",
+    Access.SIGNATURE: "Called by the bank, which signs the body.",
+    Access.BEARER: "Called with an operator token and X-Operator, or with an API key.",
+    Access.OPERATOR: "Called with an operator token and X-Operator; API keys are refused.",
+    Access.OWNER: "Called with the operator token of the tenant that owns the program, without X-Operator.",
+    Access.ADMIN: "Called with the admin token and X-Operator.",
+}
+SECURITY_SCHEMES: Final = {
+    "operatorToken": {"type": "http", "scheme": "bearer", "description": "The tenant's operator token."},
+    "apiKey": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key of the tenant. A test key may touch simulated programs only, a live key "
+        "bank-sourced ones. It needs no X-Operator; with one, that person is on the record.",
+    },
+    "operatorName": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Operator",
+        "description": "Who is acting. Asserted by the bank, not authenticated here, and written on every decision.",
+    },
+    "bankSignature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Bank-Signature",
+        "description": "HMAC-SHA256 of the raw body with the program's ingest secret, in hex.",
+    },
+    "adminToken": {"type": "http", "scheme": "bearer", "description": "The platform's admin token."},
+}
+USUAL_HEADERS: Final = {
+    "X-Request-Id": {"description": "The request's id, the caller's own when it was well formed."},
+    "Score-Version": {"description": f"The interface version, {INTERFACE_VERSION}."},
+}
+_RETRY_AFTER: Final = {"Retry-After": {"description": "After how many seconds to try again."}}
+HEADERS_OF: Final = {
+    401: {"WWW-Authenticate": {"description": "Bearer"}},
+    409: {"Retry-After": {"description": "When the first request with the same Idempotency-Key is still under way."}},
+    429: _RETRY_AFTER,
+    503: _RETRY_AFTER,
+}
+RATE_HEADERS: Final = {
+    "RateLimit-Policy": {"description": "The limit of this kind of request: q requests in w seconds."},
+    "RateLimit": {"description": "How many of them are left (r), and the seconds until there are more (t)."},
+}
+REPLAYED_HEADER: Final = {REPLAYED: {"description": "true when an Idempotency-Key's stored answer was given again."}}
+OPERATOR: Final = {
+    "name": "X-Operator",
+    "in": "header",
+    "required": False,
+    "description": "Who is acting. Required with an operator token. With an API key it may be left out, and the key "
+    "itself is on the record.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": OPERATOR_NAME},
+}
+IDEMPOTENCY_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Makes the request safe to repeat. The same request under the same key is answered with the stored "
+    "status and body; another one is a 409. Keys are kept for 24 hours at least, for each caller and path apart.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+EXAMPLE_SENTENCES: Final[Mapping[ErrorCode, str]] = {
+    ErrorCode.VALIDATION_FAILED: "Validation failed: transfer.amountCents must be a string of digits, in cents: "
+    '"9850" is 98.50; transfer.accountNumber is not a known property',
+    ErrorCode.INVALID_JSON: "Validation failed: body must be valid JSON; its first fault is in line 3, column 17",
+}
+EXAMPLE_FIELDS: Final[Mapping[ErrorCode, list[dict[str, Any]]]] = {
+    ErrorCode.VALIDATION_FAILED: [
+        {"path": "transfer.amountCents", "code": FieldCode.WRONG_TYPE},
+        {"path": "transfer.accountNumber", "code": FieldCode.UNKNOWN},
+    ],
+    ErrorCode.INVALID_JSON: [{"path": "body", "code": FieldCode.MALFORMED}],
+    ErrorCode.PROGRAM_REQUIRED: [{"path": "programId", "code": FieldCode.REQUIRED}],
+    ErrorCode.CURSOR_INVALID: [{"path": "cursor", "code": FieldCode.MALFORMED}],
+    ErrorCode.OPERATOR_REQUIRED: [{"path": "X-Operator", "code": FieldCode.REQUIRED}],
+    ErrorCode.OPERATOR_INVALID: [{"path": "X-Operator", "code": FieldCode.MALFORMED}],
+    ErrorCode.IDEMPOTENCY_KEY_INVALID: [{"path": "Idempotency-Key", "code": FieldCode.MALFORMED}],
+    ErrorCode.VERSION_UNSUPPORTED: [{"path": "Score-Version", "code": FieldCode.NOT_ONE_OF}],
+}
