@@ -53,7 +53,7 @@ def _administration(
     ).as_opt
 
 
-_OWNER_REFUSALS: Final = (ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ACCOUNT_NOT_FOUND, ErrorCode.NOT_CONFIRMED)
+_OWNER_REFUSALS: Final = (ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.NOT_CONFIRMED)
 
 
 @post(

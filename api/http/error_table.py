@@ -113,9 +113,6 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.PROGRAM_NOT_FOUND: ErrorEntry(
         404, "The tenant has no program of this id or slug.", "`GET /api/programs` lists them."
     ),
-    ErrorCode.ACCOUNT_NOT_FOUND: ErrorEntry(
-        404, "The program has no account of this id.", "Wait for the bank's first event on the account."
-    ),
     ErrorCode.ENTITY_NOT_FOUND: ErrorEntry(
         404, "The tenant has no entity of this id.", "Wait for the bank's first event on it; look at its `result`."
     ),

@@ -21,11 +21,6 @@ class UnknownTransferError(NotFoundError):
         super().__init__("Unknown transfer on this tenant.", ErrorCode.TRANSFER_NOT_FOUND)
 
 
-class UnknownAccountError(NotFoundError):
-    def __init__(self) -> None:
-        super().__init__("Unknown account on this program.", ErrorCode.ACCOUNT_NOT_FOUND)
-
-
 class AlertClosedError(ConflictError):
     def __init__(self) -> None:
         super().__init__(
@@ -70,7 +65,6 @@ _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.DECISION: UnknownAlertError,
     ResultKind.APPEAL: UnknownAlertError,
     ResultKind.LABEL: UnknownTransferError,
-    ResultKind.OWNER: UnknownAccountError,
 }
 _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.FINAL: AlertClosedError,

@@ -43,7 +43,6 @@ class ErrorCode(StrEnum):
     PATH_NOT_FOUND = "path_not_found"
     TENANT_NOT_FOUND = "tenant_not_found"
     PROGRAM_NOT_FOUND = "program_not_found"
-    ACCOUNT_NOT_FOUND = "account_not_found"
     ENTITY_NOT_FOUND = "entity_not_found"
     COUNTERPARTY_NOT_FOUND = "counterparty_not_found"
     TRANSFER_NOT_FOUND = "transfer_not_found"

@@ -1,0 +1,326 @@
+"""Every error: one form, one table, and each code of it provoked on a running application.
+
+The client of ``RunningApp`` holds every error of every test against the table and against the route's own codes
+(``tests/support/error_answers.py``); here each code is shown to come.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import msgspec
+import pytest
+
+from api.http.error_table import ANYWHERE, ERRORS
+from api.http.errors import refusal_of
+from api.http.operation import RateClass
+from api.http.protocol import HEAD_LIMIT, Protocol
+from api.log import commands
+from features.core.errors import (
+    ConflictError,
+    ErrorCode,
+    ForbiddenError,
+    InvalidRequestError,
+    NotFoundError,
+    RateLimitedError,
+    UnauthorizedError,
+    UnavailableError,
+)
+from store.idempotency import IdempotencyClaims, InFlight
+from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
+from store.redis_log import appender
+from tests.support.callers import TRANSFER, UNKNOWN_ID, Headers, World, running_world
+from tests.support.error_answers import error_of
+from tests.support.raw_http import RawClient, served
+
+Answer = tuple[int, bytes]
+Provoke = Callable[[World, pytest.MonkeyPatch], Answer]
+
+SHIPPED: Final = [path for room in ("features", "store", "flows", "api") for path in Path(room).rglob("*.py")]
+STATUSES_OF: Final = {
+    "InvalidRequestError": {400},
+    "UnauthorizedError": {401},
+    "ForbiddenError": {403},
+    "NotFoundError": {404},
+    "ConflictError": {409},
+    "InconsistentChainError": {409},
+    "RateLimitedError": {429},
+    "UnavailableError": {503},
+    "RiskError": {400, 404, 405, 413, 415, 500},
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with running_world(tmp_path_factory.mktemp("codes")) as running:
+        for program in (running.payroll, running.lending):
+            running.land(program, "acht_of_two")
+        running.api.catch_up()
+        yield running
+
+
+def of(answer: httpx.Response) -> Answer:
+    return answer.status_code, answer.content
+
+
+def sent(method: str, path: str, caller: str = "operator", *more: tuple[str, str], **content: Any) -> Provoke:
+    """A request as one of the world's callers."""
+
+    def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
+        return of(world.send(method, path.format(**world.mine), [*world.callers[caller].headers, *more], **content))
+
+    return provoke
+
+
+def decided(decision: str, caller: str = "operator", *, closed: bool = False) -> Provoke:
+    def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
+        alert = world.closed_alert(world.payroll) if closed else world.waiting_alert(world.payroll)
+        body = {"decision": decision, "narrative": "It was explained."}
+        return of(world.send("POST", f"/api/alerts/{alert}/decide", world.callers[caller].headers, json=body))
+
+    return provoke
+
+
+def released_after_escalation(world: World, _: pytest.MonkeyPatch) -> Answer:
+    headers, path = world.callers["operator"].headers, f"/api/alerts/{world.waiting_alert(world.payroll)}/decide"
+    for decision in ("escalate", "release"):
+        answer = world.send("POST", path, headers, json={"decision": decision, "narrative": "It was explained."})
+    return of(answer)
+
+
+def twice(path_of: Callable[[World], tuple[str, dict[str, Any]]]) -> Provoke:
+    """The same write two times: the second is refused."""
+
+    def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
+        path, body = path_of(world)
+        headers = world.callers["operator"].headers
+        world.send("POST", path, headers, json=body)
+        return of(world.send("POST", path, headers, json=body))
+
+    return provoke
+
+
+def preflight(world: World, *more: tuple[str, str], amount: str = "1") -> Answer:
+    body = {"programId": world.payroll["id"], "transfer": TRANSFER | {"amountCents": amount}}
+    return of(world.send("POST", "/api/preflight", [*world.callers["operator"].headers, *more], json=body))
+
+
+def key_used_again(world: World, _: pytest.MonkeyPatch) -> Answer:
+    key = ("Idempotency-Key", world.fresh())
+    preflight(world, key, amount="1")
+    return preflight(world, key, amount="2")
+
+
+def key_in_flight(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    async def claim(*_: object) -> InFlight:
+        return InFlight()
+
+    patch.setattr(IdempotencyClaims, "claim", claim)
+    return preflight(world, ("Idempotency-Key", world.fresh()))
+
+
+def replaced_token(world: World, _: pytest.MonkeyPatch) -> Answer:
+    admin, tenant = world.callers["admin"].headers, world.api.create_tenant("rotating-bank")
+    world.send("POST", f"/api/admin/tenants/{tenant['id']}/operator-token", admin, json={"overlapHours": 0})
+    headers: Headers = [("Authorization", f"Bearer {tenant['operatorToken']}"), ("X-Operator", "ann")]
+    return of(world.send("GET", "/api/programs", headers))
+
+
+def empty_bucket(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setitem(world.api.limits, RateClass.READ, 0)
+    return of(world.api.client.get("/api/programs", headers=httpx.Headers(world.callers["operator"].headers)))
+
+
+def one_export_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(world.api.services["downloads"]._limit, "_most", 0)
+    return of(world.send("GET", "/api/transfers/export", world.callers["operator"].headers))
+
+
+def broken_service(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(type(world.api.services["programs"]), "list", lambda *_, **__: 1 / 0)
+    return of(world.send("GET", "/api/programs", world.callers["operator"].headers))
+
+
+def starting(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(world.api.resources.preflight_log, "is_open", False)
+    return preflight(world)
+
+
+def catching_up(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(world.api.resources.recorded_preflights, "has_room", lambda _: False)
+    return preflight(world)
+
+
+def overloaded(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(appender, "MAX_WAITING_ENTRIES", 0)
+    return preflight(world)
+
+
+def log_away(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    async def refuse(*_: object, **__: object) -> None:
+        raise UnavailableError(appender.UNAVAILABLE)
+
+    patch.setattr(appender.LogAppender, "_written", refuse)
+    return preflight(world)
+
+
+def not_confirmed(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(commands, "COMMITTED_WITHIN_S", 0.01)
+    patch.setattr(world.api.appender, "stands_still", True)
+    body = {"transferId": "acht_0", "label": "ok", "reason": "It was a refund."}
+    return of(world.send("POST", "/api/labels", world.callers["operator"].headers, json=body))
+
+
+def broken_chain(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    def refuse(*_: object) -> None:
+        raise InconsistentChainError(INCONSISTENT, ErrorCode.CHAIN_INCONSISTENT)
+
+    patch.setattr(RecordCheckpoints, "sign", refuse)
+    path = "/api/record/checkpoint?chain=dispositions"
+    return of(world.send("GET", path, world.callers["operator"].headers))
+
+
+def on_the_wire(*parts: bytes, head_within_s: float = 10.0) -> Provoke:
+    class Impatient(Protocol):
+        pass
+
+    Impatient.head_within_s = head_within_s
+
+    def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
+        with served(world.api, Impatient) as port, RawClient(port) as client:
+            client.send(*parts)
+            answer = client.answer()
+        return answer.status, answer.body
+
+    return provoke
+
+
+def appeal_of(alert_id: str) -> tuple[str, dict[str, Any]]:
+    return f"/api/alerts/{alert_id}/appeal", {"reason": "New facts."}
+
+
+JSON: Final = {"Content-Type": "application/json"}
+CASES: Final[dict[ErrorCode, Provoke]] = {
+    ErrorCode.VALIDATION_FAILED: sent("GET", "/api/transfers?limit=0"),
+    ErrorCode.INVALID_JSON: sent("POST", "/api/preflight", "operator", *JSON.items(), content=b"{nope"),
+    ErrorCode.PROGRAM_REQUIRED: sent(
+        "POST", "/api/labels", json={"transferId": "acht_of_two", "label": "ok", "reason": "A refund."}
+    ),
+    ErrorCode.CURSOR_INVALID: sent("GET", "/api/transfers?cursor=abc"),
+    ErrorCode.OPERATOR_REQUIRED: sent("GET", "/api/programs", "nameless operator"),
+    ErrorCode.OPERATOR_INVALID: sent("GET", "/api/programs", "nameless operator", ("X-Operator", "key:x")),
+    ErrorCode.PERSON_REQUIRED: decided("close", "live key"),
+    ErrorCode.IDEMPOTENCY_KEY_INVALID: lambda world, _: preflight(world, ("Idempotency-Key", "")),
+    ErrorCode.VERSION_UNSUPPORTED: sent("GET", "/api/programs", "operator", ("Score-Version", "2020-01-01")),
+    ErrorCode.REQUEST_TOO_SLOW: on_the_wire(b"GET / HTTP/1.1\r\n", head_within_s=0.05),
+    ErrorCode.HTTP_UNREADABLE: on_the_wire(b"nonsense\r\n\r\n"),
+    ErrorCode.HEADERS_TOO_LARGE: on_the_wire(b"GET / HTTP/1.1\r\nX: " + b"x" * HEAD_LIMIT),
+    ErrorCode.TOKEN_MISSING: sent("GET", "/api/programs", "nobody"),
+    ErrorCode.TOKEN_UNKNOWN: sent("GET", "/api/programs", "forged"),
+    ErrorCode.TOKEN_REPLACED: replaced_token,
+    ErrorCode.TOKEN_OF_ANOTHER_KIND: sent("GET", "/api/programs", "admin"),
+    ErrorCode.KEY_REVOKED: sent("GET", "/api/programs", "revoked key"),
+    ErrorCode.TENANT_MISMATCH: sent("GET", "/api/programs?tenant=second-bank"),
+    ErrorCode.PROGRAM_NOT_OWNED: sent("POST", f"/api/skoor/backfill/{UNKNOWN_ID}"),
+    ErrorCode.SIGNATURE_INVALID: sent("POST", "/api/ingest/bank/{program}", "nobody", content=b"{}"),
+    ErrorCode.SCOPE_MISSING: sent("GET", "/api/transfers", "key with another scope"),
+    ErrorCode.OPERATOR_TOKEN_REQUIRED: sent("GET", "/api/keys", "live key"),
+    ErrorCode.TENANT_WIDE_REQUIRED: sent("GET", "/api/record/verify", "key of the program"),
+    ErrorCode.PROGRAM_OUT_OF_REACH: sent("GET", "/api/programs/{program}", "test key"),
+    ErrorCode.PATH_NOT_FOUND: sent("GET", "/api/nothing"),
+    ErrorCode.TENANT_NOT_FOUND: sent(
+        "POST", "/api/admin/programs", "admin", json={"tenantId": UNKNOWN_ID, "slug": "x", "name": "X"}
+    ),
+    ErrorCode.PROGRAM_NOT_FOUND: sent("GET", f"/api/programs/{UNKNOWN_ID}"),
+    ErrorCode.ENTITY_NOT_FOUND: sent("GET", "/api/entities/enti_x"),
+    ErrorCode.COUNTERPARTY_NOT_FOUND: sent("GET", "/api/counterparties/cpty_x"),
+    ErrorCode.TRANSFER_NOT_FOUND: sent("GET", "/api/transfers/acht_x"),
+    ErrorCode.PREFLIGHT_NOT_FOUND: sent("GET", f"/api/preflight/{UNKNOWN_ID}"),
+    ErrorCode.ALERT_NOT_FOUND: sent("GET", f"/api/alerts/{UNKNOWN_ID}"),
+    ErrorCode.DISPOSITION_NOT_FOUND: sent("GET", f"/api/dispositions/{UNKNOWN_ID}"),
+    ErrorCode.POLICY_NOT_FOUND: sent("GET", f"/api/policies/{UNKNOWN_ID}"),
+    ErrorCode.KEY_NOT_FOUND: sent("DELETE", f"/api/keys/{UNKNOWN_ID}"),
+    ErrorCode.CHAIN_TOO_SHORT: sent("GET", "/api/record/proof?chain=dispositions&seq=999999"),
+    ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
+    ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
+    ErrorCode.ALERT_CLOSED: decided("close", closed=True),
+    ErrorCode.ALERT_NOT_HELD: released_after_escalation,
+    ErrorCode.ALERT_NOT_CLOSED: twice(lambda world: appeal_of(world.waiting_alert(world.payroll))),
+    ErrorCode.ALREADY_DECIDED: twice(
+        lambda world: (
+            f"/api/alerts/{world.waiting_alert(world.payroll)}/decide",
+            {"decision": "hold", "narrative": "Not yet explained."},
+        )
+    ),
+    ErrorCode.ALREADY_APPEALED: twice(lambda world: appeal_of(world.closed_alert(world.payroll))),
+    ErrorCode.CHAIN_INCONSISTENT: broken_chain,
+    ErrorCode.IDEMPOTENCY_MISMATCH: key_used_again,
+    ErrorCode.IDEMPOTENCY_IN_FLIGHT: key_in_flight,
+    ErrorCode.BODY_TOO_LARGE: sent("POST", "/api/preflight", content=b" " * 65_537),
+    ErrorCode.MEDIA_TYPE_UNSUPPORTED: sent("POST", "/api/preflight", content=b"{}"),
+    ErrorCode.RATE_LIMITED: empty_bucket,
+    ErrorCode.TOO_MANY_AT_ONCE: one_export_more,
+    ErrorCode.INTERNAL_ERROR: broken_service,
+    ErrorCode.UNAVAILABLE: log_away,
+    ErrorCode.STARTING: starting,
+    ErrorCode.CATCHING_UP: catching_up,
+    ErrorCode.OVERLOADED: overloaded,
+    ErrorCode.NOT_CONFIRMED: not_confirmed,
+}
+NOT_OVER_HTTP: Final = {
+    ErrorCode.BODY_INCOMPLETE,  # Whoever could read it has hung up.
+    ErrorCode.TEST_KEY_REQUIRED,  # Of the sandbox, which has no route yet; tests/api/http/test_gate_rules.py has one.
+}
+
+
+def test_given_the_table_when_compared_then_every_code_is_in_it_and_provoked_here() -> None:
+    assert set(ERRORS) == set(ErrorCode)
+    assert set(CASES) == set(ErrorCode) - NOT_OVER_HTTP
+    assert set(ANYWHERE) <= set(ERRORS)
+    for entry in ERRORS.values():
+        assert entry.meaning.endswith(".")
+        assert entry.cure.endswith(".")
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_given_each_code_when_provoked_then_it_comes_in_the_one_form(
+    world: World, monkeypatch: pytest.MonkeyPatch, code: ErrorCode
+) -> None:
+    status, body = CASES[code](world, monkeypatch)
+    envelope = error_of(status, body)
+
+    assert (status, envelope["code"]) == (ERRORS[code].status, code), envelope["error"]
+    assert len(envelope["error"]) > len("Not found.")
+    assert "\n" not in envelope["error"]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=str)
+def test_given_an_error_that_is_raised_when_read_in_the_source_then_its_class_and_its_code_have_one_status(
+    path: Path,
+) -> None:
+    """Status follows the code; a NotFoundError with a code of 409 would be answered otherwise than it reads."""
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in STATUSES_OF:
+            continue
+        for argument in [*call.args, *(each.value for each in call.keywords)]:
+            name = ast.unparse(argument)
+            if name.startswith("ErrorCode."):
+                code = ErrorCode[name.removeprefix("ErrorCode.")]
+                assert ERRORS[code].status in STATUSES_OF[call.func.id], ast.unparse(call)
+
+
+def test_given_the_classes_of_errors_when_made_without_a_code_then_theirs_has_their_status() -> None:
+    for kind, status in ((InvalidRequestError, 400), (RateLimitedError, 429), (UnavailableError, 503)):
+        assert ERRORS[kind("A sentence.").code].status == status
+    for strict in (UnauthorizedError, ForbiddenError, NotFoundError, ConflictError):
+        with pytest.raises(TypeError):
+            strict("A sentence.")  # type: ignore[call-arg]  # that is what is tested
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("secret"), msgspec.ValidationError("secret"), KeyError("secret")])
+def test_given_any_other_exception_when_answered_then_it_says_nothing_of_itself(failure: Exception) -> None:
+    refusal = refusal_of(failure)
+
+    assert (str(refusal), refusal.code) == ("Internal error.", ErrorCode.INTERNAL_ERROR)
