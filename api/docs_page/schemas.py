@@ -49,8 +49,8 @@ def type_of(schema: Schema, depth: int = 0) -> Html:
         name = str(schema["$ref"]).rsplit("/", 1)[-1]
         return node("a", name, href=f"#{anchor(name)}")
     for choice in ("anyOf", "oneOf"):
-        if choice in schema and "type" not in schema:  # Next to a type, a choice only narrows it.
-            return joined((type_of(each, depth + 1) for each in schema[choice]), " or ")
+        if choice in schema:
+            return joined(dict.fromkeys(type_of(each, depth + 1) for each in schema[choice]), " or ")
     if "enum" in schema:
         return joined(["one of ", joined((node("code", _text(value)) for value in schema["enum"]), ", ")])
     kinds = schema.get("type", "any")

@@ -18,7 +18,7 @@ from api.http.request_schema import RequestSchema
 from features.core.errors import ErrorCode
 
 REFS: Final = "#/components/schemas/{name}"
-DATE_OR_TIME: Final = {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+DATE_OR_TIME: Final = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}
 """A moment's pattern admits a 31st of February, which is refused by its value; the formats say so."""
 
 _INSTANTS_END_IN: Final = "At"
@@ -60,7 +60,7 @@ def schemas_of(operations: Iterable[Operation]) -> Schemas:
 
 
 def simplified(schema: Any) -> Any:
-    """The schema as the document shows it: moments by their formats, ``T or null`` as one type."""
+    """The schema as the document shows it: moments by their formats, ``T or null`` as one type, types of values."""
     if isinstance(schema, list):
         return [simplified(each) for each in schema]
     if not isinstance(schema, dict):
@@ -72,8 +72,10 @@ def simplified(schema: Any) -> Any:
         case [{"type": str(kind)} as this, {"type": "null"}]:
             del short["anyOf"]
             short |= this | {"type": [kind, "null"]}
-    if short.get("enum") == [True]:
-        short["type"] = "boolean"
+        case [{"anyOf": list(choices)}, {"type": "null"} as null]:
+            short["anyOf"] = [*choices, null]
+    if isinstance(short.get("enum"), list):
+        short["type"] = "boolean" if short["enum"] == [True] else "string"
     return short
 
 

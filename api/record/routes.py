@@ -56,8 +56,8 @@ _VERIFY: Final = Operation(
 _EXPORT: Final = Operation(
     id="exportRecord",
     tag=_TAG,
-    summary="The record as a download, a RecordLine in canonical JSON (RFC 8785) a line: the policies and alerts that "
-    "links cite, then the links of each chain from seq 0. A range of time is a run of links without holes; only a "
+    summary="The record as a download. A line is a RecordLine in canonical JSON (RFC 8785): the policies and alerts "
+    "that links cite, then the links of each chain from seq 0. A range of time is a run of links without holes; only a "
     "whole export can be proved complete. One that fails midway breaks off the connection without a clean end.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
@@ -72,8 +72,8 @@ _EXPORT: Final = Operation(
 _CHECKPOINT: Final = Operation(
     id="signCheckpoint",
     tag=_TAG,
-    summary="A checkpoint over a chain, signed now unless it was before: a C2SP note with the number of links and the "
-    "root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the chain "
+    summary="A checkpoint over a chain, signed now unless it was before. It is a C2SP note with the number of links and "
+    "the root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the chain "
     "contradicts an earlier checkpoint.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
