@@ -28,11 +28,11 @@ _LONGEST_SENTENCE: Final = 500
 
 
 class RefusedError(Exception):
-    """The service answered outside 2xx; ``str(error)`` is its own sentence."""
+    """The service answered outside 2xx; ``str(error)`` is its own sentence, ``code`` what a program goes by."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, code: str | None = None) -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.code = status, code
 
 
 class UnreachableError(Exception):
@@ -66,13 +66,21 @@ def pause_after(failures: int) -> float:
 
 def sentence_of(status: int, body: bytes) -> str:
     """The answer's own sentence, or the status when it has none."""
+    sentence = _text_in(body, "error")
+    return sentence[:_LONGEST_SENTENCE] if sentence else f"answered {status} without a sentence"
+
+
+def refusal_of(status: int, body: bytes) -> RefusedError:
+    return RefusedError(status, sentence_of(status, body), _text_in(body, "code"))
+
+
+def _text_in(body: bytes, name: str) -> str | None:
+    """A text of the error's object; None for an answer that is no such object, as a proxy may give."""
     try:
-        sentence = msgspec.json.decode(body, type=dict[str, object]).get("error")
+        text = msgspec.json.decode(body, type=dict[str, object]).get(name)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        sentence = None
-    if not isinstance(sentence, str) or not sentence:
-        return f"answered {status} without a sentence"
-    return sentence[:_LONGEST_SENTENCE]
+        return None
+    return text if isinstance(text, str) else None
 
 
 def _signed(secret: str, body: bytes, endpoint_id: str | None) -> dict[str, str]:
@@ -202,6 +210,6 @@ class ClearholdClient:
                 if answer.is_success:
                     return answer
                 if answer.status_code != _SERVICE_UNAVAILABLE or failures == tries:
-                    raise RefusedError(answer.status_code, sentence_of(answer.status_code, answer.content))
+                    raise refusal_of(answer.status_code, answer.content)
             self._pause(pause_after(failures))
         raise AssertionError("the last try returns or raises")

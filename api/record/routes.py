@@ -72,9 +72,9 @@ _EXPORT: Final = Operation(
 _CHECKPOINT: Final = Operation(
     id="signCheckpoint",
     tag=_TAG,
-    summary="A checkpoint over a chain, signed now unless it was before. It is a C2SP note with the number of links and "
-    "the root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the chain "
-    "contradicts an earlier checkpoint.",
+    summary="A checkpoint over a chain, signed now unless it was before. It is a C2SP note with the number of links "
+    "and the root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the "
+    "chain contradicts an earlier checkpoint.",
     access=Access.BEARER,
     scope=KeyScope.RECORD,
     tenant_wide=True,
