@@ -119,13 +119,13 @@ class ExportCheck:
 
     def finish(self) -> list[ChainFound]:
         """What holds, after the last line."""
+        if not self._is_range:
+            self._hold_against_checkpoints()
         missing, strays = len(self._cited - self._there), len(self._there - self._cited)
         if missing:
             raise BrokenExportError(f"{missing} cited alert or policy bodies are missing or altered.")
         if strays:
             raise BrokenExportError(f"{strays} alert or policy lines are cited by no link.")
-        if not self._is_range:
-            self._hold_against_checkpoints()
         return [
             ChainFound(chain=name, links=chain.size - chain.first, signed=max(chain.roots, default=None))
             for name, chain in self._chains.items()
