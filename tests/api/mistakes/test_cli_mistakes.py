@@ -33,7 +33,7 @@ SERVE: Final = "serve --data {folder}/data --port 0 --metrics-port 0"
 REPLAY: Final = f"replay --program {PROGRAM} --secret whsec_x"
 MISTAKES: Final[dict[str, Mistake]] = {
     "29 port out of range": Mistake(
-        command="serve --data {folder}/data --port 99999", words=("--port", "less than or equal to 65535")
+        command="serve --data {folder}/data --port 99999", words=("--port", "equal to 65535")
     ),
     "29 unknown host": Mistake(command=f"{SERVE} --host nowhere.invalid", words=("Cannot listen on nowhere.invalid",)),
     "31 nothing there": Mistake(
