@@ -40,7 +40,7 @@ from store.control.tenancy import Tenancy
 from store.keys.secrets import token_digest
 
 MISSING_BEARER: Final = "The bearer token is missing. Send it as Authorization: Bearer TOKEN; no other header is read."
-UNREADABLE_BEARER: Final = "The bearer token cannot be read. Send one header, as Authorization: Bearer TOKEN."
+UNREADABLE_BEARER: Final = "The bearer token is not readable. Send one header, as Authorization: Bearer TOKEN."
 UNKNOWN_BEARER: Final = "The bearer token is unknown to this service. Is it whole, and of this service?"
 ADMIN_BEARER: Final = (
     "The bearer token is the platform's admin token, which is for /api/admin alone. "

@@ -172,6 +172,7 @@ def _record(path: str, asks: str = "") -> Operation:
 OPERATIONS: Final = (
     Operation(method="GET", path="/healthz", access=Access.PUBLIC),
     Operation(method="GET", path="/readyz", access=Access.PUBLIC),
+    Operation(method="GET", path="/", access=Access.PUBLIC),
     Operation(method="GET", path="/openapi.json", access=Access.PUBLIC),
     Operation(method="GET", path="/docs", access=Access.PUBLIC),
     Operation(method="POST", path="/api/ingest/bank/{}", access=Access.SIGNATURE, fills=("program",), body=_event),
