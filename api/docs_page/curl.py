@@ -18,7 +18,6 @@ _SENT: Final[Mapping[str, str]] = {
     "operatorName": "X-Operator: YOUR_NAME",
     "bankSignature": "Bank-Signature: HEX_HMAC_SHA256_OF_THE_BODY",
 }
-_JSON: Final = "application/json"
 
 
 def command_of(server: str, path: str, method: str, operation: Object) -> str:
@@ -31,17 +30,21 @@ def _parts(server: str, path: str, method: str, operation: Object) -> Iterator[s
     required = [each["name"] for each in operation["parameters"] if each["in"] == "query" and each.get("required")]
     if required:
         address += "?" + "&".join(f"{name}={_placeholder(name)}" for name in required)
-    content = operation.get("requestBody", {}).get("content", {}).get(_JSON)
+    media, content = next(iter(operation.get("requestBody", {}).get("content", {}).items()), (None, None))
     usual = "GET" if content is None else "POST"
     yield f"curl -sS {shlex.quote(address)}" if method == usual else f"curl -sS -X {method} {shlex.quote(address)}"
     for scheme in operation["security"][0] if operation["security"] else ():
         yield f"-H {shlex.quote(_SENT.get(scheme, scheme))}"
     if content is not None:
-        yield f"-H 'Content-Type: {_JSON}'"
-        yield f"-d {shlex.quote(_indented(content.get('example', {})))}"
+        yield f"-H 'Content-Type: {media}'"
+        yield f"--data-binary {shlex.quote(_example_in(content))}"
 
 
-def _indented(example: Any) -> str:
+def _example_in(content: Object) -> str:
+    named: Any = next((each["value"] for each in content.get("examples", {}).values()), {})
+    example = content.get("example", named)
+    if isinstance(example, str):
+        return example
     return msgspec.json.format(msgspec.json.encode(example), indent=2).decode()
 
 

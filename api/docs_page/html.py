@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
-_SPANS: Final = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
+_SPANS: Final = re.compile(r"``?([^`]+)``?|\*\*([^*]+)\*\*")
 
 
 class Html(str):

@@ -100,7 +100,7 @@ def _schemes(schemes: Object) -> Iterator[tuple[str, str, str]]:
 def _operation(server: str, path: str, method: str, operation: Object) -> Html:
     id_ = operation["operationId"]
     parts = [
-        node("h3", _link(operation["summary"], f"#{id_}"), id=id_),
+        node("h3", node("a", prose(operation["summary"]), href=f"#{id_}"), id=id_),
         node("p", node("code", f"{method} {path}")),
         paragraphs(operation.get("description", "").removeprefix(operation["summary"]).lstrip(".\n ")),
         node("pre", node("code", command_of(server, path, method, operation))),

@@ -6,7 +6,7 @@ Errors  UnavailableError for a body that finds no room
 
 from typing import Final, Self
 
-from features.core.errors import UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 
 SMALL_BYTES: Final = 65_536
 MOST_BYTES: Final = 256 * 1024 * 1024
@@ -22,7 +22,7 @@ class BodyBudget:
 
     def add(self, size: int) -> None:
         if self.used + size > self._most:
-            raise UnavailableError(NO_ROOM)
+            raise UnavailableError(NO_ROOM, ErrorCode.OVERLOADED)
         self.used += size
 
 

@@ -194,7 +194,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.STARTING: ErrorEntry(503, "The program's scorer, or the service, is starting or stopping.", _TRY_AGAIN),
     ErrorCode.CATCHING_UP: ErrorEntry(503, "The service is catching up with its log.", _TRY_AGAIN),
-    ErrorCode.OVERLOADED: ErrorEntry(503, "The log cannot keep up; nothing was stored.", _TRY_AGAIN),
+    ErrorCode.OVERLOADED: ErrorEntry(
+        503, "More is sent at once than the service takes, or its log keeps up with; nothing was stored.", _TRY_AGAIN
+    ),
     ErrorCode.NOT_CONFIRMED: ErrorEntry(
         503,
         "The request was accepted and is not confirmed yet.",
@@ -210,5 +212,6 @@ ANYWHERE: Final = (
     ErrorCode.METHOD_NOT_ALLOWED,
     ErrorCode.HEADERS_TOO_LARGE,
     ErrorCode.INTERNAL_ERROR,
+    ErrorCode.OVERLOADED,
 )
 """What can answer any request, whatever its route, and is named with no operation."""

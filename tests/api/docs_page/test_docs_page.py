@@ -66,7 +66,7 @@ def test_given_the_document_when_shown_then_every_operation_parameter_status_and
         for method, operation in methods.items():
             assert f"{method.upper()} {path}" in text
             assert operation["operationId"] in page.all("id")
-            section = text[text.index(operation["summary"]) :]
+            section = text[text.index(f"\n{method.upper()} {path}\n", text.index("Who may call\nName")) :]
             for parameter in operation["parameters"]:
                 assert parameter["name"] in section
             for status in operation["responses"]:
@@ -168,3 +168,7 @@ def test_given_the_document_when_read_then_every_reference_in_it_leads_to_someth
         for name in reference.removeprefix("#/").split("/"):
             assert name in found, reference
             found = found[name]
+
+
+def test_given_code_in_a_docstring_or_a_description_when_shown_then_no_backtick_is_left(page: Page) -> None:
+    assert [text for text in page.text if "`" in text] == []

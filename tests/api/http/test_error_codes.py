@@ -28,6 +28,7 @@ from features.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from store.control import registry
 from store.idempotency import IdempotencyClaims, InFlight
 from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from store.redis_log import appender
@@ -138,6 +139,17 @@ def one_export_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
     return of(world.send("GET", "/api/transfers/export", world.callers["operator"].headers))
 
 
+def one_key_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(registry, "MOST_KEYS", 0)
+    body = {"name": "one more", "mode": "live"}
+    return of(world.send("POST", "/api/keys", world.callers["operator"].headers, json=body))
+
+
+def lost_object(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(type(world.api.services["transfers"]._events), "body", lambda *_: None)
+    return of(world.send("GET", "/api/transfers/acht_0", world.callers["operator"].headers))
+
+
 def broken_service(world: World, patch: pytest.MonkeyPatch) -> Answer:
     patch.setattr(type(world.api.services["programs"]), "list", lambda *_, **__: 1 / 0)
     return of(world.send("GET", "/api/programs", world.callers["operator"].headers))
@@ -237,6 +249,8 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.ENTITY_NOT_FOUND: sent("GET", "/api/entities/enti_x"),
     ErrorCode.COUNTERPARTY_NOT_FOUND: sent("GET", "/api/counterparties/cpty_x"),
     ErrorCode.TRANSFER_NOT_FOUND: sent("GET", "/api/transfers/acht_x"),
+    ErrorCode.EVENT_NOT_FOUND: sent("GET", "/api/events/evnt_x"),
+    ErrorCode.OBJECT_LOST: lost_object,
     ErrorCode.PREFLIGHT_NOT_FOUND: sent("GET", f"/api/preflight/{UNKNOWN_ID}"),
     ErrorCode.ALERT_NOT_FOUND: sent("GET", f"/api/alerts/{UNKNOWN_ID}"),
     ErrorCode.DISPOSITION_NOT_FOUND: sent("GET", f"/api/dispositions/{UNKNOWN_ID}"),
@@ -245,6 +259,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.CHAIN_TOO_SHORT: sent("GET", "/api/record/proof?chain=dispositions&seq=999999"),
     ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
+    ErrorCode.TOO_MANY_KEYS: one_key_more,
     ErrorCode.ALERT_CLOSED: decided("close", closed=True),
     ErrorCode.ALERT_NOT_HELD: released_after_escalation,
     ErrorCode.ALERT_NOT_CLOSED: twice(lambda world: appeal_of(world.waiting_alert(world.payroll))),
