@@ -3,8 +3,8 @@
 Nothing is compiled unless ``CLEARHOLD_COMPILED`` is set (``make compiled``). Then mypyc makes one extension of the
 modules of ``features`` that do the work; each of them stays what Python reads where the extension is not built.
 
-A module stays interpreted when it holds a ``msgspec.Struct``, whose field types have to be there at run time, or writes
-documentation.
+A module stays interpreted when it makes a class of ``msgspec.Struct`` itself, whose options and field types have to be
+there at run time, or writes documentation. Classes made of ``InMemory`` inherit their options and are never decoded.
 """
 
 import os

@@ -44,6 +44,7 @@ from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
 from flows.ticks import tick_every_minute
 from store.clock import SystemClock
+from store.compiled_age import changed_since_compiled
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
 from store.data_dir import DataDir, StartupError
@@ -78,7 +79,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     Raises StartupError when it cannot be started.
     """
     configure_logs()
-    log.info("starting", version=version("clearhold"), build=BUILD)
+    _log_start()
     signal.signal(signal.SIGTERM, _end_before_start)
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
@@ -121,6 +122,12 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     log.info("stopped")
     if failed:
         raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
+
+
+def _log_start() -> None:
+    log.info("starting", version=version("clearhold"), build=BUILD)
+    if changed := changed_since_compiled():
+        log.warning("compiled_before_change", modules=changed, cure="make compiled, or make interpreted")
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from features.core.build import BUILD
+from store.compiled_age import changed_since_compiled
 
 RESULTS: Final = Path(".bench") / "results.json"
 
@@ -103,7 +104,8 @@ def machine() -> str:
     if cpuinfo.exists():
         named = (line for line in cpuinfo.read_text().splitlines() if line.startswith("model name"))
         model = next(named, f":{model}").partition(":")[2].strip()
-    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}, features {BUILD}"
+    build = f"{BUILD}, older than its source" if changed_since_compiled() else BUILD
+    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}, features {build}"
 
 
 def table_of(answers: Sequence[Answered]) -> Table:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from store.compiled_age import changed_since_compiled
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.support.clock import FrozenClock, SequentialIds
@@ -14,10 +14,8 @@ from tests.support.clock import FrozenClock, SequentialIds
 
 def pytest_sessionstart() -> None:
     """What was compiled and then changed would be tested as it was."""
-    for source in (Path(__file__).parents[1] / "features").rglob("*.py"):
-        for extension in source.parent.glob(f"{source.stem}.*.so"):
-            if extension.stat().st_mtime < source.stat().st_mtime:
-                pytest.exit(f"{source} has changed since it was compiled: make compiled, or make interpreted")
+    if changed := changed_since_compiled():
+        pytest.exit(f"{changed[0]} has changed since it was compiled: make compiled, or make interpreted")
 
 
 @pytest.fixture(scope="session")

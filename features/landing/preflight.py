@@ -96,7 +96,7 @@ def _actor_of(program: ProgramState, named: str | None) -> Actor | None:
     """An entity, or a known account's owner, else the account (ruling 37); an unknown one has no history."""
     if not named:
         return None
-    return program.known_actor(named) or Actor(named, len(program.actors), is_account=program.is_account(named))
+    return program.known_actor(named) or Actor.new(named, len(program.actors), is_account=program.is_account(named))
 
 
 def _card_of(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None) -> int:

@@ -8,9 +8,7 @@ Cost  once, of the account's own history; stored transfers are not rewritten but
 """
 
 from collections.abc import MutableMapping
-from typing import Any, Final
-
-import msgspec
+from typing import Any, Final, NamedTuple
 
 from features.state.parties import Actor
 from features.state.program import ProgramState
@@ -21,7 +19,7 @@ _OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profiles"})
 _HISTORY: Final = tuple(slot for slot in Actor.__struct_fields__ if slot not in _OF_ITS_OWN)
 
 
-class OwnerLearnt(msgspec.Struct, frozen=True, gc=False):
+class OwnerLearnt(NamedTuple):
     """What came of a word on an account's owner."""
 
     is_stored: bool  # False when a newer word was known, or none was said

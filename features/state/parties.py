@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from features.bank.events import EntitySnapshot
+from features.core.in_memory import InMemory
 from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from features.state.party_lookup import PartyLookup
 from features.windows.edges import NOBODY, Edges
@@ -17,7 +18,7 @@ _PROFILE_FIELDS: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
-class Actor(msgspec.Struct, eq=False, gc=False):
+class Actor(InMemory):
     """An entity, or an account whose owner is not known (ruling 37), with its history.
 
     ``profiles`` holds (known at, order, profile) in time order: a transfer is scored with the profile known at its own
@@ -27,13 +28,18 @@ class Actor(msgspec.Struct, eq=False, gc=False):
     id: str
     index: int
     is_account: bool
-    amounts: AmountSeries = msgspec.field(default_factory=AmountSeries)
+    amounts: AmountSeries
     returns: EventTimes | None = None
     unauthorized: EventTimes | None = None
     zones: dict[int, EventTimes] | None = None
     series_by_kind: SeriesByKind | None = None
     probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
     profiles: tuple[tuple[int, int, EntityProfile], ...] = ()
+
+    @classmethod
+    def new(cls, actor_id: str, index: int, *, is_account: bool) -> "Actor":
+        """One without a history."""
+        return cls(actor_id, index, is_account, AmountSeries())
 
     @property
     def ach_debits(self) -> EventTimes | None:
@@ -69,7 +75,7 @@ class Actor(msgspec.Struct, eq=False, gc=False):
 
     @classmethod
     def loaded(cls, dumped: Any, index: int) -> "Actor":
-        actor = cls(dumped[0], index, is_account=dumped[1])
+        actor = cls.new(dumped[0], index, is_account=dumped[1])
         actor.amounts.load(dumped[2])
         load_times(actor, dumped[3])
         for at, order, fields in dumped[4]:
@@ -80,11 +86,12 @@ class Actor(msgspec.Struct, eq=False, gc=False):
         return actor
 
 
-class Counterparty(msgspec.Struct, eq=False, gc=False):
+class Counterparty(InMemory):
     """A counterparty with the history of the program's transfers with it."""
 
     id: str
     index: int
+    times: EventTimes
     name: str | None = None
     routing: str | None = None
     last4: str | None = None
@@ -93,7 +100,6 @@ class Counterparty(msgspec.Struct, eq=False, gc=False):
     first_seen_at: int | None = None
     updated_at: int | None = None
     node: int = NOBODY  # in the graph, from the first transfer on
-    times: EventTimes = msgspec.field(default_factory=EventTimes)
     returns: EventTimes | None = None
     unauthorized: EventTimes | None = None
     zones: dict[int, EventTimes] | None = None
@@ -112,7 +118,7 @@ class Counterparty(msgspec.Struct, eq=False, gc=False):
     @classmethod
     def loaded(cls, dumped: Any, index: int) -> "Counterparty":
         facts = dumped[0]
-        party = cls(facts[0], index)
+        party = cls(facts[0], index, EventTimes())
         party.name = facts[1]
         party.routing, party.last4, party.country = map(_shared, facts[2:5])
         party.first_seen_at, party.updated_at, party.node, party.has_new_account = facts[5:]
@@ -149,7 +155,7 @@ class CounterpartyBook:
     def get_or_add(self, counterparty_id: str) -> Counterparty:
         party = self._by_id.get(counterparty_id)
         if party is None:
-            party = Counterparty(counterparty_id, len(self.all))
+            party = Counterparty(counterparty_id, len(self.all), EventTimes())
             self.all.append(party)
             self._by_id[counterparty_id] = party
         return party

@@ -8,8 +8,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import msgspec
-
 from features.core.money import parse_cents
 from features.core.program import Program
 from features.state.alert_book import AlertBook
@@ -153,7 +151,7 @@ class ProgramState:
     def mark_merged(self, account: Actor, entity: Actor) -> None:
         """Read the account as the entity from now on; its own history is empty."""
         self.merged[account.index] = entity.index
-        self.actors[account.index] = self._account_actors[account.id] = Actor(
+        self.actors[account.index] = self._account_actors[account.id] = Actor.new(
             account.id, account.index, is_account=True
         )
 
@@ -219,14 +217,13 @@ class ProgramState:
         return -1 if account_id is None else self._accounts.get(account_id, -1)
 
     def _new_actor(self, actor_id: str, *, is_account: bool) -> Actor:
-        actor = Actor(actor_id, len(self.actors), is_account=is_account)
+        actor = Actor.new(actor_id, len(self.actors), is_account=is_account)
         self.actors.append(actor)
         return actor
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The state in parts small enough to be encoded one by one."""
-        declarations = [(at, msgspec.structs.astuple(declared)) for at, declared in self.declarations]
-        yield "program", (self.id, self.tenant_id, self.slug, declarations)
+        yield "program", (self.id, self.tenant_id, self.slug, self.declarations)
         yield "baseline", self.baseline.dump()
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()

@@ -1,7 +1,8 @@
 """The program-wide series that measuring reads, which belong to no single party, and the program's declaration."""
 
-import msgspec
+from typing import NamedTuple
 
+from features.core.in_memory import InMemory
 from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
 from features.state.parties import CounterpartyBook
 from features.state.score_memory import LastScores
@@ -12,7 +13,7 @@ from features.windows.series import AmountSeries, EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
 
-class Declared(msgspec.Struct, frozen=True, gc=False):
+class Declared(NamedTuple):
     """The program's declared figures, in the form in which the vector carries them."""
 
     monthly_volume_cents: int | None
@@ -20,7 +21,7 @@ class Declared(msgspec.Struct, frozen=True, gc=False):
     countries: str
 
 
-class ProgramSeries(msgspec.Struct, gc=False):
+class ProgramSeries(InMemory):
     """The program-wide series that the vector reads, beside the baseline."""
 
     amounts: AmountSeries

@@ -90,7 +90,7 @@ def _no_ends() -> "array[int]":
     return array("i")
 
 
-class Edges(EventTimes, eq=False, gc=False):
+class Edges(EventTimes):
     """The edges of one node in one direction, by instant and, within one instant, by the transfer's row.
 
     A change that becomes known later leaves a note behind, so that an earlier instant still sees what was known then.

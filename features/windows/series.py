@@ -20,6 +20,8 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from features.core.in_memory import InMemory
+
 ALWAYS: Final = -(2**63)
 _WRAP: Final = 2**64 - 1
 _SHORT_TAIL: Final = 64
@@ -31,7 +33,7 @@ def _no_instants() -> "array[int]":
     return array("q")
 
 
-class EventTimes(msgspec.Struct, eq=False, gc=False):
+class EventTimes(InMemory):
     """Instants of facts that are only counted.
 
     A window that ends before a late fact became known is measured without it:
@@ -171,7 +173,7 @@ def _no_sums() -> "array[int]":
     return array("Q")
 
 
-class AmountSeries(EventTimes, eq=False, gc=False):
+class AmountSeries(EventTimes):
     """Instants with amounts, counted and summed. Of one instant the smaller come first, however they arrived.
 
     >>> amounts = AmountSeries()

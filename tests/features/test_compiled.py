@@ -1,5 +1,6 @@
 """The compiled build of ``features``: it can be made, and its rows and states are those of the interpreted one."""
 
+import ast
 import os
 import shlex
 import subprocess
@@ -45,6 +46,21 @@ def digests(tree: Path) -> Digests:
     return msgspec.json.decode(found.stdout, type=Digests)
 
 
+def test_given_a_module_that_is_compiled_then_its_classes_state_no_options_since_the_compiler_would_drop_them() -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "features").rglob("*.py")}
+    compiled_ones = {path: ast.parse(text) for path, text in sources.items() if "(msgspec.Struct" not in text}
+
+    classes = [
+        (path.stem, node)
+        for path, tree in compiled_ones.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+
+    assert len(classes) > 20
+    assert [(module, node.name) for module, node in classes if node.keywords] == []
+
+
 @pytest.mark.skipif(not CAN_COMPILE, reason=f"nothing to compile with: {COMPILER} or the headers of Python are missing")
 def test_given_the_same_streams_when_compiled_and_interpreted_then_rows_and_states_are_the_same_to_the_byte(
     tmp_path: Path,
@@ -53,6 +69,8 @@ def test_given_the_same_streams_when_compiled_and_interpreted_then_rows_and_stat
 
     assert (interpreted.build, native.build) == ("interpreted", "compiled")
     assert native.streams == interpreted.streams
+    assert native.in_memory == interpreted.in_memory == dict.fromkeys(native.in_memory, True)
+    assert "AmountSeries" in native.in_memory
     rows = {digest.stream: digest.rows for digest in native.streams}
     assert all(rows[name]["AlertRow"] and "QuarantineRow" not in rows[name] for name in SHOWN)
     assert len(rows) > len(SHOWN)

@@ -3,6 +3,7 @@
 Run by ``tests/features/test_compiled.py`` once with each build of ``features``.
 """
 
+import gc
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
@@ -13,6 +14,7 @@ import msgspec
 
 from bench.stream_events import Traffic
 from features.core.build import BUILD
+from features.core.in_memory import InMemory
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
@@ -38,12 +40,24 @@ class Digests(msgspec.Struct, frozen=True):
     """Of all streams."""
 
     build: str
+    in_memory: dict[str, bool]  # each class of the state's memory: True when garbage collection passes its objects by
     streams: tuple[Digest, ...]
 
 
 def main() -> None:
     digests = tuple(_digest(name, entries) for name, entries in _streams())
-    print(msgspec.json.encode(Digests(BUILD, digests)).decode())
+    in_memory = {kind.__name__: not gc.is_tracked(_any(kind)) for kind in _below(InMemory)}
+    print(msgspec.json.encode(Digests(BUILD, in_memory, digests)).decode())
+
+
+def _below(kind: type[InMemory]) -> Iterator[type[InMemory]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def _any(kind: type[InMemory]) -> InMemory:
+    return kind(*((gc,) * len(kind.__struct_fields__)))  # whose fields do not matter, if only one could be tracked
 
 
 def _streams() -> Iterator[tuple[str, Iterator[LogEntry]]]:

@@ -247,7 +247,7 @@ def test_given_strong_transfers_of_account_and_entity_when_they_are_merged_then_
 
 
 def test_given_everything_that_an_actor_remembers_when_it_is_merged_then_each_kind_has_a_way() -> None:
-    account = Actor("bacc_1", 0, is_account=True)
+    account = Actor.new("bacc_1", 0, is_account=True)
 
     assert merged(None, account.amounts) is account.amounts
     assert merged({1: EventTimes()}, {1: EventTimes(), 2: EventTimes()}).keys() == {1, 2}
