@@ -29,6 +29,7 @@ from api.telemetry.metrics import RequestMetrics, measure_process
 from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
 from api.telemetry.readiness import READY, Readiness, Replay
+from api.telemetry.record_collector import RecordCollector
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_gate, wired_record, wired_resources
 from features.core.build import BUILD
@@ -99,7 +100,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = _metrics(stores, engine, resources.preflight_log, backfills, directory, connections)
+        metrics = _metrics(stores, engine, resources.preflight_log, backfills, directory, connections, data_dir.path)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -336,6 +337,7 @@ def _metrics(
     backfills: BackfillService,
     directory: Directory,
     connections: Connections,
+    folder: Path,
 ) -> CollectorRegistry:
     """The metrics of everything but the requests."""
     metrics = CollectorRegistry()
@@ -345,6 +347,16 @@ def _metrics(
     metrics.register(directory.collector)
     metrics.register(ScorerCollector(engine.scorers))
     metrics.register(ConnectionCollector(connections))
+    metrics.register(
+        RecordCollector(
+            links=engine.chains.sizes,
+            checkpoint_log=stores.record.checkpoint_log,
+            checkpoints=stores.record.checkpoints,
+            verifications=stores.record.verifications,
+            folder=folder,
+            clock=stores.clock,
+        )
+    )
     return metrics
 
 

@@ -15,6 +15,7 @@ from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
+from store.record.verification import LastVerifications
 from store.redis_log.appender import LogAppender
 from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
@@ -27,6 +28,7 @@ class RecordStores(msgspec.Struct, frozen=True, kw_only=True):
     signing_keys: SigningKeys
     checkpoint_log: CheckpointLog
     checkpoints: RecordCheckpoints
+    verifications: LastVerifications
 
 
 class Stores(msgspec.Struct, frozen=True, kw_only=True):

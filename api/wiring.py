@@ -30,6 +30,7 @@ from store.keys.signing_keys import KeyPurpose, SigningKeys
 from store.lake.raw_events import RawEvents
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
+from store.record.verification import LastVerifications
 from store.redis_log.commit_waiter import CommitWaiter
 
 
@@ -96,4 +97,9 @@ def wired_record(
         clock=clock,
         origin_of=origin_of,
     )
-    return RecordStores(signing_keys=signing_keys, checkpoint_log=checkpoint_log, checkpoints=checkpoints)
+    return RecordStores(
+        signing_keys=signing_keys,
+        checkpoint_log=checkpoint_log,
+        checkpoints=checkpoints,
+        verifications=LastVerifications(clock),
+    )

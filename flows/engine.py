@@ -113,7 +113,7 @@ class Engine:
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
-        self._chains, self._copy_control = chains, copy_control
+        self.chains, self._copy_control = chains, copy_control
         self._committer = Committer(
             BatchWriter(database, chains),
             progress,
@@ -130,7 +130,7 @@ class Engine:
     def start(self) -> None:
         """Restore the state and start the threads; catching up with the log goes on in the background."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        self._chains.open()
+        self.chains.open()
         for shard, offset in committed_offsets(self._database).items():
             self.progress.mark_committed(shard, offset)
         reader = self._log_reader()

@@ -151,6 +151,7 @@ def _record(resources: Resources) -> RecordService:
         verification=Verification(stores.database, record.checkpoint_log, public_keys),
         rows=ShownRows(stores.database),
         checkpoints=record.checkpoints,
+        verifications=record.verifications,
     )
 
 

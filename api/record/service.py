@@ -33,7 +33,7 @@ from store.record.checkpoint_log import CheckpointPlace
 from store.record.checkpoints import RecordCheckpoints
 from store.record.reader import RecordFilter, RecordReader
 from store.record.rows import RecordCheckpointRow
-from store.record.verification import Verification
+from store.record.verification import LastVerifications, Verification
 
 LINES_A_BATCH: Final = 1_000
 
@@ -50,8 +50,10 @@ class RecordService:
         verification: Verification,
         rows: ShownRows,
         checkpoints: RecordCheckpoints,
+        verifications: LastVerifications,
     ) -> None:
         self._reader, self._verification, self._rows, self._checkpoints = reader, verification, rows, checkpoints
+        self._verifications = verifications
         self._checks = Concurrency(what="verifications of the record")
         self._list = ListReader(
             read_page=self._read_page,
@@ -67,6 +69,7 @@ class RecordService:
         with self._checks.slot(principal):
             checks = [await to_thread.run_sync(self._verification.check, principal, each) for each in Chain]
             rows = await to_thread.run_sync(self._rows.check, principal)
+            self._verifications.note(principal.tenant, ok=report_of(checks, rows, None).ok)
             return report_of(checks, rows, chain)
 
     def export(self, principal: Principal, query: RecordExportQuery) -> Generator[Sequence[msgspec.Raw], None, None]:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import duckdb
 import structlog
 
-from features.core.canonical import link_hash
+from features.core.canonical import Chain, link_hash
 from features.core.rows.record import ChainFactRow
 from store.data_dir import StartupError
 from store.record.chain_file import ChainFile, chain_files, line_of
@@ -102,6 +102,13 @@ class ChainWriter:
             for key in sorted(heads.keys() | files.keys()):
                 _complete(files.get(key) or ChainFile(self._folder, *key), cursor, heads.get(key, EMPTY))
         self._heads = heads
+
+    def sizes(self) -> dict[str, int]:
+        """How many links the chains of all tenants have together, by chain; for any thread."""
+        sizes = dict.fromkeys((chain.value for chain in Chain), 0)
+        for (_, chain), head in list(self._heads.items()):
+            sizes[chain] += head.size
+        return sizes
 
     def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
         """The facts as links, in the order given, behind the heads, which stay where they are until ``settle``."""

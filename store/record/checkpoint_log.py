@@ -5,7 +5,7 @@ Written to the file first. At the start each of the two gets what only the other
 Errors  ``OSError`` when the disk refuses; ``StartupError`` for a line that is no checkpoint
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -56,6 +56,12 @@ class CheckpointLog:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._connection, self._folder = connection, folder
+        self._newest: dict[str, int] = {}
+
+    @property
+    def newest(self) -> Mapping[str, int]:
+        """When the newest of all tenants' checkpoints was made, by chain; a chain without one is absent."""
+        return self._newest
 
     def open(self) -> None:
         """Bring the table and the files to the same checkpoints."""
@@ -66,11 +72,14 @@ class CheckpointLog:
                 _insert(cursor, row)
             for row in sorted(in_table - in_files, key=_created_at):
                 self._append_line(row)
+            for row in in_table | in_files:
+                self._note(row)
 
     def append(self, row: RecordCheckpointRow) -> None:
         self._append_line(row)
         with self._connection.cursor() as cursor:
             _insert(cursor, row)
+        self._note(row)
 
     def latest(self, tenant_id: str, chain: str) -> RecordCheckpointRow | None:
         """The one over the most links."""
@@ -92,6 +101,9 @@ class CheckpointLog:
         with self._connection.cursor() as cursor:
             result = cursor.execute(sql, values).fetchone()
         return None if result is None else _ROW(result)
+
+    def _note(self, row: RecordCheckpointRow) -> None:
+        self._newest[row.chain] = max(row.created_at, self._newest.get(row.chain, 0))
 
     def _append_line(self, row: RecordCheckpointRow) -> None:
         line = CheckpointLine(

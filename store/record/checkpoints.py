@@ -71,6 +71,11 @@ class RecordCheckpoints:
         self._trees: dict[ChainKey, MerkleTree] = {}
         self._inconsistent: set[ChainKey] = set()
 
+    @property
+    def inconsistent(self) -> int:
+        """How many chains contradict what was signed over them, as far as that is known; they are not signed again."""
+        return len(self._inconsistent)
+
     def sign_due(self) -> None:
         """Sign every chain that has grown and was last signed five minutes ago or never.
 

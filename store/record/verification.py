@@ -6,13 +6,14 @@ chain, because nothing behind it proves anything.
 
 import base64
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import msgspec
 
 from features.core.canonical import Chain, link_hash
 from features.core.principal import Principal
+from store.clock import Clock
 from store.record.chain import BareLink, ChainKey, bare_links_of
 from store.record.checkpoint_log import CheckpointLog
 from store.record.merkle import MerkleTree
@@ -47,6 +48,22 @@ class ChainCheck(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     checked: int
     broken_at: Break | None
+
+
+class LastVerification(NamedTuple):
+    at: int
+    ok: bool
+
+
+class LastVerifications:
+    """How the newest verification of each tenant's whole record ended, by the tenant's slug, since the start."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.by_tenant: dict[str, LastVerification] = {}
+
+    def note(self, tenant: str, *, ok: bool) -> None:
+        self.by_tenant[tenant] = LastVerification(self._clock.now(), ok)
 
 
 class Verification:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from api.cli.main import app
 from features.core.canonical import link_hash
+from features.core.instants import MINUTE_US
 from store.record.merkle import root_of_path
 from store.record.notes import Checkpoint, opened_note
 from tests.support.alerting import an_alert, decide
@@ -90,6 +91,22 @@ def test_given_one_chain_when_verified_then_it_is_told_of_beside_how_both_stand(
     assert dispositions == both
     assert (both["ok"], both["checked"], both["chains"]) == (False, 2, stand)
     assert both["firstBreakAt"]["seq"] == 2
+
+
+@pytest.mark.usefixtures("decided")
+def test_given_a_broken_chain_when_the_other_is_verified_then_the_last_outcome_is_that_of_the_whole_record(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    last = api.stores.record.verifications.by_tenant
+    get(api, tenant, "verify")
+    before = dict(last)
+    api.database.execute("UPDATE record_chain SET body = replace(body, 'Because', 'BECAUSE') WHERE seq >= 2")
+    api.clock.advance(MINUTE_US)
+
+    get(api, tenant, "verify", chain="actions")
+
+    assert before == {tenant["slug"]: (api.clock.now() - MINUTE_US, True)}
+    assert last == {tenant["slug"]: (api.clock.now(), False)}
     assert_refused(get(api, tenant, "verify", chain="labels"), 400, "chain")
 
 

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -131,6 +132,25 @@ def test_given_a_preflight_then_its_latency_is_counted_and_no_label_holds_an_id(
     text = httpx.get(room.address).text
     assert room.program["id"] not in text
     assert room.tenant["id"] not in text
+
+
+def test_given_a_verification_then_its_age_and_outcome_are_shown(room: Room) -> None:
+    assert room.scrape().values("record_verification_ok", tenant="first-bank") == []
+
+    room.service.ask("GET", "/api/record/verify", room.operator)
+
+    after = room.scrape()
+    assert after.values("record_verification_ok", tenant="first-bank") == [1.0]
+    assert 0 <= after.total("record_verification_age_seconds", tenant="first-bank") < 60
+
+
+def test_given_the_data_directory_then_the_space_on_its_disk_is_shown(room: Room) -> None:
+    disk = shutil.disk_usage(room.service.data)
+
+    shown = room.scrape()
+
+    assert shown.values("disk_size_bytes") == [float(disk.total)]
+    assert 0 < shown.total("disk_free_bytes") <= disk.total
 
 
 def test_given_a_path_of_no_route_then_it_is_counted_as_unmatched(room: Room) -> None:

@@ -91,6 +91,17 @@ def test_given_fifty_parallel_appends_when_each_is_answered_then_there_is_one_un
     assert file_of(tmp_path).read_bytes().count(b"\n") == 50
 
 
+def test_given_links_of_several_tenants_then_sizes_count_them_by_chain_also_in_the_next_process(
+    database: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    chains = chains_of(database, tmp_path / "record")
+    facts = [a_fact(0), a_fact(1), a_fact(2, tenant_id="another"), a_fact(3, chain="actions")]
+
+    BatchWriter(database, chains).commit(row_tables({ChainFactRow: facts}), {1: 3}, T0)
+
+    assert chains.sizes() == chains_of(database, tmp_path / "record").sizes() == {"dispositions": 3, "actions": 1}
+
+
 def test_given_a_commit_that_fails_when_tried_again_then_no_link_is_lost_or_doubled(
     database: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

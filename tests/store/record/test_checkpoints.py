@@ -219,3 +219,26 @@ def test_given_a_table_or_a_file_that_is_lost_when_opened_then_each_has_what_the
     path.write_bytes(b"{}\n")
     with pytest.raises(StartupError, match=r"checkpoints\.ndjson is damaged"):
         again(office)
+
+
+def test_given_checkpoints_then_the_newest_of_each_chain_is_known_also_at_the_next_start(office: Office) -> None:
+    assert office.log.newest == {}
+    office.grow(0, 2)
+    office.checkpoints.sign_due()
+    office.clock.advance(HOUR_US)
+    office.grow(2, 3)
+    office.checkpoints.sign_due()
+
+    assert office.log.newest == again(office).log.newest == {"dispositions": office.clock.now()}
+
+
+def test_given_a_chain_that_contradicts_its_checkpoint_then_it_is_counted(office: Office) -> None:
+    office.grow(0, 2)
+    office.checkpoints.sign_due()
+    office.database.execute("DELETE FROM record_chain WHERE seq = 1")
+    restarted = again(office)
+    assert restarted.checkpoints.inconsistent == 0
+
+    restarted.checkpoints.sign_due()
+
+    assert restarted.checkpoints.inconsistent == 1
