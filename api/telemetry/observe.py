@@ -1,7 +1,7 @@
 """Each request is counted in the metrics and written as one line of the log.
 
-The line has the template of the route, never the path, and nothing from the caller but its request id. Accepted events
-and passed probes are too many to be of use in the log, so they are only counted.
+The line has the template of the route, never the path, and nothing from the caller but the ids of its request and its
+trace. Accepted events and passed probes are too many to be of use in the log, so they are only counted.
 """
 
 from time import perf_counter
@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp, Receive, Send
 
-from api.http.envelope import request_id
+from api.http.envelope import header_values, request_id
 from api.http.gate import PRINCIPAL
 from api.telemetry.metrics import BATCH, INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, events_of, outcome_of
 from api.telemetry.request_log import RequestLog
 from features.core.principal import Principal
+from store.traces import TRACEPARENT, trace_id_of
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _QUIET: Final = frozenset({INGEST, BATCH, "/healthz", "/readyz"})
@@ -21,6 +22,7 @@ _START: Final = "http.response.start"
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
 _UNANSWERED: Final = 500  # uvicorn answers with it if the application does not answer
 _FIRST_REFUSAL: Final = 300
+_TRACEPARENT: Final = TRACEPARENT.encode()
 
 
 class Observed:
@@ -60,6 +62,7 @@ class Observed:
             return
         self._log.add(
             request_id=request_id(scope),
+            trace_id=_trace_id(scope),
             method=method,
             route=route,
             status=status,
@@ -68,3 +71,9 @@ class Observed:
             principal=None if principal is None else principal.kind,
             principal_id=None if principal is None else principal.id,
         )
+
+
+def _trace_id(scope: Any) -> str | None:
+    """The caller's trace; None without one valid header."""
+    sent = header_values(scope, _TRACEPARENT)
+    return trace_id_of(sent[0]) if len(sent) == 1 else None

@@ -22,9 +22,10 @@ _INFO: Final = "info"
 
 
 class RequestLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The same form as every other line of the log; nothing from the caller but its request id."""
+    """The same form as every other line of the log; nothing from the caller but its request id and trace id."""
 
     request_id: str
+    trace_id: str | None
     method: str
     route: str
     status: int

@@ -22,6 +22,7 @@ from features.bank.masking import masked_raw
 from features.core.directory import DirectoryKind
 from features.core.instants import SECOND_US
 from store.clock import Clock
+from store.traces import TRACEPARENT, traceparent_of
 
 ANSWER_WITHIN_S: Final = 10.0
 MAX_BODY_BYTES: Final = 1024 * 1024
@@ -83,20 +84,22 @@ class BankClient:
     def __init__(self, root: str, http: httpx.AsyncClient, clock: Clock) -> None:
         self._root, self._http, self._clock = root, http, clock
 
-    async def fetch(self, kind: DirectoryKind, party_id: str, key: str) -> BankAnswer:
+    async def fetch(self, kind: DirectoryKind, party_id: str, key: str, *, trace_id: str) -> BankAnswer:
+        """``trace_id`` tells the bank which line of our log a request belongs to."""
         if party_id in _NOT_IN_A_PATH:
             return _UNUSABLE
         url = f"{self._root}/{_PATHS[kind]}/{quote(party_id, safe='')}"
         try:
             async with asyncio.timeout(ANSWER_WITHIN_S):
-                return await self._answer(url, party_id, key)
+                return await self._answer(url, party_id, key, trace_id)
         except httpx.InvalidURL:
             return _UNUSABLE  # an id too long to be asked for
         except (httpx.HTTPError, TimeoutError, OSError):
             return _FAILED
 
-    async def _answer(self, url: str, party_id: str, key: str) -> BankAnswer:
-        async with self._http.stream("GET", url, auth=httpx.BasicAuth("", key)) as response:
+    async def _answer(self, url: str, party_id: str, key: str, trace_id: str) -> BankAnswer:
+        headers = {TRACEPARENT: traceparent_of(trace_id)}
+        async with self._http.stream("GET", url, auth=httpx.BasicAuth("", key), headers=headers) as response:
             body = await _body_of(response)
         if response.status_code != HTTPStatus.OK:
             return self._without_object(response)

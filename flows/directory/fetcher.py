@@ -30,6 +30,7 @@ from store.clock import Clock
 from store.control.bank_keys import BankKeys
 from store.duck.directory import DirectoryTable, DueParty
 from store.redis_log.appender import LogAppender
+from store.traces import new_trace_id
 
 CONCURRENT_FETCHES: Final = 4
 REFRESH_AFTER_US: Final = DAY_US
@@ -173,7 +174,8 @@ class DirectoryFetcher:
             self._waiting.put_back(party)
             return
         began, fetched_at = asyncio.get_running_loop().time(), self._clock.now()
-        answer = await self._client.fetch(party[0].kind, party[0].id, key)
+        trace_id = new_trace_id()  # no request's: what the fetch follows from came through the log
+        answer = await self._client.fetch(party[0].kind, party[0].id, key, trace_id=trace_id)
         self.counts.seconds.add(asyncio.get_running_loop().time() - began)
         if answer.outcome in _FACTS:
             if pace.note_success():
@@ -181,19 +183,19 @@ class DirectoryFetcher:
             await self._record(party, answer, fetched_at)
         else:
             self.counts.fetches[party[0].kind.value, answer.outcome.value] += 1
-            self._note_trouble(party, answer, key)
+            self._note_trouble(party, answer, key, trace_id)
 
-    def _note_trouble(self, party: DueParty, answer: BankAnswer, key: str) -> None:
+    def _note_trouble(self, party: DueParty, answer: BankAnswer, key: str, trace_id: str) -> None:
         """Slow down; a line in the log for each kind of trouble, when it begins."""
         tenant_id, now = party[0].tenant_id, self._clock.now()
         pace = self._pace_of(tenant_id)
         if answer.outcome is Outcome.REFUSED:
             if pace.note_refusal(key, now=now):
-                log.warning("bank_key_refused", tenant_id=tenant_id)
+                log.warning("bank_key_refused", tenant_id=tenant_id, trace_id=trace_id)
             self._waiting.put_back(party)
             return
         if pace.note_failure(now=now, retry_after_us=answer.retry_after_us):
-            log.warning("bank_directory_failing", tenant_id=tenant_id, result=answer.outcome.value)
+            log.warning("bank_directory_failing", tenant_id=tenant_id, result=answer.outcome.value, trace_id=trace_id)
         if answer.outcome is Outcome.LIMITED:
             self._waiting.put_back(party)
         else:

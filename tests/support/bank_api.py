@@ -30,6 +30,7 @@ class ServedRequest(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     status: int | None
+    traceparent: str = ""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,9 +113,9 @@ class BankApi:
         with self._lock:
             return self._objects.get((kind, object_id))
 
-    def served(self, method: str, path: str, status: int | None) -> None:
+    def served(self, request: ServedRequest) -> None:
         with self._lock:
-            self._requests.append(ServedRequest(method=method, path=path, status=status))
+            self._requests.append(request)
 
     def _put(self, kind: str, value: Mapping[str, Any]) -> None:
         with self._lock:
@@ -155,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.bank.closing.wait(self.bank.latency_s)
         fault = self.bank.next_fault()
         if fault is not None and fault.hangs:
-            self.bank.served(self.command, self.path, None)
+            self._note(None)
             self.bank.closing.wait(HANGS_FOR_S)
             self.close_connection = True
         elif fault is not None:
@@ -189,8 +190,12 @@ class _Handler(BaseHTTPRequestHandler):
         expected = base64.b64encode(f":{self.bank.key}".encode()).decode()
         return self.headers.get("Authorization") == f"Basic {expected}"
 
+    def _note(self, status: int | None) -> None:
+        traceparent = self.headers.get("traceparent", "")
+        self.bank.served(ServedRequest(method=self.command, path=self.path, status=status, traceparent=traceparent))
+
     def _reply(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
-        self.bank.served(self.command, self.path, status)
+        self._note(status)
         try:
             self.send_response(status)
             for name, value in headers:

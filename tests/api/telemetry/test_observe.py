@@ -54,6 +54,7 @@ class Observing:
         tenant: str | None = None,
         outcome: Outcome = Outcome.NONE,
         headers: list[tuple[bytes, bytes]] = HEADERS,
+        sent: list[tuple[bytes, bytes]] | None = None,
     ) -> None:
         async def app(scope: Any, _: Any, send: Any) -> None:
             if route is not None:
@@ -66,7 +67,7 @@ class Observing:
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": b"{}"})
 
-        scope = {"type": "http", "method": method, "path": "/a/path", "query_string": b"q=1", "headers": []}
+        scope = {"type": "http", "method": method, "path": "/a/path", "query_string": b"q=1", "headers": sent or []}
         with suppress(OverflowError):
             asyncio.run(Observed(app, self.metrics, self.log)(scope, _nothing, _nothing))
         self.log.flush()
@@ -93,6 +94,7 @@ def test_given_an_answer_then_it_is_counted_and_told_by_its_template(lines: list
     assert line.pop("ms") >= 0
     assert line == {
         "event": "request",
+        "trace_id": None,
         "method": "GET",
         "route": "/api/transfers/{transfer_id}",
         "status": 404,
@@ -100,6 +102,18 @@ def test_given_an_answer_then_it_is_counted_and_told_by_its_template(lines: list
         "principal": "key",
         "principal_id": "key_1",
     }
+
+
+def test_given_a_traceparent_then_the_line_has_its_trace_id_unless_there_are_two(lines: list[dict[str, Any]]) -> None:
+    observing = Observing()
+    one = (b"traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    other = (b"traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+
+    observing.ask("/api/transfers", sent=[one])
+    observing.ask("/api/transfers", sent=[one, other])
+    observing.ask("/api/transfers", sent=[(b"traceparent", b"00-x")])
+
+    assert [line["trace_id"] for line in lines] == ["4bf92f3577b34da6a3ce929d0e0e4736", None, None]
 
 
 @pytest.mark.parametrize("route", [INGEST, "/healthz", "/readyz"])
@@ -195,7 +209,7 @@ def test_given_requests_in_one_moment_when_it_is_over_then_their_lines_are_writt
 
     async def some_requests() -> None:
         for number in range(3):
-            log.add(request_id=f"id-{number}\n", principal_id=None, **about)
+            log.add(request_id=f"id-{number}\n", trace_id=None, principal_id=None, **about)
         assert written == []
         await asyncio.sleep(2 * FLUSH_AFTER_S)
 

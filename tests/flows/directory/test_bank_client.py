@@ -1,6 +1,7 @@
 """One request to the bank's API, and every way in which its answer may be of no use."""
 
 import gzip
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,11 +13,13 @@ from features.core.directory import DirectoryKind
 from features.core.instants import SECOND_US
 from flows.directory import bank_client
 from flows.directory.bank_client import MAX_BODY_BYTES, BankAnswer, BankClient, Outcome, http_client
+from store.traces import trace_id_of
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.clock import FrozenClock
 
 pytestmark = pytest.mark.anyio
 
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 OBJECT: dict[str, Any] = {"id": "enti_1", "person_details": {"ssn": "123456789"}, "type": "PERSON"}
 
 
@@ -50,7 +53,7 @@ async def answer_to(
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(respond)) as http:
         client = BankClient("https://api.bank.example/v1", http, FrozenClock())
-        return await client.fetch(DirectoryKind.ENTITY, party_id, TEST_KEY)
+        return await client.fetch(DirectoryKind.ENTITY, party_id, TEST_KEY, trace_id=TRACE)
 
 
 async def test_given_an_object_then_it_is_masked_and_its_digest_is_not_of_the_order_of_its_fields() -> None:
@@ -170,7 +173,7 @@ async def test_given_a_bank_that_hangs_then_the_request_ends_in_time(monkeypatch
         bank.hang_next()
         async with http_client() as http:
             client = BankClient(bank.url, http, FrozenClock())
-            answers = [await client.fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY) for _ in range(2)]
+            answers = [await client.fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY, trace_id=TRACE) for _ in range(2)]
 
     assert [answer.outcome for answer in answers] == [Outcome.FAILED, Outcome.FOUND]
 
@@ -181,6 +184,20 @@ async def test_given_a_proxy_in_the_environment_then_it_is_not_used(monkeypatch:
     with BankApi() as bank:
         bank.put_entity(OBJECT)
         async with http_client() as http:
-            answer = await BankClient(bank.url, http, FrozenClock()).fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY)
+            answer = await BankClient(bank.url, http, FrozenClock()).fetch(
+                DirectoryKind.ENTITY, "enti_1", TEST_KEY, trace_id=TRACE
+            )
 
     assert answer.outcome is Outcome.FOUND
+
+
+async def test_given_a_trace_then_each_request_names_it_and_a_span_of_its_own() -> None:
+    sent: list[httpx.Request] = []
+
+    await answer_to(ok(json.encode(OBJECT)), sent=sent)
+    await answer_to(ok(json.encode(OBJECT)), sent=sent)
+
+    first, second = (request.headers["traceparent"] for request in sent)
+    assert re.fullmatch(f"00-{TRACE}-[0-9a-f]{{16}}-00", first)
+    assert first != second
+    assert trace_id_of(first.encode()) == trace_id_of(second.encode()) == TRACE

@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 from features.core.errors import UnavailableError
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from flows.directory.pace import PAUSE_US
+from store.traces import trace_id_of
 from tests.flows.directory.fetching import Fetching
 from tests.flows.directory.served_directory import ACCOUNT, COUNTERPARTY, ENTITY
 from tests.support.bank_api import TEST_KEY, BankApi
@@ -183,6 +184,9 @@ def test_given_failures_then_they_are_tried_again_later_and_later_and_then_recor
     events = [line["event"] for line in logs]
     assert events.count("bank_directory_failing") == events.count("bank_directory_answers_again") <= 2
     assert "bank_directory_failing" in events
+    failing = next(line for line in logs if line["event"] == "bank_directory_failing")
+    refused = [trace_id_of(each.traceparent.encode()) for each in served.requests if each.status == 500]
+    assert failing["trace_id"] in refused
     assert TEST_KEY not in repr(logs)
 
 
