@@ -1,11 +1,20 @@
 """The container files say what the service needs. Their shape only: running them takes a container engine."""
 
+import json
+import re
+import subprocess
+import sys
 import tomllib
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import metadata
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from store.redis_log.connect import REQUIRED_SETTINGS
 
@@ -33,13 +42,13 @@ def test_given_the_service_then_it_uses_that_redis_and_waits_for_it(compose: dic
 
     assert service["environment"]["CLEARHOLD_REDIS_URL"] == "redis://redis:6379/0"
     assert service["depends_on"]["redis"]["condition"] == "service_healthy"
-    assert "ping" in compose["services"]["redis"]["healthcheck"]["test"]
+    assert "redis-cli ping" in compose["services"]["redis"]["healthcheck"]["test"][-1]
 
 
 def test_given_the_service_then_it_is_healthy_when_ready_on_the_port_it_listens_on(compose: dict[str, Any]) -> None:
     service = compose["services"]["clearhold"]
 
-    assert "http://127.0.0.1:8080/readyz" in service["healthcheck"]["test"][-1]
+    assert "healthcheck" not in service, "the image has it"
     assert service["ports"] == ["127.0.0.1:8080:8080"]
     assert '"--host", "0.0.0.0", "--port", "8080"' in DOCKERFILE
 
@@ -65,5 +74,75 @@ def test_given_the_image_then_it_holds_every_room_pinned_dependencies_and_no_roo
     for room in rooms:
         assert f"COPY {room} {room}\n" in DOCKERFILE
         assert f"!{room}" in ignored
-    assert "pip install --require-hashes -r requirements.lock" in DOCKERFILE
-    assert "\nUSER clearhold\n" in DOCKERFILE
+    assert "pip install --require-hashes -r requirements.runtime.lock" in DOCKERFILE
+    assert "\nUSER 10001:10001\n" in DOCKERFILE
+    assert f'image.version="{project["project"]["version"]}"' in DOCKERFILE
+    assert "\nVOLUME /var/lib/clearhold\n" in DOCKERFILE
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
+def test_given_an_answer_of_readyz_when_the_image_is_checked_then_only_200_is_healthy(status: int, code: int) -> None:
+    command = json.loads(re.search(r"^HEALTHCHECK .*\\\n *CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)[1])  # type: ignore[index]
+    program, options, script = command
+    paths: list[str] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            paths.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        script = script.replace("8080", str(server.server_address[1]))
+        ended = subprocess.run([sys.executable, options, script], check=False, timeout=20)
+
+    assert program == "python"
+    assert (ended.returncode, paths) == (code, ["/readyz"])
+
+
+def test_given_the_runtime_lock_then_it_has_what_runs_in_the_versions_of_the_whole_lock_and_no_tools() -> None:
+    whole, runtime = pins("requirements.lock"), pins("requirements.runtime.lock")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tools = set(map(name_of, project["optional-dependencies"]["dev"]))
+
+    assert runtime <= whole
+    assert needed_by(project["dependencies"]) <= {name_of(pin) for pin in runtime}
+    assert {name_of(pin) for pin in runtime} & tools <= {"setuptools", "pyyaml"}, "which dependencies need"
+
+
+def test_given_a_container_then_it_writes_to_its_volume_only_and_has_no_rights_and_limits(
+    compose: dict[str, Any],
+) -> None:
+    for service in compose["services"].values():
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert service["mem_limit"]
+        assert service["pids_limit"]
+    assert "cap_add" not in compose["services"]["clearhold"]
+    assert compose["services"]["clearhold"]["environment"]["CLEARHOLD_METRICS_HOST"] == "0.0.0.0"  # noqa: S104
+    assert compose["services"]["clearhold"]["ports"] == ["127.0.0.1:8080:8080"]
+
+
+def pins(lock: str) -> set[str]:
+    return set(re.findall(r"^(\S+==[^\\]*) ", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def name_of(requirement: str) -> str:
+    return canonicalize_name(re.split(r"[^\w.-]", requirement)[0])
+
+
+def needed_by(requirements: list[str]) -> set[str]:
+    """What these need on this machine, and what that needs, as it is installed here."""
+    needed: set[str] = set()
+    waiting = [Requirement(each) for each in requirements]
+    while waiting:
+        each = waiting.pop()
+        name = name_of(each.name)
+        of_it = [Requirement(further) for further in metadata.requires(name) or []]
+        extras = [{"extra": extra} for extra in ("", *each.extras)]
+        further = [one for one in of_it if one.marker is None or any(map(one.marker.evaluate, extras))]
+        waiting += [one for one in further if name_of(one.name) not in needed]
+        needed.add(name)
+    return needed

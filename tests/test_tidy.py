@@ -141,8 +141,9 @@ def test_given_a_test_then_it_can_fail_and_its_name_is_a_sentence(path: Path) ->
     assert not [name for name in tests if not re.fullmatch(r"test_(given|when)_\w+?_then_\w+", name)]
 
 
-def test_given_the_lock_then_everything_is_pinned_by_hash_and_no_address_is_in_it() -> None:
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements.runtime.lock"])
+def test_given_a_lock_then_everything_is_pinned_by_hash_and_no_address_is_in_it(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
     pins = re.findall(r"^\S+==\S+.*$", text, flags=re.MULTILINE)
 
     assert len(pins) > 30
