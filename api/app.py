@@ -29,9 +29,8 @@ from api.telemetry.metrics import RequestMetrics, measure_process
 from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
 from api.telemetry.readiness import READY, Readiness, Replay
-from api.telemetry.record_collector import RecordCollector
 from api.telemetry.request_log import RequestLog
-from api.wiring import wired_gate, wired_record, wired_resources
+from api.wiring import wired_gate, wired_record, wired_record_collector, wired_resources
 from features.core.build import BUILD
 from features.core.instants import format_instant
 from features.shard.shards import Shards
@@ -347,16 +346,7 @@ def _metrics(
     metrics.register(directory.collector)
     metrics.register(ScorerCollector(engine.scorers))
     metrics.register(ConnectionCollector(connections))
-    metrics.register(
-        RecordCollector(
-            links=engine.chains.sizes,
-            checkpoint_log=stores.record.checkpoint_log,
-            checkpoints=stores.record.checkpoints,
-            verifications=stores.record.verifications,
-            folder=folder,
-            clock=stores.clock,
-        )
-    )
+    metrics.register(wired_record_collector(stores, links=engine.chains.sizes, folder=folder))
     return metrics
 
 

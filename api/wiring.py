@@ -1,6 +1,6 @@
 """From opened stores to the resources of the areas, the gate and the record. Nothing is opened or started here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ from api.log.preflight_log import PreflightLog
 from api.log.recorded_preflights import RecordedPreflights
 from api.stores import RecordStores, Stores
 from api.telemetry.readiness import Readiness
+from api.telemetry.record_collector import RecordCollector
 from features.windows.id_index import IdIndex
 from store.clock import Clock
 from store.control.registry import Registry
@@ -102,4 +103,16 @@ def wired_record(
         checkpoint_log=checkpoint_log,
         checkpoints=checkpoints,
         verifications=LastVerifications(clock),
+    )
+
+
+def wired_record_collector(stores: Stores, *, links: Callable[[], Mapping[str, int]], folder: Path) -> RecordCollector:
+    """The metrics of the record; ``links`` counts those of each chain, ``folder`` is the data directory."""
+    return RecordCollector(
+        links=links,
+        checkpoint_log=stores.record.checkpoint_log,
+        checkpoints=stores.record.checkpoints,
+        verifications=stores.record.verifications,
+        folder=folder,
+        clock=stores.clock,
     )
