@@ -194,7 +194,7 @@ def test_given_a_refused_history_when_loaded_then_it_stops_and_says_so() -> None
             SimulatedBank(1), wrong, client, board, watcher, ledger=Ledger(), introduce=nobody_listens, url=service.url
         )
 
-        with pytest.raises(DemoError, match="refused an event of the history \\(401\\)"):
+        with pytest.raises(DemoError, match="history could not be loaded: The signature is missing or wrong"):
             runner.load_history(NOW, lambda _done, _total: None)
 
 
