@@ -7,6 +7,7 @@ from tests.oracle.facts import Decline, Key, Party, Program
 from tests.oracle.learning import first_node, on_file, stranger_of
 from tests.oracle.oracle import Fields, features_of
 from tests.oracle.programs import baseline_of
+from tests.oracle.reading import counted
 from tests.oracle.view import Other, Subject, attempts_before
 
 
@@ -30,7 +31,7 @@ def ask(program: Program, proposed: ProposedTransfer, at: int) -> Asked:
         rail=rail,
         direction=direction,
         type=None if proposed.type is None else proposed.type.value,
-        cents=int(proposed.amount_cents) if proposed.currency.upper() == "USD" else None,
+        cents=counted(int(proposed.amount_cents)) if proposed.currency.upper() == "USD" else None,
         status=None,
         country=details.country,
         card_reason=None,

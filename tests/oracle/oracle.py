@@ -55,8 +55,16 @@ class Oracle:
             return None
         program.events.add(event["id"])
         event_at = min(instant(event["created_at"]), entry.appended_at)
-        known = _taken_in(program, event["type"], event.get("data") or {}, event_at, entry.appended_at)
+        data = _in_time(event.get("data") or {}, entry.appended_at)
+        known = _taken_in(program, event["type"], data, event_at, entry.appended_at)
         return None if known is None else _scored(program, known)
+
+
+def _in_time(data: Fields, appended_at: int) -> Fields:
+    """An update more than five minutes in the future counts as none said: it would outdate all that follow."""
+    updated = data.get("updated_at")
+    ahead = updated is not None and instant(updated) > appended_at + 300_000_000
+    return data | {"updated_at": None} if ahead else data
 
 
 def _taken_in(program: Program, kind: str, data: Fields, event_at: int, appended_at: int) -> Known | None:

@@ -140,11 +140,16 @@ def _currency(data: Data) -> str:
 
 def _us_cents(rail: str, data: Data) -> int | None:
     if _currency(data) == "USD":
-        return _amount(rail, data)
+        return counted(_amount(rail, data))
     for which in ("settled", "instructed"):
         if data.get(f"{which}_currency_code") == "USD" and data.get(f"{which}_amount") is not None:
-            return int(data[f"{which}_amount"])
+            return counted(int(data[f"{which}_amount"]))
     return None
+
+
+def counted(cents: int) -> int:
+    """A transfer counts with ten billion dollars at most (``docs/decisions/0030``)."""
+    return min(cents, 1_000_000_000_000)
 
 
 def _other_side(rail: str, data: Data, *, outgoing: bool) -> Data:
