@@ -84,7 +84,9 @@ def test_given_an_owner_told_when_an_account_is_asked_about_then_its_owner_answe
 
 
 def test_given_a_program_that_is_not_there_when_an_owner_is_told_then_404(api: RunningApp) -> None:
-    assert_refused(tell(api, {"id": "11111111-1111-4111-8111-111111111111"}), 404, "Unknown program: no tenant has one of this id.")
+    assert_refused(
+        tell(api, {"id": "11111111-1111-4111-8111-111111111111"}), 404, "Unknown program: no tenant has one of this id."
+    )
 
 
 @pytest.mark.parametrize("body", [{"entityId": ""}, {"entityId": None}, {"owner": "enti_1"}, {"entityId": "a\u0000"}])
