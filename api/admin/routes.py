@@ -133,7 +133,7 @@ async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: 
         "A new program.",
         {201: ProgramCreated},
         RequestSchema(NewProgram, rules=countries_exist),
-        (),
+        ("ingestSecret",),
         (ErrorCode.TENANT_NOT_FOUND, ErrorCode.SLUG_TAKEN),
     ),
 )
@@ -187,7 +187,7 @@ async def set_account_owner(
         "A new ingest secret.",
         {201: NewSecret},
         RequestSchema(Rotation),
-        (),
+        ("secret",),
         (ErrorCode.PROGRAM_NOT_FOUND,),
     ),
 )
