@@ -237,9 +237,7 @@ def test_given_a_patch_when_sent_again_after_another_then_it_is_a_replay_and_cha
 
 
 @pytest.mark.parametrize("secret", ["ingestSecret", "operatorToken", "secret"])
-def test_given_an_answer_with_a_secret_when_replayed_then_the_secret_is_not_shown_again(
-    world: World, secret: str
-) -> None:
+def test_given_an_answer_with_a_secret_when_replayed_then_it_is_not_shown_again(world: World, secret: str) -> None:
     path, caller, body = {
         "ingestSecret": (
             "/api/admin/programs",
