@@ -1,7 +1,7 @@
 """How does the stream scale with scorer processes, and what does an event cost each process?
 
 The same log is scored in one process and by scorers of their own, each time on stores of its own, from the end of the
-first batch to the last commit, so that the start of processes is not counted. Cores that others use make wall time a
+first commit to the last, so that the start of processes is not counted. Cores that others use make wall time a
 poor figure, so processor time stands beside it, and the instructions of an event where something can count them.
 
 Unit    events a second by wall; microseconds of processor time an event, user and system
@@ -17,10 +17,10 @@ from bench.harness import Figure, Run
 from bench.instructions import Counter, find_counter, instructions_an_event
 from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START, Traffic
-from bench.workbench import MarkedProgress, Workbench, programs, wait_until_caught_up
+from bench.workbench import TimedCommits, Workbench, programs, wait_until_caught_up
 from flows.engine import Engine
-from flows.log_source import BATCH_ENTRIES
 from flows.scorer.supervisor import ScorerProcesses
+from store.redis_log.progress import LogProgress
 
 PROGRAMS: Final = 8
 ENTITIES: Final = 500  # of each
@@ -74,8 +74,8 @@ def _scored(count: int, step_us: int, scorers: int) -> tuple[float, float, float
         appended_at = time.time_ns() // 1_000
         bench.declare(feeds, appended_at=appended_at)
         append_all(bench.redis, interleaved(feeds, count=count), appended_at=appended_at, done=lambda _: None)
-        progress = MarkedProgress(bench.data_dir.shards)
-        engine = bench.engine(progress, scorers=scorers)
+        commits = TimedCommits()
+        engine = bench.engine(LogProgress(bench.data_dir.shards), scorers=scorers, on_commit=commits.add)
         service_began = time.process_time()
         engine.start()
         try:
@@ -84,9 +84,7 @@ def _scored(count: int, step_us: int, scorers: int) -> tuple[float, float, float
             scorer_s = sum(map(_processor_seconds, _pids(engine)))
         finally:
             engine.stop(_STOP_WITHIN_S)
-    assert progress.first_applied_at is not None
-    seconds = (progress.marks[-1][2] - progress.first_applied_at) / 1e6
-    return (count - BATCH_ENTRIES) / seconds, service_s / count * 1e6, scorer_s / count * 1e6
+    return commits.events_per_s(), service_s / count * 1e6, scorer_s / count * 1e6
 
 
 def _pids(engine: Engine) -> list[int]:

@@ -1,7 +1,7 @@
 """The engine over real stores in a directory of its own, without HTTP: what the stream benchmarks run on."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from bench.log_feed import Appender, Feed, feed_of
 from bench.stream_events import Traffic
 from features.core.log_entry import EntryKind
 from features.core.program import Program
+from features.core.rows.events import EventRow
 from features.shard.shards import Shards
 from flows.engine import STATE_VERSION, Engine
 from flows.scorer.local import LocalScorer
@@ -29,6 +30,7 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.state_snapshots import StateSnapshots
+from store.tables.row_tables import RowTables
 
 PREFIX: Final = "clearhold-bench-"
 TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"
@@ -41,16 +43,26 @@ class MarkedProgress(LogProgress):
     def __init__(self, shards: int) -> None:
         super().__init__(shards)
         self.marks: list[tuple[int, int, int]] = []
-        self.first_applied_at: int | None = None
-
-    def mark_applied(self, shard: int, offset: int) -> None:
-        super().mark_applied(shard, offset)
-        if offset and self.first_applied_at is None:
-            self.first_applied_at = time.time_ns() // 1_000
 
     def mark_committed(self, shard: int, offset: int) -> None:
         super().mark_committed(shard, offset)
         self.marks.append((shard, offset, time.time_ns() // 1_000))
+
+
+class TimedCommits:
+    """Remembers of each commit when it was done, in seconds, and how many bank events it recorded."""
+
+    def __init__(self) -> None:
+        self._commits: list[tuple[float, int]] = []
+
+    def add(self, rows: RowTables) -> None:
+        events = rows.get(EventRow.__name__)
+        self._commits.append((time.perf_counter(), 0 if events is None else events.num_rows))
+
+    def events_per_s(self) -> float:
+        """From the end of the first commit to that of the last; nothing before counts, so no start of a process."""
+        (began, _), *later = (commit for commit in self._commits if commit[1])
+        return sum(events for _, events in later) / (later[-1][0] - began)
 
 
 class Workbench:
@@ -75,7 +87,14 @@ class Workbench:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._opened.close()
 
-    def engine(self, progress: LogProgress, *, scorers: int = 0, module: str = SCORER) -> Engine:
+    def engine(
+        self,
+        progress: LogProgress,
+        *,
+        scorers: int = 0,
+        module: str = SCORER,
+        on_commit: Callable[[RowTables], None] | None = None,
+    ) -> Engine:
         """An engine that scores in this process, or in so many of their own, each of which runs ``module``."""
         segments = LogSegments(self.data_dir.lake_dir)
         places = Places(
@@ -102,6 +121,7 @@ class Workbench:
             segments=segments,
             chains=ChainWriter(self.database, self.data_dir.record_dir),
             clock=SystemClock(),
+            on_commit=on_commit,
         )
 
     def declare(self, feeds: Sequence[Feed], *, appended_at: int) -> None:
