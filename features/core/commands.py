@@ -73,6 +73,9 @@ class ResultKind(StrEnum):
     APPEAL = "appeal"
     LABEL = "label"
     OWNER = "owner"
+    ACTION = "action"
+    APPROVAL = "approval"
+    OUTCOME = "outcome"
 
 
 class EntryResult(StrEnum):
@@ -85,4 +88,6 @@ class EntryResult(StrEnum):
     ALREADY = "already"  # somebody held or escalated it, and nobody decided since
     APPEALED = "appealed"  # there is one appeal; what it opened may be decided, and appealed in its turn
     NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
+    NOT_WAITING = "not_waiting"  # the action no longer waits for this; it stays as it is
+    PENDING = "pending"  # a change of the same thing waits for its approver
     NEEDS_PERSON = "needs_person"  # a key may not sign what waits for a person

@@ -28,6 +28,9 @@ class EntryKind(StrEnum):
     LABEL = "label"  # body: JSON of a features.core.commands.LabelEntry
     OWNER = "owner"  # body: JSON of a features.core.commands.OwnerEntry
     DIRECTORY = "directory"  # body: JSON of a features.core.directory.DirectoryEntry
+    ACTION = "action"  # body: JSON of a features.core.actions.ActionEntry
+    APPROVAL = "approval"  # body: JSON of a features.core.actions.ApprovalEntry
+    OUTCOME = "outcome"  # body: JSON of a features.core.actions.OutcomeEntry
     LOSS = "loss"  # body: JSON of a features.core.loss.LossEntry
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 

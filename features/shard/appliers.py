@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from features.actions.transitions import approve, conclude, request
 from features.alerts.decisions import appeal, decide, label
 from features.bank.events import decode_event
+from features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
 from features.core.backfill import BackfillStep
 from features.core.canonical import Chain, canonical
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
@@ -146,6 +148,9 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
     EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner_entry)),
     EntryKind.DIRECTORY.value: Applier(_decoder(DirectoryEntry), apply_directory_entry),
+    EntryKind.ACTION.value: Applier(_decoder(ActionEntry), _at_position(request)),
+    EntryKind.APPROVAL.value: Applier(_decoder(ApprovalEntry), _at_position(approve)),
+    EntryKind.OUTCOME.value: Applier(_decoder(OutcomeEntry), _at_position(conclude)),
     EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

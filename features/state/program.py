@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from features.core.money import parse_cents
 from features.core.program import Program
+from features.state.action_book import ActionBook
 from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
 from features.state.open_preflights import OpenPreflights
@@ -58,6 +59,7 @@ class ProgramState:
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
         self.alerts = AlertBook()
+        self.actions = ActionBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.introduced_accounts: list[str] = []  # accounts first named since then
@@ -251,6 +253,7 @@ class ProgramState:
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
         yield from (("alerts", part) for part in self.alerts.dump())
+        yield "actions", self.actions.dump()
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -277,6 +280,7 @@ class ProgramState:
             "preflights": self.preflights.load,
             "scores": self.scores.load,
             "alerts": self.alerts.load,
+            "actions": self.actions.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

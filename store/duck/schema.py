@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
+from features.core.rows.actions import ActionRow
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
@@ -47,6 +48,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("dispositions", DispositionRow),
     ("decision_results", EntryResultRow),
     ("labels", LabelRow),
+    ("actions", ActionRow),
     ("backfills", BackfillRow),
     ("quarantine", QuarantineRow),
     ("record_chain", RecordChainRow),
@@ -66,6 +68,7 @@ _VERSIONED: Final = {
     "alerts": "tenant_id, program_id, id",
     "decision_results": "tenant_id, program_id, id",
     "labels": "tenant_id, program_id, transfer_id",
+    "actions": "tenant_id, program_id, id",
 }
 
 

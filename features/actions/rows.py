@@ -1,0 +1,122 @@
+"""Rows of an action: its versions, and a link of the record for each of its transitions."""
+
+from typing import Any
+
+import msgspec
+
+from features.core.actions import ActionStatus
+from features.core.canonical import Chain, canonical, digest_of
+from features.core.ids import derived_id
+from features.core.instants import format_instant
+from features.core.log_entry import EntryPosition
+from features.core.rows.actions import ActionRow
+from features.core.rows.record import ChainFactRow
+from features.state.action_book import ActionState
+from features.state.program import ProgramState
+
+
+class Transition(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of an action: who took it, who sent it, and when. ``status`` is ``requested`` for the request itself."""
+
+    status: ActionStatus
+    actor: str
+    sent_by: str
+    principal_id: str
+    at: int
+    bank_response: dict[str, Any] | None = None
+    error: str | None = None
+
+
+class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The body that the link of a transition covers. ``id`` is the action's own for its request."""
+
+    id: str
+    action_id: str
+    tenant_id: str
+    program_id: str | None
+    alert_id: str | None
+    kind: str
+    transition: str
+    target_type: str
+    target_id: str
+    actor: str
+    sent_by: str
+    principal_id: str
+    change: Any
+    bank_response_sha256: str | None
+    error: str | None
+    created_at: str
+    alert_sha256: str | None
+    policy_sha256: str
+
+
+def action_row(
+    program: ProgramState, action: ActionState, position: EntryPosition, step: Transition | None = None
+) -> ActionRow:
+    """The action as it stands after this entry."""
+    response = None if step is None else step.bank_response
+    is_executed = step is not None and step.status is ActionStatus.EXECUTED
+    return ActionRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=action.id,
+        shard=position.shard,
+        offset=position.offset,
+        alert_id=action.alert_id,
+        type=action.type.value,
+        target_type=action.target_type,
+        target_id=action.target_id,
+        requested_by=action.requested_by,
+        approved_by=action.approved_by,
+        status=action.status.value,
+        change=None if action.change is None else canonical(action.change).decode(),
+        bank_response=None if response is None else canonical(response).decode(),
+        error=None if step is None else step.error,
+        executed_at=step.at if step is not None and is_executed else None,
+        created_at=action.created_at,
+        updated_at=position.appended_at,
+    )
+
+
+def link_of_transition(
+    program: ProgramState,
+    action: ActionState,
+    step: Transition,
+    position: EntryPosition,
+    *,
+    policy_sha256: str,
+) -> ChainFactRow:
+    """The transition as a fact for the chain of actions; the request's link has the action's id."""
+    link_id = action.id if step.status is ActionStatus.REQUESTED else derived_id(action.id, step.status.value)
+    alert = None if action.alert_id is None else program.alerts.get(action.alert_id)
+    response = step.bank_response
+    body = ActionLinkBody(
+        id=link_id,
+        action_id=action.id,
+        tenant_id=program.tenant_id,
+        program_id=None if program.id == program.tenant_id else program.id,
+        alert_id=action.alert_id,
+        kind=action.type,
+        transition=step.status,
+        target_type=action.target_type,
+        target_id=action.target_id,
+        actor=step.actor,
+        sent_by=step.sent_by,
+        principal_id=step.principal_id,
+        change=action.change,
+        bank_response_sha256=None if response is None else digest_of(canonical(response)),
+        error=step.error,
+        created_at=format_instant(step.at),
+        alert_sha256=None if alert is None else alert.alert_sha256,
+        policy_sha256=policy_sha256,
+    )
+    return ChainFactRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        chain=Chain.ACTIONS.value,
+        id=link_id,
+        shard=position.shard,
+        offset=position.offset,
+        body=canonical(body).decode(),
+        created_at=step.at,
+    )

@@ -1,0 +1,142 @@
+"""Applies requests, approvals and outcomes of actions to a program, or records why one was refused.
+
+request   one approver: requested and approved at once; two: requested. One that may not be made leaves a result alone
+approval  another person's: approved, and a change of ours is made at once; the requester's own: refused
+outcome   approved becomes executed or failed
+Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
+"""
+
+from typing import Any
+
+from features.actions.changes import CHANGES
+from features.actions.rows import Transition, action_row, link_of_transition
+from features.alerts.rows import result_row
+from features.core.actions import (
+    ALWAYS_TWO_APPROVERS,
+    CHANGES_OF_OURS,
+    ActionEntry,
+    ActionStatus,
+    ApprovalEntry,
+    OutcomeEntry,
+    same_person,
+)
+from features.core.commands import EntryResult, ResultKind
+from features.core.log_entry import EntryPosition
+from features.core.rows.emit import Emit
+from features.policy.in_force import policy_in_force
+from features.state.action_book import ActionState
+from features.state.program import ProgramState
+
+PLATFORM = "platform"
+"""The actor of an outcome: nobody decides it."""
+
+
+def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, emit: Emit) -> None:
+    """Record the request; an entry that was applied before changes nothing."""
+    if program.actions.is_known(entry.id):
+        return
+    if not program.tenant_id:
+        program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
+    objection = _objection(program, entry, position)
+    if objection is None:
+        at = min(entry.at, position.appended_at)
+        action = ActionState(
+            id=entry.id,
+            alert_id=entry.alert_id,
+            type=entry.type,
+            target_type=entry.target_type,
+            target_id=entry.target_id,
+            requested_by=entry.operator,
+            approved_by=None,
+            status=ActionStatus.REQUESTED,
+            change=entry.change,
+            created_at=at,
+        )
+        _record(program, action, _step(entry, ActionStatus.REQUESTED, at), position, emit)
+        if not _needs_second(program, entry, position):
+            action.status = ActionStatus.APPROVED
+        program.actions.put(action)
+        emit(action_row(program, action, position))
+    emit(result_row(program, position, objection or EntryResult.MADE, ResultKind.ACTION, entry.id))
+
+
+def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition, emit: Emit) -> None:
+    """Approve, or refuse the requester's own approval. An action that no longer waits for it stays as it is."""
+    action = program.actions.get(entry.action_id)
+    if action is None or action.status is not ActionStatus.REQUESTED:
+        result = EntryResult.NOT_WAITING if program.actions.is_known(entry.action_id) else EntryResult.UNKNOWN
+        emit(result_row(program, position, result, ResultKind.APPROVAL, entry.id))
+        return
+    at = max(action.created_at, min(entry.at, position.appended_at))
+    is_own = same_person(entry.approver, action.requested_by)
+    action.status = ActionStatus.REFUSED if is_own else ActionStatus.APPROVED
+    action.approved_by = None if is_own else entry.approver
+    step = Transition(
+        status=action.status,
+        actor=entry.approver,
+        sent_by=entry.operator,
+        principal_id=entry.principal_id,
+        at=at,
+    )
+    _record(program, action, step, position, emit)
+    if action.status is ActionStatus.APPROVED and action.type in CHANGES_OF_OURS:
+        step = _changed(program, action, position, emit, at=at)
+    program.actions.put(action)
+    emit(action_row(program, action, position, step))
+    emit(result_row(program, position, EntryResult.MADE, ResultKind.APPROVAL, entry.id))
+
+
+def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition, emit: Emit) -> None:
+    """Record what carrying out an approved action led to; a second outcome changes nothing."""
+    action = program.actions.get(entry.action_id)
+    if action is None or action.status is not ActionStatus.APPROVED:
+        emit(result_row(program, position, EntryResult.NOT_WAITING, ResultKind.OUTCOME, entry.id))
+        return
+    at = max(action.created_at, min(entry.at, position.appended_at))
+    step = _outcome(action, at=at, bank_response=entry.bank_response, error=entry.error)
+    _record(program, action, step, position, emit)
+    program.actions.put(action)
+    emit(action_row(program, action, position, step))
+    emit(result_row(program, position, EntryResult.MADE, ResultKind.OUTCOME, entry.id))
+
+
+def _objection(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
+    change = CHANGES.get(entry.type)
+    return None if change is None else change.objection(program, entry, position)
+
+
+def _needs_second(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> bool:
+    policy = policy_in_force(program.id, position.appended_at).policy
+    return entry.type in ALWAYS_TWO_APPROVERS or entry.type in policy.two_approver_actions
+
+
+def _changed(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit, *, at: int) -> Transition:
+    """Make an approved change of ours, and the step that says how that went."""
+    error = CHANGES[action.type].apply(program, action, position, emit)
+    step = _outcome(action, at=at, bank_response=None, error=error)
+    _record(program, action, step, position, emit)
+    return step
+
+
+def _outcome(action: ActionState, *, at: int, bank_response: dict[str, Any] | None, error: str | None) -> Transition:
+    action.status = ActionStatus.EXECUTED if error is None else ActionStatus.FAILED
+    return Transition(
+        status=action.status,
+        actor=PLATFORM,
+        sent_by=PLATFORM,
+        principal_id=PLATFORM,
+        at=at,
+        bank_response=bank_response,
+        error=error,
+    )
+
+
+def _step(entry: ActionEntry, status: ActionStatus, at: int) -> Transition:
+    return Transition(
+        status=status, actor=entry.operator, sent_by=entry.operator, principal_id=entry.principal_id, at=at
+    )
+
+
+def _record(program: ProgramState, action: ActionState, step: Transition, position: EntryPosition, emit: Emit) -> None:
+    policy_sha256 = policy_in_force(program.id, position.appended_at).sha256
+    emit(link_of_transition(program, action, step, position, policy_sha256=policy_sha256))

@@ -1,0 +1,94 @@
+"""Actions on money and on what may be done with it, as log entries: a request, an approval, an outcome.
+
+The flow alone decides what an entry leads to, against the action as it then stands. ``requested`` waits for a second
+person; ``approved`` may be carried out; the other three are final.
+
+Unit    instants in microseconds; caps in cents, or a count for ``entity_velocity_24h``, None is no cap
+"""
+
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from features.core.commands import OperatorKind
+
+
+class ActionType(StrEnum):
+    """What is done. The last three change what this platform may do, and are requested on routes of their own."""
+
+    CLEAR_HOLD = "clear_hold"
+    CANCEL_TRANSFER = "cancel_transfer"
+    PAUSE_CARD = "pause_card"
+    SUSPEND_CARD_ACCOUNT = "suspend_card_account"
+    FREEZE_ACCOUNT = "freeze_account"
+    REQUEST_TO_PROGRAM = "request_to_program"
+    PERIODIC_REVIEW = "periodic_review"
+    SET_LIMIT = "set_limit"
+    ACTIVATE_POLICY = "activate_policy"
+    SET_AUTONOMY = "set_autonomy"
+
+
+class ActionStatus(StrEnum):
+    """``approved`` is also an action of one approver that is not carried out yet."""
+
+    REQUESTED = "requested"
+    APPROVED = "approved"
+    EXECUTED = "executed"
+    FAILED = "failed"
+    REFUSED = "refused"
+
+
+CHANGES_OF_OURS: Final = frozenset({ActionType.SET_LIMIT, ActionType.ACTIVATE_POLICY, ActionType.SET_AUTONOMY})
+ALWAYS_TWO_APPROVERS: Final = CHANGES_OF_OURS | {
+    ActionType.FREEZE_ACCOUNT,
+    ActionType.REQUEST_TO_PROGRAM,
+    ActionType.SUSPEND_CARD_ACCOUNT,
+}
+FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStatus.REFUSED})
+
+
+class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A request; ``id`` becomes the action's. ``change`` is what an action of ours changes (``Change``), else None."""
+
+    id: str
+    tenant_id: str
+    alert_id: str | None
+    type: ActionType
+    target_type: str
+    target_id: str
+    operator: str
+    operator_kind: OperatorKind
+    principal_id: str
+    change: dict[str, Any] | None
+    at: int
+
+
+class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The word of a second person. ``approver`` is of record, and ``operator`` is who sent it."""
+
+    id: str
+    action_id: str
+    approver: str
+    operator: str
+    principal_id: str
+    at: int
+
+
+class OutcomeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What carrying out an approved action led to. ``error`` None: it was carried out."""
+
+    id: str
+    action_id: str
+    bank_response: dict[str, Any] | None
+    error: str | None
+    at: int
+
+
+def same_person(one: str, other: str) -> bool:
+    """Whether two names are of one person: letter case and spaces make no difference.
+
+    >>> same_person("J. Lee", " j.  LEE ")
+    True
+    """
+    return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()

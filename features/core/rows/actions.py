@@ -1,0 +1,32 @@
+"""Rows of actions.
+
+Field order is column order. Instants are microseconds since the epoch, money is integer cents.
+"""
+
+import msgspec
+
+
+class ActionRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of an action; the one with the highest offset is the newest. Its hashes are in the record's chain.
+
+    ``program_id`` is the tenant's id for an action on the whole tenant. ``change`` and ``bank_response`` are JSON.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    alert_id: str | None
+    type: str
+    target_type: str
+    target_id: str
+    requested_by: str
+    approved_by: str | None
+    status: str
+    change: str | None
+    bank_response: str | None
+    error: str | None
+    executed_at: int | None
+    created_at: int
+    updated_at: int
