@@ -2,8 +2,8 @@
 
 The transfers go through a real ``clearhold serve``, fed straight into its log. Then it is stopped as an operator would
 and started; then more is fed, it is killed with -9 while some of it comes in, and started: from its newest state
-snapshots it applies the tail of the log again. What is fed is as much as a scorer ever leaves behind its snapshots, a
-tenth of the state. Ready means that everything the log held is recorded. All of it once with one scorer, once with two.
+snapshots it applies the tail of the log again. What is fed is more than a scorer leaves behind its snapshots, which is a
+twentieth of the state. Ready means that everything the log held is recorded. All of it with one scorer, then with two.
 """
 
 import time
@@ -42,27 +42,28 @@ class Feeding:
     def __init__(self, service: Service, feeds: list[Feed]) -> None:
         self._service = service
         self._events = _interleaved(feeds)
-        self._ahead = ""
+        self._ahead: dict[str, tuple[int, str]] = {}  # by program: its newest transfer that was fed
 
     def feed(self, count: int) -> None:
         """Append so many events and wait for those of the call before."""
-        newest = (-1, "")
+        newest: dict[str, tuple[int, str]] = {}
 
         def bodies() -> Iterator[tuple[Feed, bytes]]:
-            nonlocal newest
             for feed, event in islice(self._events, count):
-                newest = max(newest, (event.transfer, event.transfer_id))
+                made = (event.transfer, event.transfer_id)
+                newest[feed.program_id] = max(newest.get(feed.program_id, made), made)
                 yield feed, event.body
 
         client = connect_sync(self._service.socket)
         append_all(client, bodies(), appended_at=time.time_ns() // 1_000, done=lambda _: None)
         client.close()
         self.wait()
-        self._ahead = newest[1]
+        self._ahead = newest
 
     def wait(self) -> None:
-        if self._ahead:
-            self._service.wait_for(self._ahead, within_s=_CHUNK_WITHIN_S)
+        """Shards are not equally far, so for the newest transfer of each program."""
+        for _, transfer_id in self._ahead.values():
+            self._service.wait_for(transfer_id, within_s=_CHUNK_WITHIN_S)
 
 
 def run(run: Run) -> Iterator[Figure]:

@@ -18,10 +18,11 @@ import structlog
 from features.shard.shards import Shards
 from flows.scorer.desk import GONE, Desk
 from flows.scorer.wire import Kind
-from flows.snapshotting import DUE_SHARE, framed
+from flows.snapshotting import framed
 from store.state_snapshots import StateSnapshots
 
-DUE_ENTRIES: Final = 50_000  # or a share of what all shards hold, whichever is more
+DUE_ENTRIES: Final = 25_000
+DUE_SHARE: Final = 20  # or a twentieth of what all shards hold, whichever is more: what a start replays at most
 DUE_AFTER_S: Final = 60.0
 
 log = structlog.get_logger()

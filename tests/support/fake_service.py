@@ -42,33 +42,32 @@ class FakeService:
             self.taken.append(body)
         return 200, {"received": True, "duplicate": duplicate}
 
+    def _begin(self, signature: str, body: bytes) -> tuple[str | None, tuple[int, dict[str, Any], str | None] | None]:
+        """The trouble planned for this request, and the answer that ends it early, if one does."""
+        self.requests += 1
+        trouble = self.troubles.get(self.requests)
+        expected = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(expected.encode(), signature.encode()):
+            return trouble, (401, {"error": "The signature is missing or wrong"}, None)
+        if trouble == BUSY:
+            return trouble, (503, {"error": "The log cannot take entries right now"}, None)
+        if trouble == DROP:
+            return trouble, (0, {}, DROP)
+        return trouble, None
+
     def ingest(self, signature: str, body: bytes) -> tuple[int, dict[str, Any], str | None]:
         with self.lock:
-            self.requests += 1
-            trouble = self.troubles.get(self.requests)
-            expected = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-            if not hmac.compare_digest(expected.encode(), signature.encode()):
-                return 401, {"error": "The signature is missing or wrong"}, None
-            if trouble == BUSY:
-                return 503, {"error": "The log cannot take entries right now"}, None
-            if trouble == DROP:
-                return 0, {}, DROP
-            return *self.take(body), trouble
+            trouble, refusal = self._begin(signature, body)
+            return refusal or (*self.take(body), trouble)
 
     def ingest_batch(
         self, signature: str, body: bytes
     ) -> tuple[int, list[dict[str, Any]] | dict[str, Any], str | None]:
         """Each event of a batch; it is one request."""
         with self.lock:
-            self.requests += 1
-            trouble = self.troubles.get(self.requests)
-            expected = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-            if not hmac.compare_digest(expected.encode(), signature.encode()):
-                return 401, {"error": "The signature is missing or wrong"}, None
-            if trouble == BUSY:
-                return 503, {"error": "The log cannot take entries right now"}, None
-            if trouble == DROP:
-                return 0, {}, DROP
+            trouble, refusal = self._begin(signature, body)
+            if refusal is not None:
+                return refusal
             answers = [self.take(line) for line in body.split(b"\n")]
             return (
                 200,
