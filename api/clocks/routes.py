@@ -36,8 +36,12 @@ async def list_overdue_alerts(request: ApiRequest, clocks: NamedDependency[Clock
 
 def _clocks(resources: Resources) -> ClockService:
     stores = resources.stores
+    tenancy = stores.registry.tenancy
     return ClockService(
-        programs=ProgramService(stores.registry.tenancy), alerts=Alerts(stores.database), clock=stores.clock
+        programs=ProgramService(tenancy),
+        policies=tenancy.policies,
+        alerts=Alerts(stores.database),
+        clock=stores.clock,
     )
 
 

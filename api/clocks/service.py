@@ -10,19 +10,20 @@ from features.core.instants import format_instant
 from features.core.principal import Principal
 from features.policy.in_force import clock_in_force
 from store.clock import Clock
+from store.control.policies import Policies
 from store.duck.alerts import Alerts
 
 MOST_SHOWN: Final = 1_000
 
 
 class ClockService:
-    def __init__(self, *, programs: ProgramService, alerts: Alerts, clock: Clock) -> None:
-        self._programs, self._alerts, self._clock = programs, alerts, clock
+    def __init__(self, *, programs: ProgramService, policies: Policies, alerts: Alerts, clock: Clock) -> None:
+        self._programs, self._policies, self._alerts, self._clock = programs, policies, alerts, clock
 
     async def overdue(self, principal: Principal, query: OverdueQuery) -> Overdue:
         """Alerts that are open, held or escalated and whose due time passed, oldest due first."""
         now = self._clock.now()
-        clocks = clock_in_force(principal.tenant_id, now)
+        clocks = clock_in_force(self._policies.of_tenant(principal.tenant_id), now)
         count, rows = await to_thread.run_sync(
             lambda: self._alerts.overdue(principal, MOST_SHOWN, now=now, from_history=query.from_history)
         )

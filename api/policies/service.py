@@ -8,10 +8,8 @@ from typing import Final
 from api.policies.schemas import PoliciesQuery, Policy, to_policy
 from api.programs.service import ProgramService
 from features.core.errors import ErrorCode, NotFoundError
-from features.core.instants import parse_instant
 from features.core.principal import Principal
 from features.policy.bodies import PolicyVersion as StoredPolicy
-from features.policy.in_force import policies_of_tenant
 from store.control.tenancy import Tenancy
 
 UNKNOWN_POLICY: Final = "Unknown policy on this tenant."
@@ -40,10 +38,4 @@ class PolicyService:
 
     def _of_tenant(self, principal: Principal) -> tuple[StoredPolicy, ...]:
         """All callers may read the tenant-wide policies, which are in force on every program."""
-        tenant = self._tenancy.tenants.find(principal.tenant_id)
-        assert tenant is not None, "a proven principal has a tenant"
-        at = parse_instant(tenant.created_at)
-        assert at is not None, "a tenant was created at an instant"
-        return tuple(
-            sorted(policies_of_tenant(tenant.id, at), key=lambda stored: (stored.created_at, stored.id), reverse=True)
-        )
+        return self._tenancy.policies.of_tenant(principal.tenant_id).all()

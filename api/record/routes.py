@@ -1,5 +1,6 @@
 """The record over HTTP, for reading: nothing here can change it."""
 
+from collections.abc import Callable
 from typing import Final
 
 from litestar import Response, get
@@ -29,7 +30,7 @@ from api.record.service import RecordService
 from features.core.canonical import canonical
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
-from features.policy.in_force import policies_of_tenant
+from store.control.tenancy import Tenancy
 from store.duck.shown_rows import ShownRows
 from store.keys.signing_keys import KeyPurpose
 from store.record.reader import RecordReader
@@ -147,7 +148,7 @@ def _record(resources: Resources) -> RecordService:
     record = stores.record
     public_keys = record.signing_keys.public_keys(KeyPurpose.CHECKPOINT)
     return RecordService(
-        reader=RecordReader(stores.database, _policy_bodies),
+        reader=RecordReader(stores.database, _policy_bodies(stores.registry.tenancy)),
         verification=Verification(stores.database, record.checkpoint_log, public_keys),
         rows=ShownRows(stores.database),
         checkpoints=record.checkpoints,
@@ -155,9 +156,9 @@ def _record(resources: Resources) -> RecordService:
     )
 
 
-def _policy_bodies(tenant_id: str) -> list[bytes]:
-    """The bodies of all policies that the tenant ever had, which links of its chains may cite."""
-    return [canonical(policy.body) for policy in policies_of_tenant(tenant_id, 0)]
+def _policy_bodies(tenancy: Tenancy) -> Callable[[str], list[bytes]]:
+    """The bodies of all policies that a tenant ever had, which links of its chains may cite."""
+    return lambda tenant_id: [canonical(policy.body) for policy in tenancy.policies.of_tenant(tenant_id).all()]
 
 
 AREA: Final = Area(

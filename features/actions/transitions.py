@@ -106,7 +106,7 @@ def _objection(program: ProgramState, entry: ActionEntry, position: EntryPositio
 
 
 def _needs_second(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> bool:
-    policy = policy_in_force(program.id, position.appended_at).policy
+    policy = policy_in_force(program, position.appended_at).policy
     return entry.type in ALWAYS_TWO_APPROVERS or entry.type in policy.two_approver_actions
 
 
@@ -138,5 +138,5 @@ def _step(entry: ActionEntry, status: ActionStatus, at: int) -> Transition:
 
 
 def _record(program: ProgramState, action: ActionState, step: Transition, position: EntryPosition, emit: Emit) -> None:
-    policy_sha256 = policy_in_force(program.id, position.appended_at).sha256
+    policy_sha256 = policy_in_force(program, position.appended_at).sha256
     emit(link_of_transition(program, action, step, position, policy_sha256=policy_sha256))

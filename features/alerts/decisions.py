@@ -62,7 +62,7 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     if alert is None or result is not EntryResult.MADE:
         emit(result_row(program, position, result, ResultKind.DECISION, entry.id, alert_id=entry.alert_id))
         return
-    policies = policy_in_force(program.id, position.appended_at)
+    policies = policy_in_force(program, position.appended_at)
     at = min(entry.at, position.appended_at)
     decided_by = _signer(entry.operator)
     signed = SignedDecision(
@@ -138,7 +138,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     if old is None or result is not EntryResult.MADE:
         emit(result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=entry.alert_id))
         return
-    policies = policy_in_force(program.id, position.appended_at)
+    policies = policy_in_force(program, position.appended_at)
     alert = _appeal_of(old, entry, policies, position.appended_at, program.id)
     against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=_signer(entry.operator))
     evidence = appeal_evidence(old, against, policies)

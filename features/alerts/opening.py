@@ -134,7 +134,7 @@ class AlertOpener:
     def __init__(self, context: DetectionContext, position: EntryPosition, emit: Emit) -> None:
         self._context, self._position, self._emit = context, position, emit
         self._program, self._book = context.program, context.program.alerts
-        self._policies = policy_in_force(context.program.id, position.appended_at)
+        self._policies = policy_in_force(context.program, position.appended_at)
 
     def open_or_join(self, finding: Finding) -> None:
         """Let the finding join the alert that covers it, or open one."""

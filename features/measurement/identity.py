@@ -49,5 +49,5 @@ def rescreen_days(actor: Actor | None, program: ProgramSeries, at: int) -> int |
     if actor is None or not actor.profiles or actor.profile_at(at).requires_screening is None:
         return None
     band = band_word(program.actor_scores.value(actor.index))
-    days: int = getattr(ladder_in_force(program.program_id, at).rescreen_days, band)
+    days: int = getattr(ladder_in_force(program, at).rescreen_days, band)
     return days

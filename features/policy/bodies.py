@@ -1,17 +1,26 @@
-"""Policies: versioned data on what may be decided without a person, by when, and how much may move.
+"""Policies: versioned data on what may be decided without a person, by when, how much may move, and what is suspicious.
 
-Unit    hours of clocks may be fractions; caps are cents as strings of digits, None is no cap
+A body is never edited. Its version's prefix says which of the types below it is; a further kind is a row in ``BODIES``.
+
+Unit    hours of clocks may be fractions; money is cents as strings of digits, None is no cap
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
 from features.core.canonical import canonical, digest_of
 from features.core.vocabulary import Band
 
+POLICY: Final = "policy"
+CLOCK: Final = "clock"
+LADDER: Final = "ladder"
+THRESHOLDS: Final = "thresholds"
 
-class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+
+class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The alerts that the platform may close without a person."""
 
     version: str
@@ -23,7 +32,7 @@ class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     hold_band_auto_hold: bool
 
 
-class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """How long an alert may wait for its decision, by tier."""
 
     auto_hours: float
@@ -32,7 +41,7 @@ class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     appeal_hours: float
 
 
-class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The most that an actor in one band may move out."""
 
     per_transaction_cents: str | None
@@ -40,7 +49,7 @@ class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     monthly_cents: str | None
 
 
-class Ladder(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Ladder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The caps of each band."""
 
     clear: BandCaps
@@ -49,7 +58,7 @@ class Ladder(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     unscored: BandCaps
 
 
-class RescreenDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RescreenDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """After how many days an actor is screened again."""
 
     clear: int
@@ -58,7 +67,7 @@ class RescreenDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     unscored: int
 
 
-class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Caps of counterparties and entities by band, and how often each band is screened again."""
 
     counterparty: Ladder
@@ -66,7 +75,40 @@ class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rescreen_days: RescreenDays
 
 
-Body = PolicyBody | ClockPolicy | LimitLadder
+class CountryList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A regulator's list as of a date; a new one replaces it as a whole. Countries are ISO 3166-1 alpha-2."""
+
+    as_of: str
+    source: str
+    countries: tuple[str, ...]
+
+
+class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The reporting thresholds that amounts are split to stay under, and the regulators' lists of countries."""
+
+    structuring_thresholds_cents: tuple[str, ...]
+    call_for_action: CountryList
+    comprehensively_sanctioned: CountryList
+    increased_monitoring: CountryList
+
+
+Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody
+BODIES: Final[Mapping[str, type[Body]]] = {
+    POLICY: PolicyBody,
+    CLOCK: ClockPolicy,
+    LADDER: LimitLadder,
+    THRESHOLDS: ThresholdsBody,
+}
+
+
+class ActiveVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version in force in one program since an instant. ``action_id`` is of the activation, empty for a seed."""
+
+    version: str
+    body: Body
+    since: int
+    action_id: str
+    of_program: bool  # activated for the program alone, not for the whole tenant
 
 
 class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -79,6 +121,20 @@ class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     body: Body
     active: bool
     created_at: str
+
+
+def prefix_of(version: str) -> str:
+    """The word that says which body a version has.
+
+    >>> prefix_of("clock-v2")
+    'clock'
+    """
+    return version.partition("-")[0]
+
+
+def decode_body(version: str, body: Any) -> Body:
+    """The body of a version from what JSON decodes to; ``msgspec.ValidationError`` when it is not one."""
+    return msgspec.convert(body, BODIES[prefix_of(version)])
 
 
 @lru_cache(maxsize=64)

@@ -1,15 +1,33 @@
-"""The policies in force for a program or a tenant at an instant; no other module reads the seeded ones to decide.
+"""The policies in force for a program at an instant; no other module reads the seeded ones to decide.
 
-A tenant cannot activate a policy yet. Until it can, every program and every instant has the seeded policies, so the
-arguments below do not change the result: they are the ones a lookup needs, and callers pass them already.
+``Governed`` is the state of a program, or its series: whatever has a ``PolicyBook``. The instant is the entry's own for
+what is decided (a route, an approval), and the transfer's own time for what is measured, as with all that is known of a
+transfer: history that is loaded late is measured with what was in force then.
 """
 
-from typing import Final
+from functools import lru_cache
+from typing import Protocol, cast
 
 import msgspec
 
-from features.policy.bodies import ClockPolicy, LimitLadder, PolicyBody, PolicyVersion, policy_sha256
-from features.policy.seeds import CLOCK_V1, CLOCK_VERSION, LADDER_V1, POLICY_V1, seeded_policies
+from features.policy.bodies import (
+    CLOCK,
+    LADDER,
+    POLICY,
+    ActiveVersion,
+    ClockPolicy,
+    LimitLadder,
+    PolicyBody,
+    policy_sha256,
+)
+from features.policy.book import PolicyBook
+
+
+class Governed(Protocol):
+    """What policies are in force for."""
+
+    @property
+    def policies(self) -> PolicyBook: ...
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,24 +39,35 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-_SEEDED: Final = InForce(policy=POLICY_V1, clock=CLOCK_V1, clock_version=CLOCK_VERSION, sha256=policy_sha256(POLICY_V1))
-
-
-def policy_in_force(program_id: str, at: int) -> InForce:  # noqa: ARG001 - see the module's docstring
+def policy_in_force(program: Governed, at: int) -> InForce:
     """The policy and the clocks of a program at ``at``."""
-    return _SEEDED
+    clock = version_in_force(program, CLOCK, at)
+    policy = effective_policy(program, at)
+    return _in_force(policy, cast(ClockPolicy, clock.body), clock.version)
 
 
-def clock_in_force(tenant_id: str, at: int) -> ClockPolicy:  # noqa: ARG001 - see the module's docstring
-    """The decision clocks of a tenant at ``at``."""
-    return CLOCK_V1
+def effective_policy(program: Governed, at: int) -> PolicyBody:
+    """What the platform may close alone on this program: the policy in force, as its autonomy tier leaves it."""
+    return cast(PolicyBody, version_in_force(program, POLICY, at).body)
 
 
-def ladder_in_force(program_id: str, at: int) -> LimitLadder:  # noqa: ARG001 - see the module's docstring
+def clock_in_force(program: Governed, at: int) -> ClockPolicy:
+    """The decision clocks of a program at ``at``."""
+    return cast(ClockPolicy, version_in_force(program, CLOCK, at).body)
+
+
+def ladder_in_force(program: Governed, at: int) -> LimitLadder:
     """The limits and the screening cadence of a program at ``at``."""
-    return LADDER_V1
+    return cast(LimitLadder, version_in_force(program, LADDER, at).body)
 
 
-def policies_of_tenant(tenant_id: str, created_at: int) -> tuple[PolicyVersion, ...]:
-    """Every policy that a tenant has had since it was created, as recorded: the seeded ones."""
-    return seeded_policies(tenant_id, created_at)
+def version_in_force(program: Governed, prefix: str, at: int) -> ActiveVersion:
+    """The version of a prefix that has a seed, so that there always is one."""
+    version = program.policies.in_force(prefix, at)
+    assert version is not None
+    return version
+
+
+@lru_cache(maxsize=256)
+def _in_force(policy: PolicyBody, clock: ClockPolicy, clock_version: str) -> InForce:
+    return InForce(policy=policy, clock=clock, clock_version=clock_version, sha256=policy_sha256(policy))

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from features.core.money import parse_cents
 from features.core.program import Program
+from features.policy.book import PolicyBook
 from features.state.action_book import ActionBook
 from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
@@ -60,6 +61,7 @@ class ProgramState:
         self.scores = ScoreMemory()
         self.alerts = AlertBook()
         self.actions = ActionBook()
+        self.policies = PolicyBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.introduced_accounts: list[str] = []  # accounts first named since then
@@ -83,7 +85,7 @@ class ProgramState:
             self.counterparties,
             self.merged,
             self.scores.actors,
-            program_id,
+            self.policies,
         )
 
     def declare(self, program: Program, *, at: int) -> None:
@@ -254,6 +256,7 @@ class ProgramState:
         yield "scores", self.scores.dump()
         yield from (("alerts", part) for part in self.alerts.dump())
         yield "actions", self.actions.dump()
+        yield "policies", self.policies.dump()
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -281,6 +284,7 @@ class ProgramState:
             "scores": self.scores.load,
             "alerts": self.alerts.load,
             "actions": self.actions.load,
+            "policies": self.policies.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

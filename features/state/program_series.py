@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from features.core.in_memory import InMemory
 from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from features.policy.book import PolicyBook
 from features.state.parties import CounterpartyBook
 from features.state.score_memory import LastScores
 from features.state.transfer_table import Counted, TransferTable
@@ -36,7 +37,7 @@ class ProgramSeries(InMemory):
     counterparties: CounterpartyBook
     merged: dict[int, int]  # index of an account that was an actor: index of the entity that its history joined
     actor_scores: LastScores
-    program_id: str
+    policies: PolicyBook
 
     def cents_of(self, row: int, as_of: int) -> int | None:
         """A transfer's US cents as known at an instant, None when not known then."""

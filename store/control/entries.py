@@ -1,6 +1,7 @@
 """The entries of the control streams, one stream a tenant: their kinds and the bodies that they carry."""
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,8 @@ class ControlKind(StrEnum):
     API_KEY_REVOKED = "api_key_revoked"
     BANK_KEY = "bank_key"
     BANK_KEY_REMOVED = "bank_key_removed"
+    POLICY = "policy"
+    POLICY_ACTIVATED = "policy_activated"
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -111,3 +114,24 @@ class BankKeyRemovedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     removed_at: str
     removed_by: str
     effect_id: str | None = None
+
+
+class PolicyCreatedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A policy as created, in force nowhere yet. ``program_id`` None: for the whole tenant."""
+
+    id: str
+    tenant_id: str
+    program_id: str | None
+    version: str
+    body: dict[str, Any]
+    created_at: str
+    created_by: str
+    effect_id: str | None = None
+
+
+class PolicyActivatedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A version brought into force by an approved action, from the instant ``at`` (microseconds) on."""
+
+    version: str
+    action_id: str
+    at: int

@@ -1,5 +1,5 @@
-"""The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys and keys to
-the bank's API, a projection each.
+"""The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API
+and policies, a projection each.
 
 Entries are applied in the order of the log, a new entry and a replayed one alike. A further kind of entry is a row in
 the table of ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from features.core.instants import parse_instant
 from features.core.program import Program
 from store.control.bank_keys import BankKeys
 from store.control.credentials import IngestTargets, OperatorTokens
@@ -21,6 +22,8 @@ from store.control.entries import (
     ControlEntry,
     ControlKind,
     Effect,
+    PolicyActivatedEntry,
+    PolicyCreatedEntry,
     ProgramEntry,
     SecretEntry,
     Tenant,
@@ -28,6 +31,7 @@ from store.control.entries import (
     TokenEntry,
 )
 from store.control.keys import ApiKeys
+from store.control.policies import Policies
 from store.control.programs import Programs
 from store.control.tenants import Tenants
 from store.keys.secrets import SecretBox
@@ -57,6 +61,7 @@ class Tenancy:
         self.ingest_targets = IngestTargets(box=box, shards=shards)
         self.keys = ApiKeys()
         self.bank_keys = BankKeys(box=box)
+        self.policies = Policies()
         self._effects: set[str] = set()
         self._projected: Mapping[str, Callable[[str, bytes], None]] = {
             ControlKind.TENANT: _Projected(TenantEntry, self._add_tenant),
@@ -68,6 +73,8 @@ class Tenancy:
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
             ControlKind.BANK_KEY: _Projected(BankKeyEntry, self.bank_keys.put),
             ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
+            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
+            ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self.policies.activate),
         }
 
     def load(self, entries: Iterable[ControlEntry]) -> None:
@@ -76,7 +83,7 @@ class Tenancy:
             self.apply(tenant_id, kind, body)
 
     def apply(self, tenant_id: str, kind: str, body: bytes) -> None:
-        """Apply one entry. Kinds without a projection (policies, endpoints) share the streams and are skipped."""
+        """Apply one entry. Kinds without a projection (endpoints) share the streams and are skipped."""
         effect_id = _EFFECT.decode(body).effect_id
         if effect_id is not None:
             self._effects.add(effect_id)
@@ -98,6 +105,9 @@ class Tenancy:
         if unconfirmed is not None:
             self.operator_tokens.remove(unconfirmed)
         self.operator_tokens.add(entry)
+        created_at = parse_instant(entry.created_at)
+        assert created_at is not None, "a tenant was created at an instant"
+        self.policies.add_tenant(entry.id, created_at)
 
     def _add_program(self, tenant_id: str, entry: ProgramEntry) -> None:
         unconfirmed = self.programs.add(entry)

@@ -13,6 +13,7 @@ from features.policy.docs_page import markdown
 from features.policy.in_force import policy_in_force
 from features.policy.routing import RoutingInput, hours_us, route, tier_of
 from features.policy.seeds import CLOCK_V1, POLICY_V1, SEEDS, seeded_policies
+from features.state.program import ProgramState
 
 
 def a_policy(**over: Any) -> PolicyBody:
@@ -130,7 +131,7 @@ def test_given_a_new_tenant_then_its_policies_are_active_and_named_after_it() ->
 
 
 def test_given_the_policy_in_force_then_its_digest_is_of_its_canonical_body() -> None:
-    policies = policy_in_force("prg_1", 0)
+    policies = policy_in_force(ProgramState("prg_1"), 0)
 
     assert (policies.policy, policies.clock) == (POLICY_V1, CLOCK_V1)
     assert policies.sha256 == digest_of(canonical(POLICY_V1))

@@ -1,0 +1,75 @@
+"""The policies of one program: by prefix the versions that came into force, each with the instant from which it counts.
+
+A version that was activated for the program alone stands above one of the whole tenant. Where nothing was activated,
+the seeds are in force, so a book that is empty is complete.
+
+Errors  none: a prefix without a seed, and without a version at that instant, is None
+"""
+
+from bisect import bisect_right
+from typing import Any, Final
+
+import msgspec
+
+from features.policy.bodies import ActiveVersion, decode_body, prefix_of
+from features.policy.seeds import SEEDS
+from features.windows.series import ALWAYS
+
+SEEDED: Final = {
+    prefix_of(version): ActiveVersion(version=version, body=body, since=ALWAYS, action_id="", of_program=False)
+    for version, body in SEEDS
+}
+
+
+class PolicyBook:
+    """At most one version of a prefix counts at an instant; versions are only ever added, in the order of the log."""
+
+    def __init__(self) -> None:
+        self._of_tenant: dict[str, list[ActiveVersion]] = {}
+        self._of_program: dict[str, list[ActiveVersion]] = {}
+        self._activations: set[str] = set()
+
+    def activate(self, version: ActiveVersion) -> bool:
+        """Bring a version into force; False for an activation that was applied before."""
+        if version.action_id in self._activations:
+            return False
+        self._activations.add(version.action_id)
+        self._put(version)
+        return True
+
+    def in_force(self, prefix: str, at: int) -> ActiveVersion | None:
+        """The version of a prefix that counts at an instant."""
+        for book in (self._of_program, self._of_tenant):
+            versions = book.get(prefix)
+            if versions is not None:
+                if versions[-1].since <= at:
+                    return versions[-1]
+                place = bisect_right(versions, at, key=_since)
+                if place:
+                    return versions[place - 1]
+        return SEEDED.get(prefix)
+
+    def knows(self, action_id: str) -> bool:
+        """Whether the activation that an action stands for was applied."""
+        return action_id in self._activations
+
+    def dump(self) -> Any:
+        """Every version that came into force, of each prefix in the order of the log."""
+        books = (*self._of_tenant.values(), *self._of_program.values())
+        return [msgspec.to_builtins(each) for versions in books for each in versions]
+
+    def load(self, dumped: Any) -> None:
+        for fields in dumped:
+            body = decode_body(fields["version"], fields["body"])
+            self.activate(ActiveVersion(**{**fields, "body": body}))
+
+    def _put(self, version: ActiveVersion) -> None:
+        """Two versions never change places, wherever the clock stood."""
+        book = self._of_program if version.of_program else self._of_tenant
+        versions = book.setdefault(prefix_of(version.version), [])
+        since = max(version.since, versions[-1].since) if versions else version.since
+        versions.append(msgspec.structs.replace(version, since=since))
+
+
+def _since(version: ActiveVersion) -> int:
+    return version.since

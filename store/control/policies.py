@@ -1,0 +1,83 @@
+"""Projection of the control streams: each tenant's policies as they were created, and which of them are in force.
+
+The flow has the same in the book of each program, from the entries of the program's shard; this one is for the API.
+"""
+
+import msgspec
+
+from features.policy.bodies import ActiveVersion, PolicyVersion, decode_body, prefix_of
+from features.policy.book import PolicyBook
+from features.policy.seeds import seeded_policies
+from store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
+
+
+class TenantPolicies:
+    """The policies of one tenant; ``policies`` are those in force tenant-wide."""
+
+    def __init__(self, tenant_id: str, created_at: int) -> None:
+        self.policies = PolicyBook()
+        self._versions = {each.version: each for each in seeded_policies(tenant_id, created_at)}
+        self._activations: dict[str, PolicyActivatedEntry] = {}
+
+    def add(self, entry: PolicyCreatedEntry) -> None:
+        """Keep a new version; none is ever replaced."""
+        created = PolicyVersion(
+            id=entry.id,
+            tenant_id=entry.tenant_id,
+            program_id=entry.program_id,
+            version=entry.version,
+            body=decode_body(entry.version, entry.body),
+            active=False,
+            created_at=entry.created_at,
+        )
+        self._versions.setdefault(entry.version, created)
+
+    def activate(self, entry: PolicyActivatedEntry) -> None:
+        """Bring a version into force in place of the one before; an activation that was written twice counts once."""
+        if entry.action_id in self._activations:
+            return
+        self._activations[entry.action_id] = entry
+        activated = self._versions[entry.version]
+        for version, other in self._versions.items():
+            if other.program_id == activated.program_id and prefix_of(version) == prefix_of(entry.version):
+                self._versions[version] = msgspec.structs.replace(other, active=version == entry.version)
+        if activated.program_id is None:
+            self.policies.activate(
+                ActiveVersion(
+                    version=entry.version,
+                    body=activated.body,
+                    since=entry.at,
+                    action_id=entry.action_id,
+                    of_program=False,
+                )
+            )
+
+    def all(self) -> tuple[PolicyVersion, ...]:
+        """Newest first."""
+        return tuple(sorted(self._versions.values(), key=lambda each: (each.created_at, each.id), reverse=True))
+
+    def find(self, version: str) -> PolicyVersion | None:
+        return self._versions.get(version)
+
+    def activations(self) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
+        """Every activation with its version, in the order of the log."""
+        return tuple((self._versions[entry.version], entry) for entry in self._activations.values())
+
+
+class Policies:
+    """The policies of every tenant."""
+
+    def __init__(self) -> None:
+        self._tenants: dict[str, TenantPolicies] = {}
+
+    def add_tenant(self, tenant_id: str, created_at: int) -> None:
+        self._tenants[tenant_id] = TenantPolicies(tenant_id, created_at)
+
+    def of_tenant(self, tenant_id: str) -> TenantPolicies:
+        return self._tenants[tenant_id]
+
+    def add(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
+        self._tenants[tenant_id].add(entry)
+
+    def activate(self, tenant_id: str, entry: PolicyActivatedEntry) -> None:
+        self._tenants[tenant_id].activate(entry)
