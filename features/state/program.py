@@ -72,21 +72,7 @@ class ProgramState:
         self._account_orders: dict[str, tuple[int, int]] = {}  # of the newest snapshot of each account
         self._owner_orders: dict[str, tuple[int, int]] = {}  # of the newest word on its owner
         self.merged: dict[int, int] = {}  # see ``ProgramSeries``
-        self.series = ProgramSeries(
-            self.baseline.amounts,
-            self.originated,
-            self.unauthorized,
-            self.graph,
-            self.acquaintances,
-            self.series_by_kind,
-            self.cards,
-            self.transfers,
-            self.counted,
-            self.counterparties,
-            self.merged,
-            self.scores.actors,
-            self.policies,
-        )
+        self.series = self._series()
 
     def declare(self, program: Program, *, at: int) -> None:
         """Store a declaration of the program; the first one counts for all earlier time too."""
@@ -224,6 +210,24 @@ class ProgramState:
         actor = Actor.new(actor_id, len(self.actors), is_account=is_account)
         self.actors.append(actor)
         return actor
+
+    def _series(self) -> ProgramSeries:
+        """What measuring reads of the state."""
+        return ProgramSeries(
+            self.baseline.amounts,
+            self.originated,
+            self.unauthorized,
+            self.graph,
+            self.acquaintances,
+            self.series_by_kind,
+            self.cards,
+            self.transfers,
+            self.counted,
+            self.counterparties,
+            self.merged,
+            self.scores.actors,
+            self.policies,
+        )
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The state in parts small enough to be encoded one by one."""
