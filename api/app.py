@@ -37,7 +37,7 @@ from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
-from flows.directory.service import Directory
+from flows.bank_work import BankWork
 from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
 from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
@@ -92,20 +92,20 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         scoring = _scoring(settings.scorers, data_dir, target)
         database = _joined_database(data_dir, target, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
-        directory = _directory(stores, settings)
-        engine = _started_engine(scoring, stores, data_dir, target, opened, directory)
+        bank_work = _bank_work(stores, settings)
+        engine = _started_engine(scoring, stores, data_dir, target, opened, bank_work)
         backfills = _backfills(stores, data_dir, target, opened)
-        resources = wired_resources(stores, _readiness(stores, engine), backfills)
+        resources = wired_resources(stores, _readiness(stores, engine), backfills, bank_work.executor)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = _metrics(stores, engine, resources.preflight_log, backfills, directory, connections, data_dir.path)
+        metrics = _metrics(stores, engine, resources.preflight_log, backfills, bank_work, connections, data_dir.path)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         async def main() -> None:
-            async with _in_background(stores, engine, backfills, directory):
+            async with _in_background(stores, engine, backfills, bank_work):
                 await serve_until_signalled(
                     observed,
                     listening,
@@ -132,13 +132,13 @@ def _log_start() -> None:
 
 @asynccontextmanager
 async def _in_background(
-    stores: Stores, engine: Engine, backfills: BackfillService, directory: Directory
+    stores: Stores, engine: Engine, backfills: BackfillService, bank_work: BankWork
 ) -> AsyncIterator[None]:
     """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
     await stores.appender.connect()
     tasks = [
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
-        asyncio.create_task(_fetch_when_caught_up(engine, directory)),
+        asyncio.create_task(_work_when_caught_up(engine, bank_work)),
         asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
         asyncio.create_task(stores.memory.read_regularly(stores.hot)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
@@ -151,6 +151,7 @@ async def _in_background(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await backfills.stop()
+        await bank_work.stop()
         await engine.scorers.disconnect()
         await stores.key_usage.flush(stores.hot)
         await stores.hot.aclose()
@@ -168,10 +169,10 @@ async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> 
     await backfills.resume()
 
 
-async def _fetch_when_caught_up(engine: Engine, directory: Directory) -> None:
-    """Entries of the directory that are not committed yet would be fetched again."""
+async def _work_when_caught_up(engine: Engine, bank_work: BankWork) -> None:
+    """What the log holds of the bank's answers and is not committed yet would be asked for again."""
     await _caught_up(engine)
-    await directory.run()
+    await bank_work.run()
 
 
 async def _caught_up(engine: Engine) -> None:
@@ -278,15 +279,16 @@ def _open_stores(
     )
 
 
-def _directory(stores: Stores, settings: Settings) -> Directory:
-    return Directory(
+def _bank_work(stores: Stores, settings: Settings) -> BankWork:
+    return BankWork(
         settings.bank_url,
         per_second=settings.bank_rate,
         database=stores.database,
-        keys=stores.registry.tenancy.bank_keys,
+        tenancy=stores.registry.tenancy,
         appender=stores.appender,
         progress=stores.progress,
         clock=stores.clock,
+        new_id=stores.new_id,
     )
 
 
@@ -296,7 +298,7 @@ def _started_engine(
     data_dir: DataDir,
     target: str | Path,
     opened: ExitStack,
-    directory: Directory,
+    bank_work: BankWork,
 ) -> Engine:
     engine = Engine(
         scoring.scorers,
@@ -308,7 +310,7 @@ def _started_engine(
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due,),
-        on_commit=directory.offer,
+        on_commit=bank_work.directory.offer,
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
@@ -334,7 +336,7 @@ def _metrics(
     engine: Engine,
     preflight_log: PreflightLog,
     backfills: BackfillService,
-    directory: Directory,
+    bank_work: BankWork,
     connections: Connections,
     folder: Path,
 ) -> CollectorRegistry:
@@ -343,7 +345,8 @@ def _metrics(
     measure_process(metrics, stores.appender, stores.memory)
     metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
     metrics.register(BackfillCollector(backfills.counts))
-    metrics.register(directory.collector)
+    for collector in bank_work.collectors:
+        metrics.register(collector)
     metrics.register(ScorerCollector(engine.scorers))
     metrics.register(ConnectionCollector(connections))
     metrics.register(wired_record_collector(stores, links=engine.chains.sizes, folder=folder))

@@ -28,6 +28,13 @@ class Rescoring(Protocol):
     async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored: ...
 
 
+class ActionExecutor(Protocol):
+    """Carries out approved actions. A caller that goes away stops nothing."""
+
+    async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
+        """Have an action carried out that is approved, and wait for its outcome no longer than this."""
+
+
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """What areas make their services from: the stores, and all that exists once for the process."""
 
@@ -40,6 +47,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     downloads: Downloads
     readiness: Readiness
     rescoring: Rescoring
+    executor: ActionExecutor
 
 
 Provider = Callable[[Resources], object]

@@ -5,6 +5,7 @@ from typing import Final
 
 from litestar.types import ControllerRouterHandler
 
+from api.actions.routes import AREA as ACTIONS
 from api.admin.routes import AREA as ADMIN
 from api.alerts.routes import AREA as ALERTS
 from api.area import Area, Provider, Resources
@@ -27,6 +28,7 @@ from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
 
 AREAS: Final[tuple[Area, ...]] = (
+    ACTIONS,
     ADMIN,
     ALERTS,
     CLOCKS,

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import duckdb
 
-from api.area import Rescoring, Resources
+from api.area import ActionExecutor, Rescoring, Resources
 from api.http.auth import Authenticator
 from api.http.floods import Floods
 from api.http.gate import Gate
@@ -35,7 +35,7 @@ from store.record.verification import LastVerifications
 from store.redis_log.commit_waiter import CommitWaiter
 
 
-def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring) -> Resources:
+def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring, executor: ActionExecutor) -> Resources:
     """The resources of the areas; the pre-flight log among them is opened once the flow has caught up."""
     progress = stores.progress
     events = RawEvents(stores.reader, stores.segments)
@@ -61,6 +61,7 @@ def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring) 
         downloads=Downloads(),
         readiness=readiness,
         rescoring=rescoring,
+        executor=executor,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from api.actions.examples import ACTION
 from api.dispositions.examples import ALERT_ID, DISPOSITION
 from api.programs.examples import PROGRAM_ID, TENANT_ID
 from api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
@@ -75,6 +76,6 @@ ALERT_DETAIL: Final[dict[str, Any]] = {
         "narrativeModel": None,
     },
     "dispositions": [DISPOSITION],
-    "actions": [],
+    "actions": [ACTION],
 }
 DECISION_REQUEST: Final = {"decision": "close", "narrative": DISPOSITION["narrative"]}

@@ -9,6 +9,7 @@ from litestar.types import ASGIApp
 
 from api.alerts.decisions import DecisionService
 from api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
+from api.alerts.history import AlertHistory
 from api.alerts.schemas import (
     Alert,
     AlertDetail,
@@ -33,6 +34,7 @@ from api.programs.service import ProgramService
 from api.transfers.routes import transfer_service
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
+from store.duck.actions import Actions
 from store.duck.alerts import Alerts
 from store.duck.dispositions import Dispositions
 
@@ -64,9 +66,9 @@ _EXPORT: Final = export_operation(
 _READ: Final = Operation(
     id="getAlert",
     tag=_TAG,
-    summary="One alert with its transfer, the draft and the decisions so far. `reasons` are those of the score at "
-    "which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. Of an appeal, "
-    "which no score opened, they are those of the transfer's score.",
+    summary="One alert with its transfer, the draft, and the decisions and actions so far. `reasons` are those of the "
+    "score at which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. Of an "
+    "appeal, which no score opened, they are those of the transfer's score.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: AlertDetail},
@@ -167,10 +169,14 @@ async def list_dispositions_of_alert(
 
 def _alerts(resources: Resources) -> AlertService:
     stores = resources.stores
+    programs = ProgramService(stores.registry.tenancy)
+    history = AlertHistory(
+        programs=programs, dispositions=Dispositions(stores.database), actions=Actions(stores.database)
+    )
     return AlertService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=programs,
         alerts=Alerts(stores.database),
-        dispositions=Dispositions(stores.database),
+        history=history,
         transfers=transfer_service(resources),
         clock=stores.clock,
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from api.actions.schemas import Action
 from api.dispositions.schemas import Disposition
 from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
 from api.lists.list_reader import ListPage
@@ -79,14 +80,14 @@ class AlertPage(ListPage[Alert], frozen=True, kw_only=True, rename="camel"):
 
 
 class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An alert with all that a decision needs. ``dispositions`` are oldest first; ``actions`` is empty so far."""
+    """An alert with all that a decision needs. ``dispositions`` and ``actions`` are oldest first."""
 
     alert: Alert
     transfer: Transfer | None
     reasons: tuple[Reason, ...]
     draft: Draft | None
     dispositions: tuple[Disposition, ...]
-    actions: tuple[dict[str, Any], ...] = ()
+    actions: tuple[Action, ...]
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -11,8 +11,9 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
+from api.alerts.history import AlertHistory
 from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, to_alert
-from api.dispositions.schemas import Disposition, to_disposition
+from api.dispositions.schemas import Disposition
 from api.lists.cursors import Place, place_key
 from api.lists.list_reader import BATCH, ListReader, batches_of
 from api.lists.lists import instant_in
@@ -26,7 +27,6 @@ from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow
 from store.clock import Clock
 from store.duck.alerts import AlertFilter, Alerts
-from store.duck.dispositions import Dispositions
 
 OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
 """Fields of evidence that hold log offsets of transfers."""
@@ -39,11 +39,11 @@ class AlertService:
         *,
         programs: ProgramService,
         alerts: Alerts,
-        dispositions: Dispositions,
+        history: AlertHistory,
         transfers: TransferService,
         clock: Clock,
     ) -> None:
-        self._programs, self._alerts, self._dispositions = programs, alerts, dispositions
+        self._programs, self._alerts, self._history = programs, alerts, history
         self._transfers, self._clock = transfers, clock
         self._list = ListReader(
             read_page=self._read_page, items_of=partial(to_alerts, programs, alerts), place=_place, key=place_key
@@ -68,12 +68,13 @@ class AlertService:
             transfer=transfer,
             reasons=_reasons(alert, transfer),
             draft=None if row.draft is None else _DRAFT.decode(row.draft),
-            dispositions=await self._decisions_on(principal, row.id),
+            dispositions=await self._history.dispositions(principal, row.id),
+            actions=await self._history.actions(principal, row.id),
         )
 
     async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
         """The decisions on one alert, oldest first."""
-        return await self._decisions_on(principal, (await self._row(principal, alert_id)).id)
+        return await self._history.dispositions(principal, (await self._row(principal, alert_id)).id)
 
     async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
         row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
@@ -85,10 +86,6 @@ class AlertService:
         if row.transfer_id is None:
             return None
         return await self._transfers.read(principal, row.transfer_id, row.program_id)
-
-    async def _decisions_on(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
-        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
-        return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
 
     def _read_page(
         self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int

@@ -194,12 +194,17 @@ def operator_of(scope: Any, principal: Principal) -> str:
             "Other letters are refused, because two that look alike would be two persons.",
             FieldCode.MALFORMED,
         )
-    name = _SPACES.sub(" ", sent[0].decode("ascii")).strip()
+    name = folded_name(sent[0].decode("ascii"))
     if not name:
         raise _bad_operator("must not be blank.", FieldCode.TOO_SHORT)
     if name.casefold().startswith(FORBIDDEN_PREFIXES):
         raise _bad_operator("must not start with " + ", ".join(FORBIDDEN_PREFIXES) + ".", FieldCode.MALFORMED)
     return name
+
+
+def folded_name(name: str) -> str:
+    """A person's name as it goes on the record: trimmed, and with runs of spaces folded."""
+    return _SPACES.sub(" ", name).strip()
 
 
 def _bad_operator(rule: str, field: FieldCode, code: ErrorCode = ErrorCode.OPERATOR_INVALID) -> InvalidRequestError:

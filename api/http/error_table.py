@@ -45,7 +45,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Send a login name or an e-mail address.",
     ),
     ErrorCode.PERSON_REQUIRED: ErrorEntry(
-        400, "An API key decides an alert that needs a person.", "Name the person in X-Operator."
+        400,
+        "An API key that names nobody decides an alert that needs a person, or approves an action.",
+        "Name the person in X-Operator.",
     ),
     ErrorCode.IDEMPOTENCY_KEY_INVALID: ErrorEntry(
         400, "Idempotency-Key is not 1-255 printable ASCII characters, given once.", "Send a UUID of your own."
@@ -134,6 +136,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.PREFLIGHT_NOT_FOUND: ErrorEntry(404, "The tenant has no such pre-flight.", "Use a `preflightId`."),
     ErrorCode.ALERT_NOT_FOUND: ErrorEntry(404, "The tenant has no such alert.", "`GET /api/alerts` lists them."),
+    ErrorCode.ACTION_NOT_FOUND: ErrorEntry(404, "The tenant has no such action.", "`GET /api/actions` lists them."),
     ErrorCode.DISPOSITION_NOT_FOUND: ErrorEntry(
         404, "The tenant has no such disposition.", "`GET /api/dispositions` lists them."
     ),
@@ -161,6 +164,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.ALREADY_APPEALED: ErrorEntry(
         409, "The alert was appealed before.", "Decide the alert that the appeal opened."
+    ),
+    ErrorCode.CHANGE_PENDING: ErrorEntry(
+        409,
+        "A change of the same thing waits for its approver.",
+        "`GET /api/actions?status=requested` lists it. Another person approves it; its requester's approval ends it.",
     ),
     ErrorCode.CHAIN_INCONSISTENT: ErrorEntry(
         409,

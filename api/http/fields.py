@@ -28,6 +28,10 @@ NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
+PERSON: Final = (
+    r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$(?!\n)"
+)
+"""What the header X-Operator may be, for a person named in a body."""
 
 RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     CENTS: 'must be a string of digits, in cents: "9850" is 98.50',
@@ -44,6 +48,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
     CURSOR: "must be a nextCursor of this service",
+    PERSON: "must be printable ASCII characters, and must not start with key:, policy: or operator:",
 }
 
 Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=NO_NUL)]
@@ -66,6 +71,7 @@ BankIds = Annotated[
         description="Any of these, separated by commas. A value that contains a comma cannot be given.",
     ),
 ]
+PersonName = Annotated[str, Meta(min_length=1, max_length=128, pattern=PERSON)]
 AccountLast4 = Annotated[str, Meta(min_length=1, max_length=4, pattern=ALPHANUMERIC)]
 RoutingNumber = Annotated[str, Meta(min_length=1, max_length=34, pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]

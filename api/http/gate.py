@@ -187,6 +187,11 @@ def body_of(scope: Any, struct: type[S]) -> S:
     return body
 
 
+def optional_body_of(scope: Any, struct: type[S]) -> S:
+    """The body, or the Struct's defaults when none was sent."""
+    return struct() if checked(scope).body is None else body_of(scope, struct)
+
+
 def query_of(scope: Any, struct: type[S]) -> S:
     query = checked(scope).query
     assert isinstance(query, struct), "this route's operation declares another query"

@@ -61,10 +61,31 @@ class PersonNeededError(InvalidRequestError):
         )
 
 
+class UnknownActionError(NotFoundError):
+    def __init__(self) -> None:
+        super().__init__("Unknown action on this tenant.", ErrorCode.ACTION_NOT_FOUND)
+
+
+class ApproverNeededError(InvalidRequestError):
+    def __init__(self) -> None:
+        super().__init__(
+            "An approval needs a person: name one in the header X-Operator when calling with an API key.",
+            ErrorCode.PERSON_REQUIRED,
+        )
+
+
+class ChangePendingError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("A change of this is already requested and waits for its approver.", ErrorCode.CHANGE_PENDING)
+
+
+_CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
+"""An approval of an action that no longer waits for one is no refusal: the action stays as it is (ruling 27)."""
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.DECISION: UnknownAlertError,
     ResultKind.APPEAL: UnknownAlertError,
     ResultKind.LABEL: UnknownTransferError,
+    ResultKind.APPROVAL: UnknownActionError,
 }
 _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.FINAL: AlertClosedError,
@@ -73,13 +94,14 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.APPEALED: AlreadyAppealedError,
     EntryResult.NOT_FINAL: AlertNotClosedError,
     EntryResult.NEEDS_PERSON: PersonNeededError,
+    EntryResult.PENDING: ChangePendingError,
 }
 
 
 def refusal_of(row: EntryResultRow) -> RiskError | None:
     """The error of a refused entry; None for one that was carried out."""
     result = EntryResult(row.result)
-    if result is EntryResult.MADE:
+    if result in _CARRIED_OUT:
         return None
     if result is EntryResult.UNKNOWN:
         return _UNKNOWN[ResultKind(row.kind)]()

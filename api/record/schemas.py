@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from store.record.checkpoints import InclusionProof
 from store.record.rows import RecordCheckpointRow
 from store.record.verification import Break, ChainCheck
 
+_ACTIONS: Final = "actions"
 Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
 
 
@@ -87,8 +88,8 @@ class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether dispositions, alerts and transfers as the interface shows them are what the record says, and the first
-    rows that are not.
+    """Whether dispositions, alerts, actions and transfers as the interface shows them are what the record says, and
+    the first rows that are not.
     """
 
     ok: bool
@@ -97,8 +98,8 @@ class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both. ``ok`` covers the rows too, unless
-    only the chain of actions was requested, which they do not quote.
+    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both; ``ok`` covers the rows that quote
+    it, too.
     """
 
     ok: bool
@@ -146,9 +147,10 @@ def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None
     """The report of one chain or of both, with the state of each; the first break in the order of the chains."""
     reported = [check for check in checks if chain in {None, check.chain}]
     breaks = [check.broken_at for check in reported if check.broken_at is not None]
+    differences = [each for each in rows.differences if chain in {None, _quoted_by(each.table)}]
     states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
     return ChainReport(
-        ok=not breaks and (chain is Chain.ACTIONS or not rows.differences),
+        ok=not breaks and not differences,
         checked=sum(check.checked for check in reported),
         first_break_at=_to_break(breaks[0]) if breaks else None,
         chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
@@ -160,6 +162,11 @@ def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None
             ),
         ),
     )
+
+
+def _quoted_by(table: str) -> Chain:
+    """The chain that the rows of a table quote."""
+    return Chain.ACTIONS if table == _ACTIONS else Chain.DISPOSITIONS
 
 
 def to_checkpoint(row: RecordCheckpointRow) -> RecordCheckpoint:

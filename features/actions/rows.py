@@ -28,7 +28,10 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The body that the link of a transition covers. ``id`` is the action's own for its request."""
+    """The body that the link of a transition covers. ``id`` is the action's own for its request.
+
+    ``disposition_id`` is the newest decision on the action's alert, which the action may follow from.
+    """
 
     id: str
     action_id: str
@@ -46,6 +49,7 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     bank_response_sha256: str | None
     error: str | None
     created_at: str
+    disposition_id: str | None
     alert_sha256: str | None
     policy_sha256: str
 
@@ -107,7 +111,8 @@ def link_of_transition(
         bank_response_sha256=None if response is None else digest_of(canonical(response)),
         error=step.error,
         created_at=format_instant(step.at),
-        alert_sha256=None if alert is None else alert.alert_sha256,
+        disposition_id=None if alert is None else alert.newest_disposition_id,
+        alert_sha256=action.alert_sha256,
         policy_sha256=policy_sha256,
     )
     return ChainFactRow(

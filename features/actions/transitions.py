@@ -43,6 +43,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
         action = ActionState(
             id=entry.id,
             alert_id=entry.alert_id,
+            alert_sha256=entry.alert_sha256,
             type=entry.type,
             target_type=entry.target_type,
             target_id=entry.target_id,

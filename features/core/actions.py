@@ -49,11 +49,15 @@ FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStat
 
 
 class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A request; ``id`` becomes the action's. ``change`` is what an action of ours changes (``Change``), else None."""
+    """A request; ``id`` becomes the action's. ``change`` is what an action of ours changes (``Change``), else None.
+
+    ``alert_sha256`` is the digest of the alert as it opened, which the state forgets once the alert is closed.
+    """
 
     id: str
     tenant_id: str
     alert_id: str | None
+    alert_sha256: str | None
     type: ActionType
     target_type: str
     target_id: str

@@ -16,6 +16,7 @@ class ActionState(msgspec.Struct, kw_only=True):
 
     id: str
     alert_id: str | None
+    alert_sha256: str | None
     type: ActionType
     target_type: str
     target_id: str

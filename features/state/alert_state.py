@@ -53,6 +53,12 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         """Whether a person has yet to decide it."""
         return self.status in WAITING
 
+    @property
+    def newest_disposition_id(self) -> str | None:
+        """The newest decision on it; None while there is none."""
+        decisions = self.disposition_ids[self.appeal_of is not None :]
+        return decisions[-1] if decisions else None
+
     def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
         self.hits += 1
         self.cents = min(self.cents + cents, MOST_CENTS)

@@ -2,10 +2,11 @@
 
 import duckdb
 
-from flows.directory.bank_client import BankClient, http_client
+from flows.bank_http import http_client
+from flows.directory.bank_client import BankClient
 from flows.directory.collector import DirectoryCollector
 from flows.directory.counts import DirectoryCounts
-from flows.directory.fetcher import DirectoryFetcher
+from flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from flows.directory.first_seen import FirstSeen
 from store.clock import Clock
 from store.control.bank_keys import BankKeys
@@ -47,7 +48,7 @@ class Directory:
         """Fetch what is due until cancelled; begin when what the log held at the start is committed."""
         if self._root is None:
             return
-        async with http_client() as http:
+        async with http_client(connections=CONCURRENT_FETCHES) as http:
             fetcher = DirectoryFetcher(
                 BankClient(self._root, http, self._clock),
                 table=DirectoryTable(self._database),

@@ -1,4 +1,4 @@
-"""What the interface shows, held against what was signed: dispositions, alerts, and the scores of transfers.
+"""What the interface shows, held against what was signed: dispositions, alerts, actions, and the scores of transfers.
 
 Links and sealed bodies are the standard. A chain that holds says nothing of the tables beside it, and those are what
 people look at.
@@ -12,6 +12,7 @@ from typing import Final
 import duckdb
 import msgspec
 
+from features.core.actions import ALWAYS_TWO_APPROVERS
 from features.core.principal import Principal
 
 MOST_DIFFERENCES: Final = 20
@@ -69,6 +70,26 @@ _SAME_ALERT: Final = _same_texts("a", "b.body", _ALERT_FIELDS) | {
     f"list_position({_SEVERITIES}, json_extract_string(b.body, '$.severity'))",
 }
 
+_ACTION_FIELDS: Final = {
+    "alert_id": "alertId",
+    "type": "kind",
+    "target_type": "targetType",
+    "target_id": "targetId",
+    "requested_by": "actor",
+}
+_TWO_APPROVERS: Final = ", ".join(f"'{each.value}'" for each in sorted(ALWAYS_TWO_APPROVERS))
+_SAME_ACTION: Final = _same_texts("a", "r.body", _ACTION_FIELDS) | {
+    "program_id": "a.program_id = r.program_id",
+    "change": "a.change IS NOT DISTINCT FROM nullif(json_extract(r.body, '$.change')::VARCHAR, 'null')",
+    "created_at": "epoch_ms(a.created_at) = epoch_ms(CAST(json_extract_string(r.body, '$.createdAt') AS TIMESTAMP))",
+    "status": "a.status = s.last OR "
+    f"(s.last = 'requested' AND a.status = 'approved' AND a.type NOT IN ({_TWO_APPROVERS}))",
+    "approved_by": "a.approved_by IS NOT DISTINCT FROM s.approved_by",
+    "error": "a.error IS NOT DISTINCT FROM json_extract_string(s.body, '$.error')",
+    "bank_response": "sha256(a.bank_response) IS NOT DISTINCT FROM json_extract_string(s.body, '$.bankResponseSha256')",
+    "executed_at": "epoch_ms(a.executed_at) IS NOT DISTINCT FROM epoch_ms(CAST(s.executed_at AS TIMESTAMP))",
+}
+
 
 def _differing(same: Mapping[str, str]) -> str:
     """A list of the columns that are not the same."""
@@ -121,16 +142,38 @@ _SCORES: Final = """
         WHERE b.tenant_id = $tenant GROUP BY ALL
     ) WHERE quoted.band IS NOT NULL AND stored IS DISTINCT FROM quoted ORDER BY ALL
 """
+# Whatever is approved without a link of its approval needed none; an approved change of ours is executed at once.
+_ACTIONS: Final = f"""
+    WITH links AS (
+        SELECT *, json_extract_string(body, '$.actionId') AS action_id,
+            json_extract_string(body, '$.transition') AS transition
+        FROM record_chain WHERE tenant_id = $tenant AND chain = 'actions' AND transition IS NOT NULL
+    ), steps AS (
+        SELECT action_id, arg_max(transition, seq) AS last, arg_max(body, seq) AS body,
+            max(json_extract_string(body, '$.actor')) FILTER (transition = 'approved') AS approved_by,
+            max(json_extract_string(body, '$.createdAt')) FILTER (transition = 'executed') AS executed_at
+        FROM links GROUP BY action_id
+    )
+    SELECT coalesce(a.id, r.id), CASE
+        WHEN r.id IS NULL THEN ['{UNRECORDED}'] WHEN a.id IS NULL THEN ['{MISSING}']
+        ELSE {_differing(_SAME_ACTION)} END AS columns
+    FROM (SELECT * FROM actions_latest WHERE tenant_id = $tenant) a
+    FULL JOIN (SELECT * FROM links WHERE transition = 'requested') r ON r.id = a.id
+    LEFT JOIN steps s ON s.action_id = r.id
+    WHERE len(columns) > 0 ORDER BY ALL
+"""
 _CHECKS: Final = (
     ("dispositions", _DISPOSITIONS),
     ("alert_bodies", _BODIES),
     ("alerts", _STATUS),
     ("alerts", _ALERTS),
     ("transfers", _SCORES),
+    ("actions", _ACTIONS),
 )
 _COUNT: Final = """
     SELECT (SELECT count(*) FROM dispositions WHERE tenant_id = $tenant)
         + (SELECT count(*) FROM alerts_latest WHERE tenant_id = $tenant)
+        + (SELECT count(*) FROM actions_latest WHERE tenant_id = $tenant)
 """
 
 
@@ -143,7 +186,7 @@ class RowDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowsCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """So many rows of dispositions and alerts were compared; the first of the differences."""
+    """So many rows of dispositions, alerts and actions were compared; the first of the differences."""
 
     checked: int
     differences: tuple[RowDifference, ...]

@@ -1,13 +1,15 @@
-"""A simulator of the bank's REST API: accounts, entities and counterparties by id, real HTTP, and faults on demand.
+"""A simulator of the bank's REST API: parties by id, actions on objects, real HTTP, and faults on demand.
 
-It serves the objects it was given, exactly as they were given. The demo runs it beside the service, too.
+It serves the objects it was given, exactly as they were given, and takes every action as one that it can carry out,
+without looking at its idempotency key: whoever counts what it did sees each call. The demo runs it beside the service,
+too.
 Authentication is as at the bank: HTTP Basic with an empty user name and the key as the password.
 """
 
 import base64
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any, Final, Self
@@ -21,6 +23,10 @@ COUNTERPARTIES: Final = "counterparties"
 HUGE_BODY_BYTES: Final = 32 * 1024 * 1024
 HANGS_FOR_S: Final = 120.0
 
+_ACTION: Final = re.compile(
+    r"/(?:transfers/[a-z-]+|cards|card-accounts|bank-accounts)/([A-Za-z0-9_-]{1,128})"
+    r"/(?:clear|cancel|stop-payment|pause|suspend|freeze)"
+)
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -31,6 +37,15 @@ class ServedRequest(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     status: int | None
     traceparent: str = ""
+
+
+class TakenAction(msgspec.Struct, frozen=True, kw_only=True):
+    """An action as it arrived, and was carried out unless a fault refused it."""
+
+    path: str
+    idempotency_key: str
+    body: Any
+    was_done: bool
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +65,9 @@ class BankApi:
         self.latency_s = 0.0
         self.closing = Event()
         self._objects: dict[tuple[str, str], bytes] = {}
-        self._faults: deque[Fault] = deque()
+        self._faults: dict[str, deque[Fault]] = {"GET": deque(), "POST": deque()}
         self._requests: list[ServedRequest] = []
+        self._actions: list[TakenAction] = []
         self._lock = Lock()
         self._server = _Server(self)
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -76,6 +92,12 @@ class BankApi:
         with self._lock:
             return tuple(self._requests)
 
+    @property
+    def actions(self) -> tuple[TakenAction, ...]:
+        """Every action that arrived with the key, in the order in which they arrived."""
+        with self._lock:
+            return tuple(self._actions)
+
     def put_account(self, account: Mapping[str, Any]) -> None:
         self._put(ACCOUNTS, account)
 
@@ -85,29 +107,43 @@ class BankApi:
     def put_counterparty(self, counterparty: Mapping[str, Any]) -> None:
         self._put(COUNTERPARTIES, counterparty)
 
-    def fail_next(self, times: int = 1, *, status: int = 500, retry_after: str | None = None) -> None:
+    def fail_next(
+        self, times: int = 1, *, status: int = 500, retry_after: str | None = None, method: str = "GET"
+    ) -> None:
         """Refuse so many requests, with a Retry-After when one is given."""
         headers = () if retry_after is None else (("Retry-After", retry_after),)
         code = "rate_limited" if status == 429 else "internal_error"
-        self.answer_next(times, status=status, headers=headers, body=_error("api", code, "The bank has trouble"))
+        body = _error("api", code, "The bank has trouble")
+        self.answer_next(times, status=status, headers=headers, body=body, method=method)
 
     def answer_next(
-        self, times: int = 1, *, body: bytes, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
+        self,
+        times: int = 1,
+        *,
+        body: bytes,
+        status: int = 200,
+        headers: tuple[tuple[str, str], ...] = (),
+        method: str = "GET",
     ) -> None:
         """Answer so many requests with these bytes: no JSON, another object, a redirect."""
-        self._expect(times, Fault(status=status, headers=headers, body=body))
+        self._expect(method, times, Fault(status=status, headers=headers, body=body))
 
     def answer_hugely_next(self, times: int = 1, *, size_bytes: int = HUGE_BODY_BYTES) -> None:
         """Answer so many requests with an object that is well-formed and far too large."""
         self.answer_next(times, body=b'{"id":"' + b"x" * size_bytes + b'"}')
 
-    def hang_next(self, times: int = 1) -> None:
-        """Take so many requests and never answer them."""
-        self._expect(times, Fault(hangs=True))
+    def hang_next(self, times: int = 1, *, method: str = "GET") -> None:
+        """Take so many requests and never answer them; an action is carried out all the same."""
+        self._expect(method, times, Fault(hangs=True))
 
-    def next_fault(self) -> Fault | None:
+    def next_fault(self, method: str) -> Fault | None:
         with self._lock:
-            return self._faults.popleft() if self._faults else None
+            faults = self._faults[method]
+            return faults.popleft() if faults else None
+
+    def take(self, action: TakenAction) -> None:
+        with self._lock:
+            self._actions.append(action)
 
     def find(self, kind: str, object_id: str) -> bytes | None:
         with self._lock:
@@ -121,9 +157,9 @@ class BankApi:
         with self._lock:
             self._objects[(kind, value["id"])] = msgspec.json.encode(value)
 
-    def _expect(self, times: int, fault: Fault) -> None:
+    def _expect(self, method: str, times: int, fault: Fault) -> None:
         with self._lock:
-            self._faults.extend([fault] * times)
+            self._faults[method].extend([fault] * times)
 
 
 class _Server(ThreadingHTTPServer):
@@ -152,9 +188,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def do_GET(self) -> None:
+        self._serve(self._answer)
+
+    def do_POST(self) -> None:
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._serve(self._act, sent)
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._reply(405, _error("invalid_request", "method_not_allowed", "Reading and actions are simulated"))
+
+    do_PATCH = do_DELETE = do_PUT  # noqa: N815 - the names that http.server calls
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the method it replaces
+        pass
+
+    def _serve(self, answer: Callable[[], tuple[int, bytes]], sent: bytes | None = None) -> None:
+        """Answer after the time that the bank takes, or as the next fault says."""
+        fault = self.bank.next_fault(self.command)
+        if sent is not None and _ACTION.fullmatch(self.path) and self._is_authenticated():
+            self._take(sent, was_done=fault is None or fault.hangs or fault.status < 300)
         if self.bank.latency_s:
             self.bank.closing.wait(self.bank.latency_s)
-        fault = self.bank.next_fault()
         if fault is not None and fault.hangs:
             self._note(None)
             self.bank.closing.wait(HANGS_FOR_S)
@@ -162,16 +217,20 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault is not None:
             self._reply(fault.status, fault.body, fault.headers)
         else:
-            self._reply(*self._answer())
+            self._reply(*answer())
 
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self._reply(405, _error("invalid_request", "method_not_allowed", "Only reading is simulated"))
+    def _take(self, sent: bytes, *, was_done: bool) -> None:
+        key = self.headers.get("Idempotency-Key", "")
+        body = msgspec.json.decode(sent)
+        self.bank.take(TakenAction(path=self.path, idempotency_key=key, body=body, was_done=was_done))
 
-    do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - the names that http.server calls
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the method it replaces
-        pass
+    def _act(self) -> tuple[int, bytes]:
+        if not self._is_authenticated():
+            return 401, _error("authentication", "invalid_api_key", "The API key is missing or wrong")
+        action = _ACTION.fullmatch(self.path)
+        if action is None:
+            return 404, _error("invalid_request", "unknown_route", "No such route")
+        return 200, msgspec.json.encode({"id": action[1], "account_number": "000918276789", "status": "DONE"})
 
     def _answer(self) -> tuple[int, bytes]:
         if not self._is_authenticated():

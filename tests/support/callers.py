@@ -19,13 +19,13 @@ Headers = list[tuple[str, str]]
 TRANSFER: Final[dict[str, Any]] = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "12500"}
 UNKNOWN_ID: Final = "0b0c4a53-0000-4000-8000-000000000001"
 FORGED: Final = "0" * 43
-SCOPES: Final = ["preflight", "alerts:read", "alerts:decide", "labels", "policies", "record"]
+SCOPES: Final = ["preflight", "alerts:read", "alerts:decide", "actions", "labels", "policies", "record"]
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
 RETRY_WITHIN_S: Final = 10.0
 RETRY_EVERY_S: Final = 0.02
 
 Ids = dict[str, str]
-"""What a call may name: program, slug, transfer, a party, preflight, alert, disposition, policy, key, tenant."""
+"""What a call may name: program, slug, transfer, a party, preflight, alert, disposition, action, policy, key."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +79,7 @@ class World:
             "preflight": self.preflights[self.payroll["id"]],
             "alert": self.alerts[self.payroll["id"]],
             "disposition": self.dispositions[self.payroll["id"]],
+            "action": self.action_on(self.payroll),
             "policy": self.policy_of(self.tenant),
             "tenant": self.spare["id"],
             "spare": self.spare_program["id"],
@@ -173,6 +174,14 @@ class World:
         alert_id = self.waiting_alert(program)
         self.decided(program, alert_id)
         return alert_id
+
+    def action_on(self, program: dict[str, Any]) -> str:
+        """A fresh action that waits for a second person; its id."""
+        body = {"programId": program["id"], "type": "freeze_account", "targetType": "account", "targetId": "bacc_1"}
+        answer = self.send("POST", "/api/actions", self.operator_of(program), json=body)
+        assert answer.status_code == 201, answer.text
+        action_id: str = answer.json()["id"]
+        return action_id
 
     def policy_of(self, tenant: dict[str, Any]) -> str:
         policy_id: str = self.send("GET", "/api/policies", bearer(tenant["operatorToken"], "ann")).json()[0]["id"]

@@ -79,6 +79,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["key"] = world.key_of(world.tenant)["id"]
     if "waiting alert" in operation.fills:
         fresh["waiting alert"] = world.waiting_alert(world.payroll)
+    if "waiting action" in operation.fills:
+        fresh["waiting action"] = world.action_on(world.payroll)
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
     return world.mine | fresh
@@ -130,6 +132,18 @@ def _decision(_: World, __: Ids) -> dict[str, Any]:
 
 def _appeal(_: World, __: Ids) -> dict[str, Any]:
     return {"reason": "It was not."}
+
+
+def _action(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programId": ids["program"], "type": "pause_card", "targetType": "card", "targetId": "card_1"}
+
+
+def _action_on_alert(world: World, ids: Ids) -> dict[str, Any]:
+    return _action(world, world.mine) | {"alertId": ids["alert"]}
+
+
+def _approval(_: World, __: Ids) -> dict[str, Any]:
+    return {}
 
 
 def _label(_: World, ids: Ids) -> dict[str, Any]:
@@ -248,6 +262,37 @@ OPERATIONS: Final = (
     Operation(
         method="GET", path="/api/dispositions/{}", access=Access.BEARER, scope="alerts:read", fills=("disposition",)
     ),
+    Operation(
+        method="POST",
+        path="/api/actions",
+        access=Access.BEARER,
+        scope="actions",
+        success=201,
+        body=_action,
+        body_ids=("program",),
+        names="a program",
+    ),
+    Operation(
+        method="POST",
+        path="/api/actions",
+        access=Access.BEARER,
+        scope="actions",
+        success=201,
+        body=_action_on_alert,
+        body_ids=("alert",),
+        names="an alert",
+    ),
+    Operation(
+        method="POST",
+        path="/api/actions/{}/approve",
+        access=Access.BEARER,
+        scope="actions",
+        fills=("waiting action",),
+        body=_approval,
+        needs_person=True,
+    ),
+    *_listed("/api/actions", "actions"),
+    Operation(method="GET", path="/api/actions/{}", access=Access.BEARER, scope="actions", fills=("action",)),
     Operation(
         method="POST",
         path="/api/labels",

@@ -21,6 +21,7 @@ from api.telemetry.readiness import Readiness
 from api.wiring import wired_gate, wired_record, wired_resources
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
+from flows.actions.service import ActionExecution
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.local_owner import LocalOwner
@@ -49,7 +50,15 @@ SHARDS: Final = 4
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
 MASTER_KEY: Final = bytes(range(32))
 BASE_URL: Final = "https://risk.example.test"
-WAITED_FOR: Final = {EntryKind.DECISION, EntryKind.APPEAL, EntryKind.LABEL, EntryKind.OWNER}
+WAITED_FOR: Final = {
+    EntryKind.DECISION,
+    EntryKind.APPEAL,
+    EntryKind.LABEL,
+    EntryKind.OWNER,
+    EntryKind.ACTION,
+    EntryKind.APPROVAL,
+    EntryKind.OUTCOME,
+}
 
 
 def signature(secret: str, body: bytes) -> str:
@@ -92,8 +101,8 @@ class AppliedAtOnce(LogAppender):
 class RunningApp:
     """One application with its stores, and the calls that tests make of it."""
 
-    def __init__(self, folder: Path, socket: str | Path, opened: ExitStack) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, socket: str | Path, opened: ExitStack, *, bank_url: str | None = None) -> None:
+        self._folder, self._bank_url = folder, bank_url
         self.clock = FrozenClock()
         self.new_id = SequentialIds()
         self.shards = Shards(SHARDS)
@@ -146,7 +155,17 @@ class RunningApp:
 
     def _start(self) -> None:
         self.backfills = self._new_backfills()
-        self.resources = wired_resources(self.stores, self._readiness, self.backfills)
+        self.actions = ActionExecution(
+            self._bank_url,
+            database=self.database,
+            tenancy=self.registry.tenancy,
+            appender=self.appender,
+            progress=self.progress,
+            clock=self.clock,
+            new_id=self.new_id,
+        )
+        self.actions.executor.begin()
+        self.resources = wired_resources(self.stores, self._readiness, self.backfills, self.actions.executor)
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
@@ -154,6 +173,7 @@ class RunningApp:
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
+        self._opened.callback(lambda: self.on_loop(self.actions.stop))
 
     def _record(self, folder: Path) -> RecordStores:
         keys = SigningKeys.open(

@@ -253,6 +253,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.OBJECT_LOST: lost_object,
     ErrorCode.PREFLIGHT_NOT_FOUND: sent("GET", f"/api/preflight/{UNKNOWN_ID}"),
     ErrorCode.ALERT_NOT_FOUND: sent("GET", f"/api/alerts/{UNKNOWN_ID}"),
+    ErrorCode.ACTION_NOT_FOUND: sent("GET", f"/api/actions/{UNKNOWN_ID}"),
     ErrorCode.DISPOSITION_NOT_FOUND: sent("GET", f"/api/dispositions/{UNKNOWN_ID}"),
     ErrorCode.POLICY_NOT_FOUND: sent("GET", f"/api/policies/{UNKNOWN_ID}"),
     ErrorCode.KEY_NOT_FOUND: sent("DELETE", f"/api/keys/{UNKNOWN_ID}"),
@@ -285,6 +286,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.NOT_CONFIRMED: not_confirmed,
 }
 NOT_OVER_HTTP: Final = {
+    ErrorCode.CHANGE_PENDING,  # Of changes of limits, policies and autonomy, which have no routes yet.
     ErrorCode.BODY_INCOMPLETE,  # Whoever could read it has hung up.
     ErrorCode.TEST_KEY_REQUIRED,  # Of the sandbox, which has no route yet; tests/api/http/test_gate_rules.py has one.
 }

@@ -161,11 +161,14 @@ def theirs_of(world: World, name: str) -> str:
     if name == "key":
         return str(world.key_of(world.other)["id"])
     alert = world.alerts[world.theirs["id"]]
+    action = world.action_on(world.theirs) if "action" in name else ""
     named: dict[str, str] = {
         "alert": alert,
         "waiting alert": alert,
         "closed alert": alert,
         "disposition": world.dispositions[world.theirs["id"]],
+        "action": action,
+        "waiting action": action,
         "policy": world.policy_of(world.other),
         "program": world.theirs["id"],
         "slug": world.theirs["slug"],

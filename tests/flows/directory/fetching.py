@@ -11,9 +11,10 @@ from msgspec import json
 from features.core.directory import DirectoryEntry
 from features.core.log_entry import EntryKind
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from flows.directory.bank_client import BankClient, http_client
+from flows.bank_http import http_client
+from flows.directory.bank_client import BankClient
 from flows.directory.counts import DirectoryCounts
-from flows.directory.fetcher import DirectoryFetcher
+from flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from flows.directory.first_seen import FirstSeen
 from store.duck.directory import DirectoryTable
 from store.tables.columns import row_builder, select_list
@@ -142,4 +143,4 @@ class Fetching:
 
 async def _opened() -> httpx.AsyncClient:
     await asyncio.sleep(0)
-    return http_client()
+    return http_client(connections=CONCURRENT_FETCHES)

@@ -11,8 +11,9 @@ from msgspec import json
 
 from features.core.directory import DirectoryKind
 from features.core.instants import SECOND_US
+from flows.bank_http import MAX_BODY_BYTES, http_client
 from flows.directory import bank_client
-from flows.directory.bank_client import MAX_BODY_BYTES, BankAnswer, BankClient, Outcome, http_client
+from flows.directory.bank_client import BankAnswer, BankClient, Outcome
 from store.traces import trace_id_of
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.clock import FrozenClock
@@ -171,7 +172,7 @@ async def test_given_a_bank_that_hangs_then_the_request_ends_in_time(monkeypatch
     with BankApi() as bank:
         bank.put_entity(OBJECT)
         bank.hang_next()
-        async with http_client() as http:
+        async with http_client(connections=1) as http:
             client = BankClient(bank.url, http, FrozenClock())
             answers = [await client.fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY, trace_id=TRACE) for _ in range(2)]
 
@@ -183,7 +184,7 @@ async def test_given_a_proxy_in_the_environment_then_it_is_not_used(monkeypatch:
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     with BankApi() as bank:
         bank.put_entity(OBJECT)
-        async with http_client() as http:
+        async with http_client(connections=1) as http:
             answer = await BankClient(bank.url, http, FrozenClock()).fetch(
                 DirectoryKind.ENTITY, "enti_1", TEST_KEY, trace_id=TRACE
             )

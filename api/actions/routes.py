@@ -1,0 +1,124 @@
+"""Actions over HTTP: requested, approved by a second person, read."""
+
+from typing import Final
+
+from litestar import Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.actions.examples import ACTION, ACTION_REQUEST, APPROVAL, APPROVED_ACTION
+from api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, target_fits
+from api.actions.service import ActionService
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.lists.lists import next_link
+from api.lists.operations import list_operation
+from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from store.duck.actions import Actions
+from store.duck.alerts import Alerts
+
+_TAG: Final = "actions"
+
+_REQUEST: Final = Operation(
+    id="requestAction",
+    tag=_TAG,
+    summary="Requests an action. `freeze_account`, `suspend_card_account`, `request_to_program` and what the policy's "
+    "`twoApproverActions` names wait for a second person (`requested`); any other is carried out at once through the "
+    "bank's API with the tenant's own key, under the action's id as the bank's idempotency key: `executed` or "
+    "`failed`. Without a key, without the bank's address, and on a simulated program it is a recorded dry run, and "
+    "`bankResponse` says so.",
+    access=Access.BEARER,
+    scope=KeyScope.ACTIONS,
+    answers={201: Action},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ALERT_NOT_FOUND, ErrorCode.NOT_CONFIRMED),
+    body=RequestSchema(ActionRequest, rules=target_fits),
+    example=ACTION_REQUEST,
+    answer_example=ACTION,
+)
+_APPROVE: Final = Operation(
+    id="approveAction",
+    tag=_TAG,
+    summary="Approves an action that waits for a second person, and has it carried out. The approver of record is "
+    "`approverId`, else X-Operator; an API key has to name a person. The requester's own approval, however the name is "
+    "spelt, refuses the action for good: 200 with status `refused`. An action that no longer waits is answered as it "
+    "is. Changes of limits, policies and autonomy need the operator token.",
+    access=Access.BEARER,
+    scope=KeyScope.ACTIONS,
+    answers={200: Action},
+    refusals=(
+        ErrorCode.PERSON_REQUIRED,
+        ErrorCode.OPERATOR_TOKEN_REQUIRED,
+        ErrorCode.ACTION_NOT_FOUND,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    body=RequestSchema(ApprovalRequest),
+    body_required=False,
+    example=APPROVAL,
+    answer_example=APPROVED_ACTION,
+)
+_LIST: Final = list_operation(
+    "listActions",
+    tag=_TAG,
+    summary="Actions, newest first by the time of their request.",
+    scope=KeyScope.ACTIONS,
+    page=ActionPage,
+    query=ActionsQuery,
+    example=ACTION,
+)
+_READ: Final = Operation(
+    id="getAction",
+    tag=_TAG,
+    summary="One action as it stands.",
+    access=Access.BEARER,
+    scope=KeyScope.ACTIONS,
+    answers={200: Action},
+    refusals=(ErrorCode.ACTION_NOT_FOUND,),
+    answer_example=APPROVED_ACTION,
+)
+
+
+@post("/api/actions", opt=_REQUEST.as_opt)
+async def request_action(request: ApiRequest, actions: NamedDependency[ActionService]) -> Action:
+    body = body_of(request.scope, ActionRequest)
+    return await actions.request(principal_of(request.scope), body, effect_id_of(request.scope))
+
+
+@post("/api/actions/{action_id:str}/approve", status_code=200, opt=_APPROVE.as_opt)
+async def approve_action(
+    action_id: FromPath[str], request: ApiRequest, actions: NamedDependency[ActionService]
+) -> Action:
+    body = optional_body_of(request.scope, ApprovalRequest)
+    return await actions.approve(principal_of(request.scope), action_id, body, effect_id_of(request.scope))
+
+
+@get("/api/actions", opt=_LIST.as_opt)
+async def list_actions(request: ApiRequest, actions: NamedDependency[ActionService]) -> Response[ActionPage]:
+    page = await actions.page(principal_of(request.scope), query_of(request.scope, ActionsQuery))
+    return Response(page, headers=next_link(request, page.next_cursor))
+
+
+@get("/api/actions/{action_id:str}", opt=_READ.as_opt)
+async def get_action(action_id: FromPath[str], request: ApiRequest, actions: NamedDependency[ActionService]) -> Action:
+    return await actions.read(principal_of(request.scope), action_id)
+
+
+def action_service(resources: Resources) -> ActionService:
+    """Also for the areas whose changes are actions."""
+    stores = resources.stores
+    return ActionService(
+        programs=ProgramService(stores.registry.tenancy),
+        actions=Actions(stores.database),
+        alerts=Alerts(stores.database),
+        command_log=resources.command_log,
+        executor=resources.executor,
+    )
+
+
+AREA: Final = Area(
+    routes=(request_action, approve_action, list_actions, get_action), provide={"actions": action_service}
+)

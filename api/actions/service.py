@@ -1,0 +1,198 @@
+"""Actions: requested and approved here, decided by the flow, carried out by the executor, and read.
+
+request or approval ─▶ log ─▶ the flow's decision ─▶ approved: the executor, up to its outcome ─▶ the action
+
+Errors  NotFoundError for an action, alert or program that is not this tenant's; InvalidRequestError for a key that
+        approves in place of a person; ForbiddenError for a key that approves a change of ours; UnavailableError when
+        the outcome is not known in time
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+from anyio import to_thread
+
+from api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
+from api.area import ActionExecutor
+from api.http.auth import OPERATORS_ONLY, folded_name
+from api.lists.cursors import Place, place_key
+from api.lists.list_reader import ListReader
+from api.lists.lists import instant_in
+from api.log.commands import NOT_CONFIRMED, CommandLog
+from api.log.refusals import ApproverNeededError, UnknownActionError, UnknownAlertError
+from api.programs.service import ProgramService
+from features.core.actions import CHANGES_OF_OURS, ActionEntry, ActionStatus, ActionType, ApprovalEntry
+from features.core.commands import EntryResult, OperatorKind
+from features.core.errors import ErrorCode, ForbiddenError, UnavailableError
+from features.core.log_entry import EntryKind
+from features.core.principal import Principal, PrincipalKind, is_key_operator
+from features.core.rows.alerts import AlertRow
+from store.duck.actions import ActionFilter, Actions, StoredAction
+from store.duck.alerts import Alerts
+
+CONCLUDED_WITHIN_S: Final = 25.0
+"""Most of the time that a caller waits for; what takes the bank longer goes on by itself."""
+
+log = structlog.get_logger()
+
+
+class ActionService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(
+        self,
+        *,
+        programs: ProgramService,
+        actions: Actions,
+        alerts: Alerts,
+        command_log: CommandLog,
+        executor: ActionExecutor,
+    ) -> None:
+        self._programs, self._actions, self._alerts = programs, actions, alerts
+        self._commands, self._executor = command_log, executor
+        self._list = ListReader(
+            read_page=actions.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=place_key
+        )
+
+    async def request(self, principal: Principal, request: ActionRequest, effect_id: str | None) -> Action:
+        """The action, carried out if it needs no second approver; also when it was requested under this id before."""
+        program = self._programs.read(principal, str(request.program_id))
+        alert = await self._alert(principal, program.id, request.alert_id)
+        return await self._submit(
+            principal,
+            program.id,
+            ActionType(request.type),
+            target=(request.target_type.value, request.target_id),
+            alert=alert,
+            change=None,
+            effect_id=effect_id,
+        )
+
+    async def request_change(
+        self,
+        principal: Principal,
+        action_type: ActionType,
+        *,
+        program_id: str | None,
+        target: tuple[str, str],
+        change: dict[str, Any],
+        effect_id: str | None,
+    ) -> Action:
+        """The action that waits for a second approver of a change of ours, for the routes of such changes.
+
+        ``program_id`` is the principal's own, or None for a change on the whole tenant; ``target`` is type and id.
+        Raises the refusal of one that cannot be requested.
+        """
+        place = program_id or principal.tenant_id
+        return await self._submit(
+            principal, place, action_type, target=target, alert=None, change=change, effect_id=effect_id
+        )
+
+    async def approve(
+        self, principal: Principal, action_id: str, request: ApprovalRequest, effect_id: str | None
+    ) -> Action:
+        """The action as it stands: carried out, refused to its own requester, or as it was if it did not wait."""
+        row = (await self._find(principal, action_id)).row
+        approver = principal.operator if request.approver_id is None else folded_name(request.approver_id)
+        if is_key_operator(approver):
+            raise ApproverNeededError
+        if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
+            raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+
+        def approval(entry_id: str, at: int) -> ApprovalEntry:
+            return ApprovalEntry(
+                id=entry_id,
+                action_id=row.id,
+                approver=approver,
+                operator=principal.operator,
+                principal_id=principal.id,
+                at=at,
+            )
+
+        result = await self._commands.submit(
+            principal, EntryKind.APPROVAL, row.program_id, approval, effect_id=effect_id
+        )
+        log.info("action_approved", action_id=row.id, type=row.type, result=result.result, operator=principal.operator)
+        if result.result == EntryResult.MADE:
+            return await self._concluded(principal, row.id)
+        return self._marked([await self._find(principal, row.id)])[0]
+
+    async def read(self, principal: Principal, action_id: str) -> Action:
+        return self._marked([await self._find(principal, action_id)])[0]
+
+    async def page(self, principal: Principal, query: ActionsQuery) -> ActionPage:
+        """Newest first; a programId of another tenant is a 404."""
+        wanted = ActionFilter(
+            program_ids=self._programs.filter_by(principal, query.program_id),
+            alert_ids=None if query.alert_id is None else tuple(map(str, query.alert_id)),
+            statuses=query.status,
+            types=query.type,
+            created_from=instant_in(query.from_),
+            created_to=instant_in(query.to),
+        )
+        return ActionPage.of(*await self._list.page(principal, wanted, query))
+
+    async def _submit(
+        self,
+        principal: Principal,
+        program_id: str,
+        action_type: ActionType,
+        *,
+        target: tuple[str, str],
+        alert: AlertRow | None,
+        change: dict[str, Any] | None,
+        effect_id: str | None,
+    ) -> Action:
+        def entry(entry_id: str, at: int) -> ActionEntry:
+            return ActionEntry(
+                id=entry_id,
+                tenant_id=principal.tenant_id,
+                alert_id=None if alert is None else alert.id,
+                alert_sha256=None if alert is None else alert.alert_sha256,
+                type=action_type,
+                target_type=target[0],
+                target_id=target[1],
+                operator=principal.operator,
+                operator_kind=OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON,
+                principal_id=principal.id,
+                change=change,
+                at=at,
+            )
+
+        result = await self._commands.submit(principal, EntryKind.ACTION, program_id, entry, effect_id=effect_id)
+        log.info("action_requested", action_id=result.id, type=action_type.value, operator=principal.operator)
+        return await self._concluded(principal, result.id)
+
+    async def _alert(self, principal: Principal, program_id: str, alert_id: UUID | None) -> AlertRow | None:
+        """The alert that the action follows from, of the same program."""
+        if alert_id is None:
+            return None
+        alert = await to_thread.run_sync(self._alerts.find, principal, str(alert_id))
+        if alert is None or alert.program_id != program_id:
+            raise UnknownAlertError
+        return alert
+
+    async def _concluded(self, principal: Principal, action_id: str) -> Action:
+        """The action with its outcome, if nobody else has to approve it first."""
+        stored = await self._find(principal, action_id)
+        if stored.row.status == ActionStatus.APPROVED:
+            await self._executor.conclude(stored.row.tenant_id, stored.row.id, within_s=CONCLUDED_WITHIN_S)
+            stored = await self._find(principal, action_id)
+        if stored.row.status == ActionStatus.APPROVED:
+            raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED)
+        return self._marked([stored])[0]
+
+    async def _find(self, principal: Principal, action_id: str) -> StoredAction:
+        stored = await to_thread.run_sync(self._actions.find, principal, action_id.lower())
+        if stored is None:
+            raise UnknownActionError
+        return stored
+
+    def _marked(self, rows: Sequence[StoredAction]) -> list[Action]:
+        return [self._programs.marked(to_action(each), each.row.program_id) for each in rows]
+
+
+def _place(stored: StoredAction) -> Place:
+    return Place(stored.row.created_at, stored.row.id, stored.row.program_id)

@@ -1,0 +1,204 @@
+"""Carries out approved actions at the bank, each once, and records the outcomes through the log.
+
+an approved row ─▶ no key, no endpoint: a dry run, the record alone ─┐
+                └▶ the bank, under the action's id ─▶ again, or ─────┴▶ outcome in the log ─▶ committed
+
+What is under way follows from rows: a row says ``approved`` until its outcome is committed. So a crash forgets nothing;
+the next start sends the same request under the same id, which has one effect at the bank.
+
+Unit    seconds
+Errors  none: what fails is tried again, and counted
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import structlog
+
+from features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
+from features.core.actions import ActionStatus, ActionType, OutcomeEntry
+from features.core.errors import UnavailableError
+from features.core.instants import SECOND_US
+from features.core.log_entry import EntryKind, shard_of
+from features.core.rows.actions import ActionRow
+from features.core.vocabulary import ProgramSource
+from flows.actions import outcomes
+from flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
+from flows.actions.counts import ActionCounts
+from flows.actions.outcomes import DryRun, ExecutionOutcome, Result
+from store.clock import Clock
+from store.control.tenancy import Tenancy
+from store.duck.actions import ActionTable
+from store.ids import IdFactory
+from store.redis_log.appender import LogAppender
+from store.redis_log.commit_waiter import CommitWaiter
+from store.traces import new_trace_id
+
+RETRY_AFTER_S: Final = (0.5, 1, 2, 4, 8, 16, 30, 30, 30)
+"""The pauses between the requests for one action; behind the last one its outcome stays unknown."""
+MAX_RETRY_AFTER_S: Final = 60
+REQUESTS_OF_TENANT: Final = 4
+SWEEP_EVERY_S: Final = 10.0
+SWEEP_LIMIT: Final = 1_000
+_RECORD_AGAIN_S: Final = 0.5
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+log = structlog.get_logger()
+
+
+class ActionExecutor:
+    """Belongs to one event loop. Nothing is sent before ``begin``: the log may hold an outcome that no row shows yet.
+
+    ``bank`` is None where the bank's address is not known.
+    """
+
+    def __init__(
+        self,
+        bank: BankActions | None,
+        *,
+        table: ActionTable,
+        tenancy: Tenancy,
+        appender: LogAppender,
+        waiter: CommitWaiter,
+        shards: int,
+        clock: Clock,
+        new_id: IdFactory,
+        counts: ActionCounts,
+        retry_after_s: Sequence[float] = RETRY_AFTER_S,
+    ) -> None:
+        self._bank, self._table, self._tenancy = bank, table, tenancy
+        self._appender, self._waiter, self._shards = appender, waiter, shards
+        self._clock, self._new_id, self._retry_after_s = clock, new_id, retry_after_s
+        self._started_at = clock.now()
+        self._began = asyncio.Event()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._sent: set[str] = set()  # ids of actions that this process sent, until their outcome is committed
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self.counts = counts
+
+    def begin(self) -> None:
+        """All that the log held at the start is committed."""
+        self._began.set()
+
+    async def run(self) -> None:
+        """Take up what is approved and not under way, now and again, until cancelled."""
+        self.begin()
+        while True:
+            try:
+                for tenant_id, action_id in await asyncio.to_thread(self._table.approved, SWEEP_LIMIT):
+                    self._start(tenant_id, action_id)
+            except Exception as error:  # noqa: BLE001 - whatever failed: the next sweep finds the same rows
+                log.warning("action_sweep_failed", error=f"{type(error).__name__}: {error}")
+            await asyncio.sleep(SWEEP_EVERY_S)
+
+    async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
+        """Carry out an action unless that is under way, and wait for its outcome no longer than this."""
+        await asyncio.wait([self._start(tenant_id, action_id)], timeout=within_s)
+
+    async def stop(self) -> None:
+        """Leave what is under way to the next start."""
+        tasks = [*self._tasks.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _start(self, tenant_id: str, action_id: str) -> asyncio.Task[None]:
+        """The one execution of an action that is under way."""
+        task = self._tasks.get(action_id)
+        if task is None:
+            task = self._tasks[action_id] = asyncio.create_task(self._execute(tenant_id, action_id))
+            task.add_done_callback(lambda _: self._forget(action_id))
+            self.counts.waiting = len(self._tasks)
+        return task
+
+    def _forget(self, action_id: str) -> None:
+        del self._tasks[action_id]
+        self.counts.waiting = len(self._tasks)
+
+    async def _execute(self, tenant_id: str, action_id: str) -> None:
+        try:
+            await self._began.wait()
+            row = await asyncio.to_thread(self._table.read, tenant_id, action_id)
+            if row is None or row.status != ActionStatus.APPROVED:
+                return
+            outcome = await self._outcome(row)
+            await self._record(row, outcome)
+        except Exception as error:  # noqa: BLE001 - whatever failed: a later sweep takes it up again
+            log.warning("action_execution_failed", action_id=action_id, error=f"{type(error).__name__}: {error}")
+
+    async def _outcome(self, row: ActionRow) -> ExecutionOutcome:
+        action_type = ActionType(row.type)
+        if not BANK_ACTIONS[action_type].endpoints:
+            return outcomes.recorded()
+        request = bank_request(action_type, row.target_id)
+        if self._tenancy.programs.source_of(row.program_id) is ProgramSource.SIMULATED:
+            return outcomes.dry_run(DryRun.SIMULATED, request)
+        key = self._tenancy.bank_keys.of_tenant(row.tenant_id)
+        if self._bank is None or key is None:
+            if self._may_be_sent(row) and self._tenancy.bank_keys.had_key(row.tenant_id):
+                return outcomes.unknown(request, None, 0)
+            return outcomes.dry_run(DryRun.NO_URL if key is not None else DryRun.NO_KEY, request)
+        if request is None:
+            return outcomes.without_endpoint()
+        return await self._send(self._bank, row, request, key)
+
+    def _may_be_sent(self, row: ActionRow) -> bool:
+        """Whether the bank may have been asked before: by this process, or by the one that it follows."""
+        return row.id in self._sent or row.updated_at < self._started_at
+
+    async def _send(self, bank: BankActions, row: ActionRow, request: BankRequest, key: str) -> ExecutionOutcome:
+        """Send until the outcome is known, or for as often as there are pauses."""
+        may_be_done = self._may_be_sent(row)
+        trace_id = new_trace_id()
+        slot = self._slots.setdefault(row.tenant_id, asyncio.Semaphore(REQUESTS_OF_TENANT))
+        self._sent.add(row.id)
+        for attempts, pause_s in enumerate((*self._retry_after_s, None), 1):
+            async with slot:
+                answer = await bank.send(request, key, row.id, trace_id=trace_id)
+            self.counts.requests[answer.verdict.value] += 1
+            if answer.verdict is Verdict.DONE:
+                return outcomes.executed(request, answer, attempts)
+            if answer.verdict is Verdict.REFUSED or (answer.verdict is Verdict.REFUSED_NOW and not may_be_done):
+                return outcomes.refused(request, answer, attempts)
+            may_be_done = True
+            if pause_s is None:
+                break
+            log.info("action_not_known", action_id=row.id, type=row.type, status=answer.status, attempts=attempts)
+            await self._pause(max(pause_s, _stated_pause_s(answer)))
+        return outcomes.unknown(request, answer, attempts)
+
+    async def _pause(self, pause_s: float) -> None:
+        self.counts.unknown += 1
+        try:
+            await asyncio.sleep(pause_s)
+        finally:
+            self.counts.unknown -= 1
+
+    async def _record(self, row: ActionRow, outcome: ExecutionOutcome) -> None:
+        """Append the outcome, however often that takes, and wait for its commit. A second one changes nothing."""
+        shard, offset = shard_of(row.program_id, self._shards), None
+        while offset is None:
+            entry = OutcomeEntry(
+                id=self._new_id(),
+                action_id=row.id,
+                bank_response=outcome.bank_response,
+                error=outcome.error,
+                at=self._clock.now(),
+            )
+            try:
+                offset = await self._appender.append(shard, EntryKind.OUTCOME, row.program_id, entry.at, _ENCODE(entry))
+            except UnavailableError:
+                self.counts.unrecorded += 1
+                await asyncio.sleep(_RECORD_AGAIN_S)
+        await self._waiter.wait(shard, offset)
+        self._sent.discard(row.id)
+        self.counts.executions[row.type, outcome.result.value] += 1
+        is_odd = outcome.result in {Result.FAILED, Result.UNKNOWN}
+        note = log.warning if is_odd else log.info
+        note("action_executed", action_id=row.id, type=row.type, result=outcome.result.value)
+
+
+def _stated_pause_s(answer: ActionAnswer) -> float:
+    return min((answer.retry_after_us or 0) / SECOND_US, MAX_RETRY_AFTER_S)

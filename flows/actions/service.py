@@ -1,0 +1,59 @@
+"""The execution of actions in a running service, on its event loop."""
+
+from typing import Final
+
+import duckdb
+
+from flows.actions.bank_actions import BankActions
+from flows.actions.collector import ActionCollector
+from flows.actions.counts import ActionCounts
+from flows.actions.executor import ActionExecutor
+from flows.bank_http import http_client
+from store.clock import Clock
+from store.control.tenancy import Tenancy
+from store.duck.actions import ActionTable
+from store.ids import IdFactory
+from store.redis_log.appender import LogAppender
+from store.redis_log.commit_waiter import CommitWaiter
+from store.redis_log.progress import LogProgress
+
+MAX_CONNECTIONS: Final = 64
+
+
+class ActionExecution:
+    """``root`` is the URL of the bank's API; without one every action is a dry run."""
+
+    def __init__(
+        self,
+        root: str | None,
+        *,
+        database: duckdb.DuckDBPyConnection,
+        tenancy: Tenancy,
+        appender: LogAppender,
+        progress: LogProgress,
+        clock: Clock,
+        new_id: IdFactory,
+    ) -> None:
+        self._http = None if root is None else http_client(connections=MAX_CONNECTIONS)
+        self._counts = ActionCounts()
+        self.executor = ActionExecutor(
+            None if root is None or self._http is None else BankActions(root, self._http, clock),
+            table=ActionTable(database),
+            tenancy=tenancy,
+            appender=appender,
+            waiter=CommitWaiter(progress.committed_offset),
+            shards=progress.shards,
+            clock=clock,
+            new_id=new_id,
+            counts=self._counts,
+        )
+
+    @property
+    def collector(self) -> ActionCollector:
+        return ActionCollector(self._counts)
+
+    async def stop(self) -> None:
+        """Leave what is under way to the next start, and close the connections."""
+        await self.executor.stop()
+        if self._http is not None:
+            await self._http.aclose()

@@ -1,0 +1,63 @@
+"""All that the service does over the bank's API: parties are fetched, actions are carried out."""
+
+import asyncio
+from collections.abc import Sequence
+
+import duckdb
+from prometheus_client.registry import Collector
+
+from flows.actions.service import ActionExecution
+from flows.directory.service import Directory
+from store.clock import Clock
+from store.control.tenancy import Tenancy
+from store.ids import IdFactory
+from store.redis_log.appender import LogAppender
+from store.redis_log.progress import LogProgress
+
+
+class BankWork:
+    """``root`` is the URL of the bank's API. Without one nothing is fetched, and every action is a dry run."""
+
+    def __init__(
+        self,
+        root: str | None,
+        *,
+        per_second: int,
+        database: duckdb.DuckDBPyConnection,
+        tenancy: Tenancy,
+        appender: LogAppender,
+        progress: LogProgress,
+        clock: Clock,
+        new_id: IdFactory,
+    ) -> None:
+        self.directory = Directory(
+            root,
+            per_second=per_second,
+            database=database,
+            keys=tenancy.bank_keys,
+            appender=appender,
+            progress=progress,
+            clock=clock,
+        )
+        self._actions = ActionExecution(
+            root,
+            database=database,
+            tenancy=tenancy,
+            appender=appender,
+            progress=progress,
+            clock=clock,
+            new_id=new_id,
+        )
+        self.executor = self._actions.executor
+
+    @property
+    def collectors(self) -> Sequence[Collector]:
+        return self.directory.collector, self._actions.collector
+
+    async def run(self) -> None:
+        """Until cancelled; begin when what the log held at the start is committed."""
+        await asyncio.gather(self.directory.run(), self.executor.run())
+
+    async def stop(self) -> None:
+        """Leave what is under way to the next start."""
+        await self._actions.stop()

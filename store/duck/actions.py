@@ -1,0 +1,113 @@
+"""Reading actions with the links of their requests, whose hashes are the record's own.
+
+Errors  none of its own; an action that is not there is None
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import duckdb
+import msgspec
+
+from features.core.actions import ActionStatus
+from features.core.canonical import Chain
+from features.core.principal import Principal
+from features.core.rows.actions import ActionRow
+from store.duck.timeline import Place, Timeline
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import TEXTS, Predicate, listed
+
+MOST_OF_ONE_ALERT: Final = 1_000
+
+_TABLE: Final = Timeline("actions", ActionRow, at="created_at")
+_ROW: Final = row_builder(ActionRow)
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# A request's link has the id and the time of its action.
+_LINKS: Final = f"""
+    SELECT id, prev_hash, hash FROM record_chain
+    WHERE tenant_id = ? AND chain = ? AND created_at BETWEEN make_timestamp(?) AND make_timestamp(?)
+    AND id IN {TEXTS}"""
+_READ: Final = f"""
+    SELECT {select_list(ActionRow)} FROM actions WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
+_IN_STATUS: Final = """
+    SELECT tenant_id, id FROM actions GROUP BY tenant_id, id HAVING arg_max(status, "offset") = ? LIMIT ?"""
+
+
+class ActionFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    alert_ids: tuple[str, ...] | None = None
+    statuses: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+
+class StoredAction(msgspec.Struct, frozen=True, kw_only=True):
+    """An action and the link of its request on the tenant's chain."""
+
+    row: ActionRow
+    prev_hash: str | None
+    hash: str
+
+
+class Actions:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def find(self, principal: Principal, action_id: str) -> StoredAction | None:
+        """ForbiddenError when the tenant has it on a program, or as a whole, out of the principal's reach."""
+        with self._connection.cursor() as cursor:
+            row = _TABLE.find(cursor, principal, action_id)
+            return None if row is None else _linked(cursor, principal, [row])[0]
+
+    def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
+        """The actions on one alert, in the order in which they were requested."""
+        newest_first = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
+        return newest_first[::-1]
+
+    def list_page(
+        self, principal: Principal, wanted: ActionFilter, after: Place | None, limit: int
+    ) -> list[StoredAction]:
+        with self._connection.cursor() as cursor:
+            rows = _TABLE.page(cursor, principal, _predicate(principal, wanted), after, limit)
+            return _linked(cursor, principal, rows)
+
+
+class ActionTable:
+    """The newest rows of all tenants' actions, for whoever carries them out."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def read(self, tenant_id: str, action_id: str) -> ActionRow | None:
+        with self._connection.cursor() as cursor:
+            values = cursor.execute(_READ, [tenant_id, action_id]).fetchone()
+            return None if values is None else _ROW(values)
+
+    def approved(self, limit: int) -> list[tuple[str, str]]:
+        """Tenant and id of actions that are approved and have no outcome."""
+        with self._connection.cursor() as cursor:
+            return cursor.execute(_IN_STATUS, [ActionStatus.APPROVED.value, limit]).fetchall()
+
+
+def _predicate(principal: Principal, wanted: ActionFilter) -> Predicate:
+    predicate = Predicate(principal)
+    predicate.among("program_id", wanted.program_ids)
+    predicate.among("alert_id", wanted.alert_ids)
+    predicate.among("status", wanted.statuses)
+    predicate.among("type", wanted.types)
+    predicate.between("created_at", wanted.created_from, wanted.created_to)
+    return predicate
+
+
+def _linked(cursor: duckdb.DuckDBPyConnection, principal: Principal, rows: Sequence[ActionRow]) -> list[StoredAction]:
+    if not rows:
+        return []
+    times = [row.created_at for row in rows]
+    values = [principal.tenant_id, Chain.ACTIONS, min(times), max(times), listed([row.id for row in rows])]
+    links = {link[0]: link[1:] for link in cursor.execute(_LINKS, values).fetchall()}
+    return [StoredAction(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]
