@@ -66,7 +66,7 @@ def dry_run(reason: DryRun, request: BankRequest | None) -> ExecutionOutcome:
         "dryRun": True,
         "reason": reason.value,
         "note": f"This is a dry run: {_WHY[reason]}, so nothing was sent to the bank.",
-        "request": _shown(request),
+        "request": _request_fields(request),
     }
     return ExecutionOutcome(result=Result.DRY_RUN, bank_response=response)
 
@@ -98,12 +98,12 @@ def unknown(request: BankRequest | None, answer: ActionAnswer | None, attempts: 
 def _response(request: BankRequest | None, answer: ActionAnswer | None, attempts: int) -> dict[str, Any]:
     return {
         "dryRun": False,
-        "request": _shown(request),
+        "request": _request_fields(request),
         "status": None if answer is None else answer.status,
         "attempts": attempts,
         "body": None if answer is None else answer.body,
     }
 
 
-def _shown(request: BankRequest | None) -> dict[str, str] | None:
+def _request_fields(request: BankRequest | None) -> dict[str, str] | None:
     return None if request is None else {"method": "POST", "path": request.path}

@@ -44,7 +44,7 @@ def test_given_an_action_of_two_approvers_when_requested_then_it_waits_and_a_sec
     waiting = acting.request(of(type_, target))
 
     assert (waiting["status"], waiting["approvedBy"], waiting["bankResponse"]) == ("requested", None, None)
-    assert acting.bank.actions == ()
+    assert not acting.bank.actions
     action = acting.approved(waiting["id"])
     assert (action["status"], action["approvedBy"], action["hash"]) == ("executed", "bob", waiting["hash"])
     (taken,) = acting.bank.actions
@@ -62,5 +62,5 @@ def test_given_no_key_when_requested_then_it_is_a_recorded_dry_run_that_says_so(
     assert action["bankResponse"]["reason"] == "no_bank_key"
     assert "dry run" in action["bankResponse"]["note"]
     assert action["bankResponse"]["request"] == {"method": "POST", "path": "/transfers/ach/acht_1/cancel"}
-    assert acting.bank.actions == ()
+    assert not acting.bank.actions
     assert TEST_KEY not in str(acting.links())
