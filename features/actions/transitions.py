@@ -14,6 +14,7 @@ from features.alerts.rows import result_row
 from features.core.actions import (
     ALWAYS_TWO_APPROVERS,
     CHANGES_OF_OURS,
+    PLATFORM,
     ActionEntry,
     ActionStatus,
     ApprovalEntry,
@@ -27,9 +28,6 @@ from features.policy.in_force import policy_in_force
 from features.state.action_book import ActionState
 from features.state.program import ProgramState
 
-PLATFORM = "platform"
-"""The actor of an outcome: nobody decides it."""
-
 
 def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, emit: Emit) -> None:
     """Record the request; an entry that was applied before changes nothing."""
@@ -39,7 +37,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
         program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
     objection = _objection(program, entry, position)
     if objection is None:
-        at = min(entry.at, position.appended_at)
+        at, change = min(entry.at, position.appended_at), CHANGES.get(entry.type)
         action = ActionState(
             id=entry.id,
             alert_id=entry.alert_id,
@@ -50,14 +48,17 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
             requested_by=entry.operator,
             approved_by=None,
             status=ActionStatus.REQUESTED,
-            change=entry.change,
+            change=entry.change if change is None else change.recorded(program, entry, position),
             created_at=at,
         )
         _record(program, action, _step(entry, ActionStatus.REQUESTED, at), position, emit)
-        if not _needs_second(program, entry, position):
+        step = None
+        if not _needs_second(program, action, position):
             action.status = ActionStatus.APPROVED
+            if change is not None:
+                step = _changed(program, action, position, emit, at=at)
         program.actions.put(action)
-        emit(action_row(program, action, position))
+        emit(action_row(program, action, position, step))
     emit(result_row(program, position, objection or EntryResult.MADE, ResultKind.ACTION, entry.id))
 
 
@@ -106,9 +107,12 @@ def _objection(program: ProgramState, entry: ActionEntry, position: EntryPositio
     return None if change is None else change.objection(program, entry, position)
 
 
-def _needs_second(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> bool:
+def _needs_second(program: ProgramState, action: ActionState, position: EntryPosition) -> bool:
+    change = CHANGES.get(action.type)
+    if change is not None:
+        return change.needs_second(program, action, position)
     policy = policy_in_force(program, position.appended_at).policy
-    return entry.type in ALWAYS_TWO_APPROVERS or entry.type in policy.two_approver_actions
+    return action.type in ALWAYS_TWO_APPROVERS or action.type in policy.two_approver_actions
 
 
 def _changed(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit, *, at: int) -> Transition:

@@ -13,8 +13,17 @@ from typing import Final
 import msgspec
 
 from features.alerts.evidence import AppealedAlert, Escalation, appeal_evidence, text_of, with_totals
+from features.alerts.labelling import note_label
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
-from features.core.commands import AppealEntry, DecisionEntry, EntryResult, LabelEntry, ResultKind, needs_person
+from features.core.commands import (
+    AppealEntry,
+    DecisionEntry,
+    EntryResult,
+    LabelEntry,
+    OperatorKind,
+    ResultKind,
+    needs_person,
+)
 from features.core.instants import format_instant
 from features.core.log_entry import EntryPosition
 from features.core.principal import is_key_operator
@@ -77,6 +86,8 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     )
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
+    if entry.operator_kind is OperatorKind.PERSON:
+        program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision in {_HOLD, _ESCALATE})
     program.alerts.put(alert)
     if alert.detector == STRUCTURING:
         program.alerts.mark_decided(alert.detector, alert.subject_type, alert.subject_id)
@@ -190,6 +201,7 @@ def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emi
         return
     if row is not None:
         program.alerts.labelled_by_person.add(row)
+        note_label(program, row, entry.label, position)
         emit(
             LabelRow(
                 tenant_id=program.tenant_id,

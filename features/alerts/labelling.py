@@ -23,6 +23,12 @@ from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 
 
+def note_label(program: ProgramState, row_index: int, label: LabelValue, position: EntryPosition) -> None:
+    """Let the newest label of a transfer count as evidence on the alerts that it is in."""
+    transfer_at = program.transfers.glance(row_index).at
+    program.closing_evidence.set_label(row_index, label, transfer_at=transfer_at, now=position.appended_at)
+
+
 def stands_unauthorized(returned: ReturnState) -> bool:
     return returned.code in UNAUTHORIZED_RETURN_CODES and returned.counts
 
@@ -110,6 +116,7 @@ def _label_by_dispute(
         return
     label = LabelValue.BAD if is_won else LabelValue.OK
     reason = f"The holder {outcome.value} the dispute of it."
+    note_label(program, row_index, label, position)
     emit(_label_row(program, transfer_id, label, position, source=LabelSource.DISPUTE, reason=reason))
 
 

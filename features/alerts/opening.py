@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from features.alerts.evidence import evidence_of, foreign_amount, refreshed, subject_key, text_of
-from features.alerts.labelling import label_by_return, return_label_row, stands_unauthorized
+from features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from features.alerts.narrative import Draft, draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
 from features.bank.return_codes import FROZEN_RETURN_CODE
@@ -33,7 +33,7 @@ from features.detectors.table import TRIGGERS
 from features.landing.landing_result import LandingResult
 from features.measurement.assessment import Assessment
 from features.policy.in_force import policy_in_force
-from features.policy.routing import Routing, RoutingInput, route
+from features.policy.routing import Routing, RoutingInput, is_closable, route
 from features.scorers.sentences import money_in
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_state import AlertState
@@ -52,6 +52,8 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     fired = _fired(assessment)
     measurements = program_measurements(program, assessment.vector, landed.taken_at) if landed.is_new else ()
     label = label_by_return(program, landed)
+    if label is not None:
+        note_label(program, landed.row_index, label, position)
     returned = _finding_return(program, landed, is_news=label is LabelValue.BAD)
     if (
         not measurements
@@ -197,6 +199,10 @@ class AlertOpener:
             degraded=self._context.assessment.degraded,
         )
 
+    def _is_closable(self, finding: Finding) -> bool:
+        """Whether the finding is evidence on how its detector's alerts fare without a person."""
+        return is_closable(self._routing_input(finding), self._policies.policy)
+
     def _may_join(self, alert: AlertState, finding: Finding, routing: Routing) -> bool:
         if alert.status is AlertStatus.AUTO_CLOSED:
             return routing.route is Route.AUTOMATED
@@ -226,6 +232,9 @@ class AlertOpener:
         self._book.put(alert)
         self._count_transfer(finding, alert)
         self._note_alerted(finding, alert)
+        if self._is_closable(finding):
+            self._program.closing_evidence.add_alert(alert.id, alert.detector, closed_by_policy=is_automated)
+            self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
             self._emit(row)
 
@@ -294,6 +303,8 @@ class AlertOpener:
         if is_news:
             alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
             alert.from_history &= self._is_history(finding)
+            if self._is_closable(finding):
+                self._program.closing_evidence.add_transfer(alert.id, self._row)
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
             self._note_alerted(finding, alert)
         if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):

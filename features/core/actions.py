@@ -48,6 +48,10 @@ ALWAYS_TWO_APPROVERS: Final = CHANGES_OF_OURS | {
 FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStatus.REFUSED})
 
 
+PLATFORM: Final = "platform"
+"""Who does what nobody decides: the outcome of an approved action, or autonomy that narrows by itself."""
+
+
 class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A request; ``id`` becomes the action's. ``change`` is what an action of ours changes (``Change``), else None.
 

@@ -90,4 +90,7 @@ class EntryResult(StrEnum):
     NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
     NOT_WAITING = "not_waiting"  # the action no longer waits for this; it stays as it is
     PENDING = "pending"  # a change of the same thing waits for its approver
+    UNCHANGED = "unchanged"  # what is requested is in force already
+    NOT_ELIGIBLE = "not_eligible"  # the evidence allows no wider autonomy
+    TOO_EARLY = "too_early"  # autonomy was widened within the last week
     NEEDS_PERSON = "needs_person"  # a key may not sign what waits for a person

@@ -10,6 +10,8 @@ from typing import Protocol, cast
 
 import msgspec
 
+from features.policy.autonomy import as_left_by
+from features.policy.autonomy_book import AutonomyBook
 from features.policy.bodies import (
     CLOCK,
     LADDER,
@@ -30,6 +32,13 @@ class Governed(Protocol):
     def policies(self) -> PolicyBook: ...
 
 
+class Autonomous(Governed, Protocol):
+    """What has an autonomy of its own beside the policies of its tenant: the state of a program."""
+
+    @property
+    def autonomy(self) -> AutonomyBook: ...
+
+
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
     """The policy and the clocks that route an alert, with the digest that its dispositions cite."""
 
@@ -39,15 +48,20 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-def policy_in_force(program: Governed, at: int) -> InForce:
+def policy_in_force(program: Autonomous, at: int) -> InForce:
     """The policy and the clocks of a program at ``at``."""
     clock = version_in_force(program, CLOCK, at)
     policy = effective_policy(program, at)
     return _in_force(policy, cast(ClockPolicy, clock.body), clock.version)
 
 
-def effective_policy(program: Governed, at: int) -> PolicyBody:
+def effective_policy(program: Autonomous, at: int) -> PolicyBody:
     """What the platform may close alone on this program: the policy in force, as its autonomy tier leaves it."""
+    return as_left_by(program.autonomy.body, given_policy(program, at))
+
+
+def given_policy(program: Governed, at: int) -> PolicyBody:
+    """The policy in force as it was activated, whatever the program's autonomy."""
     return cast(PolicyBody, version_in_force(program, POLICY, at).body)
 
 

@@ -95,7 +95,20 @@ def hours_us(clock: ClockPolicy, tier: SlaTier) -> int:
 
 
 def _reason_for_review(inputs: RoutingInput, policy: PolicyBody) -> RouteReason | None:
-    objections = (
+    objections = _objections(inputs, policy)
+    return next((reason for reason, is_so in objections if is_so), None)
+
+
+def is_closable(inputs: RoutingInput, policy: PolicyBody) -> bool:
+    """Whether nothing but the list of closable detectors can stand against closing the alert without a person."""
+    return not any(
+        is_so for reason, is_so in _objections(inputs, policy) if reason is not RouteReason.NOT_AUTO_CLOSABLE
+    )
+
+
+def _objections(inputs: RoutingInput, policy: PolicyBody) -> tuple[tuple[RouteReason, bool], ...]:
+    """What speaks for a review, in order, and whether it does here."""
+    return (
         (RouteReason.RULE, inputs.detector.startswith(RULE_PREFIX)),
         (RouteReason.HARD_SIGNAL, inputs.hard),
         (RouteReason.ALWAYS_REVIEWED, inputs.detector in policy.always_reviewed),
@@ -105,4 +118,3 @@ def _reason_for_review(inputs: RoutingInput, policy: PolicyBody) -> RouteReason 
         (RouteReason.THIN_HISTORY, inputs.program_n is None or inputs.program_n < policy.min_program_n),
         (RouteReason.DEGRADED, inputs.degraded),
     )
-    return next((reason for reason, is_so in objections if is_so), None)

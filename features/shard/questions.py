@@ -12,6 +12,8 @@ from features.core.event_results import EventResult
 from features.core.preflight import ProposedTransfer, Resolved
 from features.core.reason import Score
 from features.landing.preflight import assess_proposed
+from features.policy.in_force import given_policy
+from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
 from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
@@ -105,7 +107,17 @@ class CounterpartyIds(msgspec.Struct, frozen=True, tag=True):
         return tuple(party.id for party in parties if not party.unlisted)
 
 
-AnyQuestion = SeenEvents | ScoreProposal | CountParties | ActorIds | CounterpartyIds
+class ReadAutonomy(msgspec.Struct, frozen=True, tag=True):
+    """The program's autonomy under the policy in force ``at`` an instant; its evidence is as of the last entry."""
+
+    at: int
+
+    def answer(self, program: ProgramState) -> ProgramAutonomy:
+        policy = given_policy(program, self.at)
+        return program_autonomy(program.id, program.autonomy, program.closing_evidence.tallies, policy)
+
+
+AnyQuestion = SeenEvents | ScoreProposal | CountParties | ActorIds | CounterpartyIds | ReadAutonomy
 
 ANSWER_TYPES: Final[dict[type, object]] = {
     SeenEvents: tuple[EventResult | None, ...],
@@ -113,6 +125,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     CountParties: PartyCounts,
     ActorIds: tuple[str, ...],
     CounterpartyIds: tuple[str, ...],
+    ReadAutonomy: ProgramAutonomy,
 }
 """What each question is answered with: how an answer that came over a socket is decoded."""
 

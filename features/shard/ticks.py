@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from features.actions.autonomy import narrow_by_itself
 from features.alerts.clocks import run_clocks
 from features.core.log_entry import EntryPosition, LogEntry, position_of
 from features.core.rows.emit import Emit
@@ -19,6 +20,7 @@ def expire_preflights(program: ProgramState, position: EntryPosition, _emit: Emi
 ON_TICK: Final[tuple[OnTick, ...]] = (
     expire_preflights,
     run_clocks,
+    narrow_by_itself,
 )
 """What every program does on a tick, in this order."""
 

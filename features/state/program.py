@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from features.core.money import parse_cents
 from features.core.program import Program
+from features.policy.autonomy_book import AutonomyBook
 from features.policy.book import PolicyBook
 from features.state.action_book import ActionBook
 from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
+from features.state.closing_evidence import ClosingEvidence
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_series import Declared, ProgramSeries
@@ -62,6 +64,8 @@ class ProgramState:
         self.alerts = AlertBook()
         self.actions = ActionBook()
         self.policies = PolicyBook()
+        self.autonomy = AutonomyBook()
+        self.closing_evidence = ClosingEvidence()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.introduced_accounts: list[str] = []  # accounts first named since then
@@ -261,6 +265,8 @@ class ProgramState:
         yield from (("alerts", part) for part in self.alerts.dump())
         yield "actions", self.actions.dump()
         yield "policies", self.policies.dump()
+        yield "autonomy", self.autonomy.dump()
+        yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -289,6 +295,8 @@ class ProgramState:
             "alerts": self.alerts.load,
             "actions": self.actions.load,
             "policies": self.policies.load,
+            "autonomy": self.autonomy.load,
+            "closing_evidence": self.closing_evidence.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.actions import ActionEntry, ApprovalEntry
 from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry
@@ -29,7 +30,10 @@ _KIND_OF: Final = {
     DecisionEntry: EntryKind.DECISION,
     AppealEntry: EntryKind.APPEAL,
     LabelEntry: EntryKind.LABEL,
+    ActionEntry: EntryKind.ACTION,
+    ApprovalEntry: EntryKind.APPROVAL,
 }
+Command = DecisionEntry | AppealEntry | LabelEntry | ActionEntry | ApprovalEntry
 
 
 class ShardStory:
@@ -62,8 +66,8 @@ class ShardStory:
             )
         )
 
-    def submit(self, entry: DecisionEntry | AppealEntry | LabelEntry) -> list[msgspec.Struct]:
-        """Append a decision, an appeal or a label; the rows that it led to."""
+    def submit(self, entry: Command) -> list[msgspec.Struct]:
+        """Append a command; the rows that it led to."""
         return self.append(_KIND_OF[type(entry)], msgspec.json.encode(entry), at=entry.at).last_rows
 
     def tick(self, at: int) -> list[msgspec.Struct]:

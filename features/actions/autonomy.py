@@ -1,0 +1,165 @@
+"""Changes of a program's autonomy: widened by two persons on evidence, narrowed by one at once, or by itself on a tick.
+
+widen   at most once in 7 days, and only by detectors whose evidence holds, at the request and at the approval alike
+narrow  by a person at any time; by itself when persons overturn too much, or an alert that the policy closed turns bad
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+
+from features.actions.change import Change
+from features.actions.rows import Transition, action_row, link_of_transition
+from features.core.actions import PLATFORM, ActionEntry, ActionStatus, ActionType
+from features.core.autonomy import AutonomyBody, AutonomyChange, AutonomyRequest, AutonomyTier
+from features.core.commands import EntryResult
+from features.core.ids import derived_id
+from features.core.log_entry import EntryPosition
+from features.core.rows.emit import Emit
+from features.policy.autonomy import changed, closable_detectors, is_narrower, without
+from features.policy.bodies import PolicyBody
+from features.policy.eligibility import eligible_detectors, is_overturned_recently
+from features.policy.in_force import given_policy, policy_in_force
+from features.state.action_book import ActionState
+from features.state.program import ProgramState
+
+_REPLACED: Final = "The autonomy of the program has changed since the request."
+_NOT_ELIGIBLE: Final = "The evidence does not hold any more for: {}."
+_TOO_EARLY: Final = "The autonomy of the program was widened less than 7 days ago."
+
+
+class SetAutonomy(Change):
+    """A person's change of the tier, or of what the tier leaves closable."""
+
+    def objection(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
+        body = self._body(program, entry, position)
+        current, policy = program.autonomy.body, given_policy(program, position.appended_at)
+        if is_narrower(body.tier, current.tier):
+            return None
+        if any(_change_of(action).replaced == program.autonomy.version for action in _waiting(program)):
+            return EntryResult.PENDING
+        if not _added(current, body, policy) or (body.tier is AutonomyTier.TRUSTED and not body.granted):
+            return EntryResult.UNCHANGED if body.tier is current.tier else EntryResult.NOT_ELIGIBLE
+        return EntryResult.TOO_EARLY if _is_too_early(program, position) else None
+
+    def recorded(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> dict[str, Any]:
+        return _recorded(program, self._body(program, entry, position))
+
+    def needs_second(self, program: ProgramState, action: ActionState, position: EntryPosition) -> bool:
+        policy = given_policy(program, position.appended_at)
+        return bool(_added(program.autonomy.body, _change_of(action).body, policy))
+
+    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, _emit: Emit) -> str | None:
+        change, at = _change_of(action), position.appended_at
+        if change.replaced != program.autonomy.version:
+            return _REPLACED
+        policy = given_policy(program, at)
+        added = _added(program.autonomy.body, change.body, policy)
+        if added:
+            lost = sorted(added - _eligible(program, position))
+            if lost:
+                return _NOT_ELIGIBLE.format(", ".join(lost))
+            if _is_too_early(program, position):
+                return _TOO_EARLY
+        program.autonomy.put_in_force(change.body, at, widens=bool(added))
+        return None
+
+    def _body(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> AutonomyBody:
+        request = msgspec.convert(entry.change, AutonomyRequest)
+        policy = given_policy(program, position.appended_at)
+        return changed(
+            program.autonomy.body,
+            request.tier,
+            _eligible(program, position),
+            policy,
+            version=program.autonomy.next_version,
+            note=request.note,
+        )
+
+
+def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Withdraw the detectors whose closed alerts turned out wrong, as an action of nobody that is carried out."""
+    evidence = program.closing_evidence
+    evidence.pass_time(position.appended_at)
+    turned_bad = evidence.take_turned_bad()
+    suspects = turned_bad | {name for name, tally in evidence.tallies.items() if is_overturned_recently(tally)}
+    if not suspects:
+        return
+    closable = closable_detectors(given_policy(program, position.appended_at), program.autonomy.body)
+    reasons = [_reason(program, name, turned_bad) for name in sorted(suspects & closable)]
+    if not reasons:
+        return
+    body = without(
+        program.autonomy.body,
+        suspects & closable,
+        version=program.autonomy.next_version,
+        note=" ".join(reasons),
+    )
+    action = ActionState(
+        id=derived_id(program.id, body.version),
+        alert_id=None,
+        alert_sha256=None,
+        type=ActionType.SET_AUTONOMY,
+        target_type="program",
+        target_id=program.id,
+        requested_by=PLATFORM,
+        approved_by=None,
+        status=ActionStatus.REQUESTED,
+        change=_recorded(program, body),
+        created_at=position.appended_at,
+    )
+    _link(program, action, position, emit)
+    program.autonomy.put_in_force(body, position.appended_at, widens=False)
+    action.status = ActionStatus.EXECUTED
+    step = _link(program, action, position, emit)
+    program.actions.put(action)
+    emit(action_row(program, action, position, step))
+
+
+def _reason(program: ProgramState, detector: str, turned_bad: Collection[str]) -> str:
+    if detector in turned_bad:
+        return f"{detector} is withdrawn: an alert that the policy had closed turned bad."
+    tally = program.closing_evidence.tallies[detector]
+    return (
+        f"{detector} is withdrawn: persons overturned {tally.recent_overturned} of the {tally.recent_reviewed} alerts "
+        "that they reviewed in 30 days."
+    )
+
+
+def _link(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> Transition:
+    step = Transition(
+        status=action.status, actor=PLATFORM, sent_by=PLATFORM, principal_id=PLATFORM, at=position.appended_at
+    )
+    policy_sha256 = policy_in_force(program, position.appended_at).sha256
+    emit(link_of_transition(program, action, step, position, policy_sha256=policy_sha256))
+    return step
+
+
+def _recorded(program: ProgramState, body: AutonomyBody) -> dict[str, Any]:
+    change: dict[str, Any] = msgspec.to_builtins(AutonomyChange(replaced=program.autonomy.version, body=body))
+    return change
+
+
+def _change_of(action: ActionState) -> AutonomyChange:
+    return msgspec.convert(action.change, AutonomyChange)
+
+
+def _waiting(program: ProgramState) -> tuple[ActionState, ...]:
+    return program.actions.waiting(ActionType.SET_AUTONOMY)
+
+
+def _added(current: AutonomyBody, body: AutonomyBody, policy: PolicyBody) -> set[str]:
+    """The detectors that become closable."""
+    return closable_detectors(policy, body) - closable_detectors(policy, current)
+
+
+def _eligible(program: ProgramState, position: EntryPosition) -> set[str]:
+    program.closing_evidence.pass_time(position.appended_at)
+    policy = given_policy(program, position.appended_at)
+    return eligible_detectors(program.closing_evidence.tallies, policy)
+
+
+def _is_too_early(program: ProgramState, position: EntryPosition) -> bool:
+    next_at = program.autonomy.next_widening_at
+    return next_at is not None and position.appended_at < next_at

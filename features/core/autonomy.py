@@ -1,0 +1,71 @@
+"""How far the platform may close a program's alerts alone: tiers, the versions of that choice, and its evidence.
+
+``supervised`` closes nothing alone, ``standard`` is the policy as it stands, ``trusted`` adds the granted detectors.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+
+class AutonomyTier(StrEnum):
+    """From the narrowest to the widest."""
+
+    SUPERVISED = "supervised"
+    STANDARD = "standard"
+    TRUSTED = "trusted"
+
+
+TIERS: Final = tuple(AutonomyTier)
+
+
+class AutonomyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One version of a program's autonomy.
+
+    ``granted`` are closable beside those of the policy; ``withdrawn`` are not closable here, although the policy has
+    them or they were granted. ``note`` says why: what the person wrote, or the rule that narrowed by itself.
+    """
+
+    version: str
+    tier: AutonomyTier
+    granted: tuple[str, ...]
+    withdrawn: tuple[str, ...]
+    note: str
+
+
+class AutonomyVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version with the instant from which it is in force."""
+
+    body: AutonomyBody
+    created_at: int
+
+
+class AutonomyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The change that a person requests."""
+
+    tier: AutonomyTier
+    note: str
+
+
+class AutonomyChange(msgspec.Struct, frozen=True, kw_only=True, rename={"replaced": "from"}):
+    """The change as its action records it: the version that it replaces, None for the first, and what it leads to."""
+
+    replaced: str | None
+    body: AutonomyBody
+
+
+class DetectorTally(msgspec.Struct, kw_only=True):
+    """Counts over a detector's closable alerts on one program; ``recent`` ones are of the last 30 days."""
+
+    alerts: int = 0
+    labelled: int = 0  # by matured labels
+    bad: int = 0
+    reviewed: int = 0
+    overturned: int = 0
+    recent_reviewed: int = 0
+    recent_overturned: int = 0
+
+
+def autonomy_version(number: int) -> str:
+    return f"autonomy-v{number}"
