@@ -66,8 +66,8 @@ class Actions:
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
         """The actions on one alert, in the order in which they were requested."""
-        newest_first = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
-        return newest_first[::-1]
+        actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
+        return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
 
     def list_page(
         self, principal: Principal, wanted: ActionFilter, after: Place | None, limit: int

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import httpx
 
-from tests.support.bank_api import TEST_KEY, BankApi
+from tests.support.bank_api import TEST_KEY, BankApi, TakenAction
 from tests.support.running_app import RunningApp
 
 CANCEL: Final = {"type": "cancel_transfer", "targetType": "transfer", "targetId": "acht_1"}
@@ -18,16 +18,23 @@ OF_TWO: Final = {
     "suspend_card_account": ("card_account", "cacc_1", "/card-accounts/cacc_1/suspend"),
     "freeze_account": ("account", "bacc_1", "/bank-accounts/bacc_1/freeze"),
 }
+_LINKS: Final = "SELECT body FROM record_chain WHERE tenant_id = ? AND chain = 'actions' ORDER BY seq"
 
 
 class Acting:
-    """``ann`` requests and ``bob`` approves, unless a test says otherwise."""
+    """A tenant of its own. ``ann`` requests and ``bob`` approves, unless a test says otherwise."""
 
     def __init__(self, api: RunningApp, bank: BankApi) -> None:
         self.api, self.bank = api, bank
-        self.tenant = api.create_tenant()
+        self.tenant = api.create_tenant(f"bank-{api.new_id()[-8:]}")
         self.program = api.create_program(self.tenant)
         self.put_key(TEST_KEY)
+        self._taken_before = len(bank.actions)
+
+    @property
+    def taken(self) -> tuple[TakenAction, ...]:
+        """The actions that the bank took since this was created."""
+        return self.bank.actions[self._taken_before :]
 
     def put_key(self, key: str) -> None:
         path = f"/api/admin/tenants/{self.tenant['id']}/bank-key"
@@ -78,7 +85,7 @@ class Acting:
     def links(self) -> list[dict[str, Any]]:
         """The bodies of the chain of actions, from its first link on."""
         with self.api.database.cursor() as cursor:
-            rows = cursor.execute("SELECT body FROM record_chain WHERE chain = 'actions' ORDER BY seq").fetchall()
+            rows = cursor.execute(_LINKS, [self.tenant["id"]]).fetchall()
         return [httpx.Response(200, content=body).json() for (body,) in rows]
 
     def steps(self, action_id: str) -> list[tuple[str, str]]:

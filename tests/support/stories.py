@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.actions import ActionEntry, ApprovalEntry
+from features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
 from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry
@@ -32,8 +32,9 @@ _KIND_OF: Final = {
     LabelEntry: EntryKind.LABEL,
     ActionEntry: EntryKind.ACTION,
     ApprovalEntry: EntryKind.APPROVAL,
+    OutcomeEntry: EntryKind.OUTCOME,
 }
-Command = DecisionEntry | AppealEntry | LabelEntry | ActionEntry | ApprovalEntry
+Command = DecisionEntry | AppealEntry | LabelEntry | ActionEntry | ApprovalEntry | OutcomeEntry
 
 
 class ShardStory:

@@ -1,20 +1,31 @@
-"""An application beside a simulated bank whose key the tenant has, unless a test takes it away."""
+"""One application beside a simulated bank for a module, and a tenant of its own, with a key, for every test."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from redis import Redis
 
 from store.redis_log.server import EmbeddedRedis
 from tests.support.acting import Acting
 from tests.support.bank_api import BankApi
 from tests.support.running_app import RunningApp
 
+Served = tuple[RunningApp, BankApi]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("actions")
+    (folder / "redis").mkdir()
+    server = EmbeddedRedis(folder / "redis")
+    server.start()
+    try:
+        with BankApi() as bank, ExitStack() as opened:
+            yield RunningApp(folder, server.socket_path, opened, bank_url=bank.url), bank
+    finally:
+        server.stop()
+
 
 @pytest.fixture
-def acting(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: Redis) -> Iterator[Acting]:
-    assert log_redis.dbsize() == 0
-    with BankApi() as bank, ExitStack() as opened:
-        yield Acting(RunningApp(tmp_path, redis_server.socket_path, opened, bank_url=bank.url), bank)
+def acting(served: Served) -> Acting:
+    return Acting(*served)

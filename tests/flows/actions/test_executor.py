@@ -1,0 +1,253 @@
+"""What the bank's answers make of an action: when it is sent again, when it ends, and what the record keeps of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import pytest
+from msgspec import json
+from structlog.testing import capture_logs
+
+from api.actions import service
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind
+from flows.actions import bank_actions, executor
+from flows.actions.bank_actions import MAX_RECORDED_BYTES
+from store.traces import trace_id_of
+from tests.support.acting import CANCEL, FREEZE, Acting
+from tests.support.bank_api import TEST_KEY
+from tests.support.running_app import assert_refused
+from tests.support.waiting import eventually
+
+PAUSES: Final = (0.01, 0.01, 0.01)
+WORDS_OF_THE_BANK: Final = b'{"message":"no way, Jos\\u00e9","account_number":"000918276789"}'
+
+
+@pytest.fixture(autouse=True)
+def quick(acting: Acting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bank that is asked again at once, and not often."""
+    monkeypatch.setattr(acting.api.actions.executor, "_retry_after_s", PAUSES)
+
+
+def on_loop(acting: Acting, call: Callable[[], Awaitable[Any]]) -> Any:
+    return acting.api.on_loop(call)
+
+
+def keys(acting: Acting) -> set[str]:
+    return {each.idempotency_key for each in acting.taken}
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503])
+def test_given_a_bank_in_trouble_when_it_recovers_then_the_same_request_was_sent_again_and_took_effect_once(
+    acting: Acting, status: int
+) -> None:
+    acting.bank.fail_next(2, status=status, method="POST")
+
+    action = acting.request()
+
+    assert (action["status"], action["bankResponse"]["attempts"]) == ("executed", 3)
+    assert keys(acting) == {action["id"]}
+    assert [each.was_done for each in acting.taken] == [False, False, True]
+    assert len({trace_id_of(each.traceparent.encode()) for each in acting.bank.requests[-3:]}) == 1
+
+
+def test_given_an_answer_that_is_lost_when_sent_again_then_the_bank_sees_the_same_key(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bank_actions, "ANSWER_WITHIN_S", 0.2)
+    acting.bank.hang_next(method="POST")
+
+    action = acting.request()
+
+    assert (action["status"], action["bankResponse"]["attempts"]) == ("executed", 2)
+    assert [each.was_done for each in acting.taken] == [True, True]  # which the key makes one at the bank
+    assert keys(acting) == {action["id"]}
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405, 409, 410, 422])
+def test_given_a_refusal_when_nothing_was_sent_before_then_it_failed_in_our_words(acting: Acting, status: int) -> None:
+    acting.bank.answer_next(status=status, body=WORDS_OF_THE_BANK, method="POST")
+
+    action = acting.request()
+
+    assert action["status"] == "failed"
+    assert action["executedAt"] is None
+    assert "Jos" not in action["error"]
+    assert action["bankResponse"]["body"] == {"message": "no way, José", "account_number": "6789"}
+    assert (action["bankResponse"]["status"], len(acting.taken)) == (status, 1)
+    assert acting.verified()["ok"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 409])
+def test_given_a_refusal_of_this_request_alone_when_one_before_is_not_known_then_it_is_sent_on(
+    acting: Acting, status: int
+) -> None:
+    acting.bank.fail_next(status=500, method="POST")
+    acting.bank.fail_next(status=status, method="POST")
+
+    assert acting.request()["status"] == "executed"
+    assert len(acting.taken) == 3
+
+
+def test_given_a_bank_that_never_says_when_sent_as_often_as_may_be_then_it_failed_and_says_to_look_there(
+    acting: Acting,
+) -> None:
+    acting.bank.fail_next(len(PAUSES) + 1, status=500, method="POST")
+
+    action = acting.request()
+
+    assert action["status"] == "failed"
+    assert "Look at the target at the bank" in action["error"]
+    assert (action["bankResponse"]["attempts"], action["bankResponse"]["status"]) == (len(PAUSES) + 1, 500)
+    assert len(acting.taken) == len(PAUSES) + 1
+    assert acting.api.actions.executor.counts.executions["cancel_transfer", "unknown"]
+
+
+def test_given_a_retry_after_when_sent_again_then_not_before_it(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await asyncio.sleep(0)
+
+    acting.bank.fail_next(status=429, retry_after="7", method="POST")
+    acting.bank.fail_next(status=503, retry_after="86400", method="POST")
+    monkeypatch.setattr(acting.api.actions.executor, "_pause", sleep)
+
+    assert acting.request()["status"] == "executed"
+    assert slept == [7, executor.MAX_RETRY_AFTER_S]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"[1]",
+        b'{"n":1e300}',
+        b'{"n":9007199254740993}',
+        b'{"n\xc3\xa9":1}',
+        b'{"a":"' + b"x" * 2**15 + b'"}',
+    ],
+)
+def test_given_an_answer_that_cannot_be_recorded_when_done_then_the_action_is_executed_without_it(
+    acting: Acting, body: bytes
+) -> None:
+    acting.bank.answer_next(body=body, method="POST")
+
+    action = acting.request()
+
+    assert (action["status"], action["bankResponse"]["body"]) == ("executed", None)
+    assert len(json.encode(action)) < MAX_RECORDED_BYTES
+    assert acting.verified()["ok"]
+
+
+def test_given_a_huge_answer_when_done_then_it_is_cut_off_and_executed(acting: Acting) -> None:
+    acting.bank.answer_next(body=b'{"id":"' + b"x" * (4 * 1024 * 1024) + b'"}', method="POST")
+
+    assert acting.request()["status"] == "executed"
+
+
+def test_given_a_bank_that_hangs_when_the_caller_has_waited_then_it_hears_503_and_the_outcome_comes(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "CONCLUDED_WITHIN_S", 0.05)
+    monkeypatch.setattr(bank_actions, "ANSWER_WITHIN_S", 0.4)
+    acting.bank.hang_next(method="POST")
+    headers = acting.api.operator(acting.tenant) | {"Idempotency-Key": "k-1"}
+
+    answer = acting.send(CANCEL, headers=headers)
+
+    assert_refused(answer, 503)
+    assert answer.json()["code"] == "not_confirmed"
+    eventually(lambda: acting.listed(status="executed"))
+    (action,) = acting.listed()
+    assert acting.send(CANCEL, headers=headers).json() == action
+    assert keys(acting) == {action["id"]}
+
+
+def test_given_an_action_left_approved_when_swept_then_it_is_carried_out_once(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = approved_and_left(acting, monkeypatch)
+
+    for _ in range(3):
+        on_loop(acting, lambda: swept(acting))
+    eventually(lambda: acting.read(waiting)["status"] == "executed")
+
+    assert [each.idempotency_key for each in acting.taken] == [waiting]
+
+
+@pytest.mark.parametrize("change", ["key", "address"])
+def test_given_what_the_last_process_may_have_sent_when_the_bank_is_out_of_reach_now_then_nobody_says_that_it_was_not(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    waiting = approved_and_left(acting, monkeypatch)
+    if change == "key":
+        acting.remove_key()
+    else:
+        monkeypatch.setattr(acting.api.actions.executor, "_bank", None)
+    acting.api.clock.advance(1_000_000)
+    monkeypatch.setattr(acting.api.actions.executor, "_started_at", acting.api.clock.now())
+
+    on_loop(acting, lambda: swept(acting))
+    eventually(lambda: acting.read(waiting)["status"] == "failed")
+
+    assert "Look at the target at the bank" in acting.read(waiting)["error"]
+    assert not acting.taken
+
+
+def test_given_a_log_that_does_not_answer_when_the_bank_has_then_the_outcome_is_appended_later(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, failures = acting.api.appender.append, iter([True, True])
+
+    async def unwilling(shard: int, kind: EntryKind, *rest: Any) -> int:
+        if kind is EntryKind.OUTCOME and next(failures, False):
+            raise UnavailableError("The log did not confirm this in time. Try again.")
+        return await append(shard, kind, *rest)
+
+    monkeypatch.setattr(acting.api.appender, "append", unwilling)
+    monkeypatch.setattr(executor, "_RECORD_AGAIN_S", 0.01)
+
+    assert acting.request()["status"] == "executed"
+    assert len(acting.taken) == 1
+    assert acting.api.actions.executor.counts.unrecorded >= 2
+
+
+def test_given_any_outcome_then_no_log_line_and_no_record_has_the_key(acting: Acting) -> None:
+    acting.bank.fail_next(status=500, method="POST")
+    acting.bank.fail_next(status=401, method="POST")
+    with capture_logs() as lines:
+        acting.request()
+        acting.approved(acting.request(FREEZE)["id"])
+
+    assert lines
+    assert TEST_KEY not in str(lines)
+    assert TEST_KEY not in str(acting.links())
+    assert "6789" not in str(lines)
+
+
+def approved_and_left(acting: Acting, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An action that is approved, and whose execution nobody began."""
+
+    async def ignored(*_: Any, **__: Any) -> None:
+        await asyncio.sleep(0)
+
+    waiting = acting.request(FREEZE)
+    with monkeypatch.context() as patched:
+        patched.setattr(acting.api.actions.executor, "conclude", ignored)
+        assert_refused(acting.approve(waiting["id"]), 503)
+    assert acting.read(waiting["id"])["status"] == "approved"
+    action_id: str = waiting["id"]
+    return action_id
+
+
+async def swept(acting: Acting) -> None:
+    """A sweep, and then the end of whoever sweeps; what it took up goes on."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await acting.api.actions.executor.run()
