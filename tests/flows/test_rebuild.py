@@ -21,7 +21,7 @@ from tests.support.waiting import eventually
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
 ALERTS: Final = 4  # a program
-FETCHES: Final = 9  # account, owner and counterparty of each program
+REQUESTS: Final = 15  # account, owner and counterparty of each program, and two actions
 
 
 class Bank:
@@ -56,8 +56,18 @@ class Bank:
             self.post("/api/labels", {"transferId": f"acht_{program['slug']}_0_0", "label": "bad", "reason": "It was."})
             self.post(f"/api/skoor/backfill/{program['id']}", {}, expect=200)
             self.post(f"/api/skoor/actors/backfill/{program['id']}", {}, expect=200)
+            self.act(program)
         closed = self.get("/api/alerts?status=closed")["data"][0]
         self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
+
+    def act(self, program: dict[str, Any]) -> None:
+        """One action that is carried out at once, one that a second person approved, one that waits."""
+        cancel = {"type": "cancel_transfer", "targetType": "transfer", "targetId": f"acht_{program['slug']}_0_0"}
+        self.post("/api/actions", cancel | {"programId": program["id"]})
+        freeze = {"type": "freeze_account", "targetType": "account", "targetId": "bacc_1", "programId": program["id"]}
+        approved, _ = (self.post("/api/actions", freeze) for _ in range(2))
+        approval = {"approverId": "bob"}
+        assert self.post(f"/api/actions/{approved['id']}/approve", approval, expect=200)["status"] == "executed"
 
     def tell_owner(self, program: dict[str, Any], account: str) -> None:
         self.put_as_admin(f"programs/{program['id']}/accounts/{account}", {"entityId": "enti_1"})
@@ -72,8 +82,8 @@ class Bank:
         (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]
         self.post(f"/api/alerts/{alert['id']}/decide", {"decision": decision, "narrative": f"Because “{decision}”."})
 
-    def post(self, path: str, body: dict[str, Any], *, expect: int = 201) -> None:
-        self.service.ask("POST", path, self.headers, msgspec.json.encode(body), expect=expect)
+    def post(self, path: str, body: dict[str, Any], *, expect: int = 201) -> dict[str, Any]:
+        return self.service.ask("POST", path, self.headers, msgspec.json.encode(body), expect=expect)
 
     def get(self, path: str, *, raw: bool = False) -> Any:
         with closing(self.service.connect()) as connection:
@@ -107,7 +117,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
     with BankApi() as bank_api, RunningService(folder / "data", environment=reading(bank_api)) as service:
         bank = Bank(service)
         bank.run()
-        eventually(lambda: len(bank_api.requests) >= FETCHES, within_s=30)
+        eventually(lambda: len(bank_api.requests) >= REQUESTS, within_s=30)
         export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")
         service.stop()
     move_into_segments(folder / "data")
@@ -160,6 +170,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     for table, rows in before.items():
         assert after[table] == rows, table
     assert before["directory"]
+    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1)
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
     with RunningService(data) as service:
@@ -207,7 +218,7 @@ def test_given_a_database_that_is_lost_when_the_service_starts_then_it_stops_and
     lose_database(data)
     service = RunningService(data)
 
-    with pytest.raises(AssertionError, match=r"dispositions\.ndjson is ahead of the database: .* clearhold rebuild"):
+    with pytest.raises(AssertionError, match=r"\w+\.ndjson is ahead of the database: .* clearhold rebuild"):
         service.start()
 
 

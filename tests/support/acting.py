@@ -92,8 +92,8 @@ class Acting:
         """The transitions of an action on the record, with who took each."""
         return [(each["transition"], each["actor"]) for each in self.links() if each["actionId"] == action_id]
 
-    def verified(self) -> dict[str, Any]:
-        answer = self.api.client.get("/api/record/verify", headers=self.api.operator(self.tenant))
+    def verified(self, **query: str) -> dict[str, Any]:
+        answer = self.api.client.get("/api/record/verify", params=query, headers=self.api.operator(self.tenant))
         assert answer.status_code == 200, answer.text
         report: dict[str, Any] = answer.json()
         return report
