@@ -9,6 +9,7 @@ from api.actions.routes import AREA as ACTIONS
 from api.admin.routes import AREA as ADMIN
 from api.alerts.routes import AREA as ALERTS
 from api.area import Area, Provider, Resources
+from api.autonomy.routes import AREA as AUTONOMY
 from api.clocks.routes import AREA as CLOCKS
 from api.counterparties.routes import AREA as COUNTERPARTIES
 from api.dispositions.routes import AREA as DISPOSITIONS
@@ -31,6 +32,7 @@ AREAS: Final[tuple[Area, ...]] = (
     ACTIONS,
     ADMIN,
     ALERTS,
+    AUTONOMY,
     CLOCKS,
     COUNTERPARTIES,
     DISPOSITIONS,

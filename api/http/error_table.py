@@ -170,6 +170,21 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "A change of the same thing waits for its approver.",
         "`GET /api/actions?status=requested` lists it. Another person approves it; its requester's approval ends it.",
     ),
+    ErrorCode.AUTONOMY_UNCHANGED: ErrorEntry(
+        409,
+        "The program has the tier, and no withdrawn detector is eligible.",
+        "Nothing is left to do until `eligibility` changes.",
+    ),
+    ErrorCode.AUTONOMY_NOT_ELIGIBLE: ErrorEntry(
+        409,
+        "The tier would let no further detector be closed, because the evidence on none of them holds.",
+        "Label and review more alerts; `GET /api/autonomy/{programId}` names what is missing in `objections`.",
+    ),
+    ErrorCode.AUTONOMY_TOO_EARLY: ErrorEntry(
+        409,
+        "The program's autonomy was widened within the last 7 days.",
+        "Request it again from `nextChangeAllowedAt` on.",
+    ),
     ErrorCode.CHAIN_INCONSISTENT: ErrorEntry(
         409,
         "The chain does not match an earlier checkpoint over it.",

@@ -79,6 +79,25 @@ class ChangePendingError(ConflictError):
         super().__init__("A change of this is already requested and waits for its approver.", ErrorCode.CHANGE_PENDING)
 
 
+class AutonomyUnchangedError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__(
+            "The program has this tier, and nothing that is withdrawn is eligible.", ErrorCode.AUTONOMY_UNCHANGED
+        )
+
+
+class NotEligibleError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__(
+            "The evidence lets no further detector be closed without a person.", ErrorCode.AUTONOMY_NOT_ELIGIBLE
+        )
+
+
+class TooEarlyError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("The program's autonomy was widened less than 7 days ago.", ErrorCode.AUTONOMY_TOO_EARLY)
+
+
 _CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
 """An approval of an action that no longer waits for one is no refusal: the action stays as it is (ruling 27)."""
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
@@ -95,6 +114,9 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.NOT_FINAL: AlertNotClosedError,
     EntryResult.NEEDS_PERSON: PersonNeededError,
     EntryResult.PENDING: ChangePendingError,
+    EntryResult.UNCHANGED: AutonomyUnchangedError,
+    EntryResult.NOT_ELIGIBLE: NotEligibleError,
+    EntryResult.TOO_EARLY: TooEarlyError,
 }
 
 

@@ -1,0 +1,102 @@
+"""Autonomy over HTTP: read, and changed by operators."""
+
+from typing import Final
+
+from litestar import Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.actions.routes import action_service
+from api.actions.schemas import Action
+from api.area import Area, Resources
+from api.autonomy.examples import AUTONOMY, TIER_REQUEST
+from api.autonomy.schemas import TierRequest
+from api.autonomy.service import AutonomyService
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, effect_id_of, principal_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from features.policy.program_autonomy import ProgramAutonomy
+
+_TAG: Final = "autonomy"
+
+_LIST: Final = Operation(
+    id="listAutonomy",
+    tag=_TAG,
+    summary="What the platform may close alone on each program, and the evidence on it.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: tuple[ProgramAutonomy, ...]},
+    refusals=(ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    answer_example=[AUTONOMY],
+)
+_READ: Final = Operation(
+    id="getAutonomy",
+    tag=_TAG,
+    summary="What the platform may close alone on the program, and the evidence on it.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: ProgramAutonomy},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    answer_example=AUTONOMY,
+)
+_CHANGE: Final = Operation(
+    id="changeAutonomy",
+    tag=_TAG,
+    summary="Changes the program's tier. A narrower one is in force at once (200). A wider one, or the same one for "
+    "detectors that were withdrawn and are eligible again, needs evidence on each detector that becomes closable, and "
+    "a second person (201): the action `set_autonomy` waits for its approval. It is widened once in 7 days at most.",
+    access=Access.OPERATOR,
+    answers={200: ProgramAutonomy, 201: Action},
+    refusals=(
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.CHANGE_PENDING,
+        ErrorCode.AUTONOMY_UNCHANGED,
+        ErrorCode.AUTONOMY_NOT_ELIGIBLE,
+        ErrorCode.AUTONOMY_TOO_EARLY,
+        ErrorCode.STARTING,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    body=RequestSchema(TierRequest),
+    example=TIER_REQUEST,
+    answer_example=AUTONOMY,
+)
+
+
+@get("/api/autonomy", opt=_LIST.as_opt)
+async def list_autonomy(
+    request: ApiRequest, autonomy: NamedDependency[AutonomyService]
+) -> tuple[ProgramAutonomy, ...]:
+    return await autonomy.list(principal_of(request.scope))
+
+
+@get("/api/autonomy/{program_id:str}", opt=_READ.as_opt)
+async def get_autonomy(
+    program_id: FromPath[str], request: ApiRequest, autonomy: NamedDependency[AutonomyService]
+) -> ProgramAutonomy:
+    return await autonomy.read(principal_of(request.scope), program_id)
+
+
+@post("/api/autonomy/{program_id:str}", opt=_CHANGE.as_opt)
+async def change_autonomy(
+    program_id: FromPath[str], request: ApiRequest, autonomy: NamedDependency[AutonomyService]
+) -> Response[ProgramAutonomy | Action]:
+    body, effect_id = body_of(request.scope, TierRequest), effect_id_of(request.scope)
+    answer = await autonomy.change(principal_of(request.scope), program_id, body, effect_id)
+    return Response(answer, status_code=201 if isinstance(answer, Action) else 200)
+
+
+def _autonomy(resources: Resources) -> AutonomyService:
+    stores = resources.stores
+    return AutonomyService(
+        programs=ProgramService(stores.registry.tenancy),
+        actions=action_service(resources),
+        owner=stores.owner,
+        clock=stores.clock,
+    )
+
+
+AREA: Final = Area(routes=(list_autonomy, get_autonomy, change_autonomy), provide={"autonomy": _autonomy})
