@@ -20,6 +20,7 @@ from api.ingest.routes import AREA as INGEST
 from api.jwks.routes import AREA as JWKS
 from api.keys.routes import AREA as KEYS
 from api.labels.routes import AREA as LABELS
+from api.ladder.routes import AREA as LADDER
 from api.policies.routes import AREA as POLICIES
 from api.preflight.routes import AREA as PREFLIGHT
 from api.programs.routes import AREA as PROGRAMS
@@ -43,6 +44,7 @@ AREAS: Final[tuple[Area, ...]] = (
     JWKS,
     KEYS,
     LABELS,
+    LADDER,
     POLICIES,
     PREFLIGHT,
     PROGRAMS,

@@ -7,7 +7,10 @@ every name of the document is here, and nothing else.
 from collections.abc import Mapping
 from typing import Final
 
+from api.http.glossary_of_limits import LIMIT_PROPERTIES
+
 PROPERTIES: Final[Mapping[str, str]] = {
+    **LIMIT_PROPERTIES,
     # Ids
     "id": "The bank's own id.",
     "Alert.id": "The alert's id, minted here.",
@@ -121,7 +124,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "scoringUs": "Microseconds of the scoring alone.",
     "idempotent": "Whether this is the recorded answer of an earlier request with the same idempotencyKey.",
     "idempotencyKey": "Yours: the same key on the same program gets the recorded answer for good.",
-    "decision": "hold on the hold band or a hard signal, review on review or unscored, else clear.",
+    "decision": "hold on the hold band, a hard signal or a hard limit; review on review, unscored or a soft limit; "
+    "else clear.",
     "Disposition.decision": "What was decided.",
     "DecisionRequest.decision": "close is final; hold keeps the money; release is for a held alert; escalate hands on.",
     "request": "The request as it was sent, with the caller (operator) and whom it was about (resolved).",
@@ -394,6 +398,7 @@ TAGS: Final[Mapping[str, str]] = {
     "clocks": "Decisions that are overdue.",
     "policies": "Versioned rules of routing, clocks and caps.",
     "autonomy": "How much of a program's alerts the platform closes alone, and why.",
+    "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
     "keys": "API keys, for operators.",
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
     "rescoring": "Scoring again with the scorer of today.",

@@ -67,6 +67,11 @@ class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """What the schema does not say: one program is named, and the day or instant and the country exist."""
     yield from names_one_program(plain)
+    yield from transfer_rules(plain)
+
+
+def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """The part of it that is about the transfer."""
     transfer = _object_at(plain, "transfer")
     moment = transfer.get("effectiveOn")
     if isinstance(moment, str) and parse_instant(moment) is None:

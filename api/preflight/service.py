@@ -102,6 +102,7 @@ class PreflightService:
             preflight_id=preflight_id,
             program_id=program.id,
             degraded_reasons=assessed.degraded_reasons,
+            limits_hit=assessed.limits_hit,
             scoring_us=scoring_us,
             latency_us=self._clock.now() - arrived_at,
         )

@@ -5,8 +5,10 @@ from typing import Final
 
 from features.actions.autonomy import SetAutonomy
 from features.actions.change import Change
+from features.actions.set_limit import SetLimit
 from features.core.actions import ActionType
 
 CHANGES: Final[Mapping[ActionType, Change]] = {
     ActionType.SET_AUTONOMY: SetAutonomy(),
+    ActionType.SET_LIMIT: SetLimit(),
 }

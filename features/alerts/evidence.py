@@ -264,8 +264,9 @@ def text_of(evidence: object) -> str:
 
 
 def subject_key(finding: Finding) -> str:
-    """The key that the alerts of one detector on one subject share."""
-    return key_of_subject(finding.detector.id, finding.subject.type, finding.subject.id)
+    """The key that the alerts of one detector on one subject, and on one topic, share."""
+    key = key_of_subject(finding.detector.id, finding.subject.type, finding.subject.id)
+    return f"{key}:{finding.topic}" if finding.topic else key
 
 
 def _earlier_alert_count(context: DetectionContext, finding: Finding, alert: AlertState) -> int:

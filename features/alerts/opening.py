@@ -26,10 +26,12 @@ from features.core.rows.alerts import AlertRow
 from features.core.rows.emit import Emit, no_rows
 from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
 from features.detectors.band import DETECTOR_OF_BAND
+from features.detectors.caps import cap_finding
 from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
 from features.detectors.finding import FED_BY_RETURNS, band_finding, program_finding, reason_findings, return_findings
 from features.detectors.program import ProgramMeasurement, program_measurements
 from features.detectors.table import TRIGGERS
+from features.landing.caps import crossed_by_landed
 from features.landing.landing_result import LandingResult
 from features.measurement.assessment import Assessment
 from features.policy.in_force import policy_in_force
@@ -51,12 +53,14 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         return
     fired = _fired(assessment)
     measurements = program_measurements(program, assessment.vector, landed.taken_at) if landed.is_new else ()
+    crossings = tuple(crossed_by_landed(program, transfer, now=position.appended_at)) if program.caps else ()
     label = label_by_return(program, landed)
     if label is not None:
         note_label(program, landed.row_index, label, position)
     returned = _finding_return(program, landed, is_news=label is LabelValue.BAD)
     if (
         not measurements
+        and not crossings
         and label is None
         and returned is None
         and not any(reason.id in TRIGGERS for reason in fired)
@@ -68,6 +72,8 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     opener = AlertOpener(context, position, emit if emit is no_rows else rows.append)
     for finding in _findings(context, measurements, returned):
         opener.open_or_join(finding)
+    for crossing in crossings:
+        opener.open_or_join(cap_finding(context, crossing))
     opener.open_for_band()
     _emit_newest(rows, emit)
     if label is not None:

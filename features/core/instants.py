@@ -5,6 +5,7 @@ Errors  ``parse_instant`` answers None for text that is not an RFC 3339 date-tim
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 SECOND_US: Final = 1_000_000
@@ -55,6 +56,13 @@ def instant_of(moment: datetime) -> int:
 def datetime_of(at: int) -> datetime:
     """The aware UTC datetime of an instant."""
     return _EPOCH + timedelta(microseconds=at)
+
+
+@lru_cache(maxsize=64)
+def month_of_day(day: int) -> tuple[int, int]:
+    """The calendar month (UTC) of a day, which is counted since the epoch, as [start, end)."""
+    first = datetime_of(day * DAY_US).replace(day=1)
+    return instant_of(first), instant_of((first + timedelta(days=31)).replace(day=1))
 
 
 def format_instant(at: int) -> str:

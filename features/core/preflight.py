@@ -8,6 +8,8 @@ from features.core.program import Simulated
 from features.core.reason import Reason, Score
 from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 
+HARD_HIT: Final = "hard"
+SOFT_HIT: Final = "soft"
 _MS: Final = 1_000
 
 
@@ -36,7 +38,10 @@ class ProposedTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cap of the limit ladder that the proposed amount would cross."""
+    """A cap of the limit ladder that the proposed amount would cross.
+
+    ``severity`` is hard when the actor itself is in the hold band (ruling 15).
+    """
 
     limit: str
     actor: str
@@ -95,7 +100,7 @@ class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 def decide(band: Band, *, hard: bool, limits_hit: tuple[LimitHit, ...] = ()) -> Decision:
     """Hold on the hold band, a hard signal or a hard limit; review on review, unscored or a soft limit; else clear."""
-    if band is Band.HOLD or hard or any(hit.severity == "hard" for hit in limits_hit):
+    if band is Band.HOLD or hard or any(hit.severity == HARD_HIT for hit in limits_hit):
         return Decision.HOLD
     if band in (Band.REVIEW, Band.UNSCORED) or limits_hit:
         return Decision.REVIEW
@@ -108,20 +113,21 @@ def answer_of(
     preflight_id: str,
     program_id: str,
     degraded_reasons: tuple[str, ...],
+    limits_hit: tuple[LimitHit, ...],
     scoring_us: int,
     latency_us: int,
 ) -> Preflight:
-    """The answer to a new pre-flight. No caps are evaluated, so ``limitsHit`` is empty."""
+    """The answer to a new pre-flight."""
     return Preflight(
         preflight_id=preflight_id,
-        decision=decide(score.band, hard=score.hard),
+        decision=decide(score.band, hard=score.hard, limits_hit=limits_hit),
         score=score.value,
         band=score.band,
         version=score.version,
         n=score.n,
         confidence=score.confidence,
         reasons=score.reasons,
-        limits_hit=(),
+        limits_hit=limits_hit,
         degraded=bool(degraded_reasons),
         degraded_reasons=degraded_reasons,
         latency_ms=latency_ms_of(latency_us),

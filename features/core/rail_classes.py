@@ -12,6 +12,9 @@ from features.core.vocabulary import AchType, Direction, Rail
 RAIL_CLASSES: Final = tuple((rail.value, direction.value) for rail in Rail for direction in Direction)
 ACH_TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
 
+OUTGOING_CLASSES: Final = frozenset(
+    number for number, (_, direction) in enumerate(RAIL_CLASSES) if direction == Direction.OUTGOING
+)
 CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.CARD)
 ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.ACH)
 ORIGINATED_CLASS: Final = RAIL_CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))

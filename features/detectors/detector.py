@@ -41,6 +41,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One finding of one detector on one subject, at one transfer.
 
     ``after`` and ``until`` are the ends of the window that its alert would have; an alert on a transfer has none.
+    ``topic`` tells apart the alerts of a detector that may have several on one subject at a time.
     ``figures`` are evidence beside the vector.
     """
 
@@ -53,6 +54,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     after: int
     until: int
     figures: dict[str, int | str]
+    topic: str = ""
     said_before: "SaidBefore | None" = None
     is_news: bool  # False for a transfer that was known before and is scored again
 

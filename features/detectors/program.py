@@ -5,12 +5,10 @@ Errors  none: a figure that is not measured opens no alert
 Source  named at each detector; [P] is proposed here, to be tuned on labels
 """
 
-from datetime import timedelta
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, datetime_of, instant_of
+from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
 from features.core.vocabulary import Severity
 from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Grade, ReviewQuestion
 from features.scorers.sentences import money, tenths
@@ -105,7 +103,7 @@ def _active_days(program: ProgramState, upto: int) -> int:
 
 def _monthly_volume(program: ProgramState, declared: int, at: int) -> ProgramMeasurement | None:
     """The month to date against the declaration, and after day 7 what the month comes to at its rate."""
-    start, end = _month_of_day(at // DAY_US)
+    start, end = month_of_day(at // DAY_US)
     cents = program.baseline.amounts.cents_since(start - 1, at)
     elapsed = at + 1 - start
     projected = cents * (end - start) // elapsed if elapsed > RUN_RATE_FROM_DAYS * DAY_US else cents
@@ -120,13 +118,6 @@ def _monthly_volume(program: ProgramState, declared: int, at: int) -> ProgramMea
         start - 1,
         end,
     )
-
-
-@lru_cache(maxsize=64)
-def _month_of_day(day: int) -> tuple[int, int]:
-    """The calendar month of a day, as [start, end)."""
-    first = datetime_of(day * DAY_US).replace(day=1)
-    return instant_of(first), instant_of((first + timedelta(days=31)).replace(day=1))
 
 
 DETECTORS: Final[tuple[Detector, ...]] = (

@@ -24,9 +24,12 @@ from features.catalogue.thresholds import (
     structuring_zones,
 )
 from features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from features.core.rail_classes import ACH_CLASSES, CARD_CLASSES
+from features.core.limits import CapKind
+from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, CARD_CLASSES, ORIGINATED_CLASS, OUTGOING_CLASSES
 from features.core.vocabulary import SubjectType
+from features.detectors.caps import LIMIT
 from features.detectors.detector import AlertSubject, DetectionContext, Finding
+from features.landing.caps import period_of
 from features.landing.stored_transfer import StoredTransfer
 from features.state.program import ProgramState
 from features.state.transfer_table import Glance, ReturnState, priced
@@ -59,7 +62,7 @@ Keep = Callable[[Glance], bool]
 
 def rests_on(context: DetectionContext, finding: Finding) -> Resting:
     """The transfers that the finding is made of, with its own."""
-    rest = _RESTS.get(finding.detector.id)
+    rest = _RESTS.get(finding.figures.get(LIMIT, finding.detector.id))
     places = set() if rest is None else rest(context, finding.subject, finding.at)
     counted = [len(places), *_counted(context, finding)]
     own = (context.at, context.landed.row_index)
@@ -90,7 +93,7 @@ def actor_ids_of(context: DetectionContext, resting: Resting) -> tuple[str, ...]
     return tuple(program.actors[actor].id for actor in actors if actor >= 0)
 
 
-_COUNTS_ALL: Final = frozenset({"program.count24h", "program.countMonth", "unauthorizedReturns60d"})
+_COUNTS_ALL: Final = frozenset({"program.count24h", "program.countMonth", "unauthorizedReturns60d", "limitCount"})
 """Figures that count what a finding on the program is made of; only the newest of it are read."""
 
 
@@ -333,6 +336,21 @@ def _unauthorized_of_program(context: DetectionContext, _subject: AlertSubject, 
     return places
 
 
+def _debits(kind: CapKind) -> Rest:
+    """The program's newest ACH debits of the day or the month."""
+    return lambda context, subject, at: _of_program(at + 1 - period_of(kind, at)[0], _originated)(context, subject, at)
+
+
+def _originated(_program: ProgramState, record: Glance) -> bool:
+    return record.moved and record.class_id == ORIGINATED_CLASS and record.ach_type == ACH_DEBIT
+
+
+def _sent_today(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
+    """What the transfer's actor sent out on the day."""
+    places = _within(_edges_at(context, subject), period_of(CapKind.ENTITY_DAILY, at)[0] - 1, at)
+    return _kept(context.program, places, lambda record: record.class_id in OUTGOING_CLASSES)
+
+
 _COUNTED_OF_PROGRAM: Final[Mapping[str, str]] = {
     "micro_entry_abuse": "program_micro_entries_24h",
     "card_testing": "program_card_attempts_1h",
@@ -347,7 +365,7 @@ _MONTH: Final = 31 * HOURS_24
 _IN_AND_OUT: Final = _window(HOURS_48, _but_cards)
 _GATHERED: Final = _side(DAYS_7, payer=True, into=True)
 _PAID_OUT: Final = _side(DAYS_7, payer=True, into=False)
-_RESTS: Final[Mapping[str, Rest]] = {
+_RESTS: Final[Mapping[int | str, Rest]] = {
     "structuring_pattern": _window(DAYS_7, _in_zone),
     "repeated_amount": _window(HOURS_24, _alike),
     "round_amount": _window(DAYS_30, _round),
@@ -374,4 +392,8 @@ _RESTS: Final[Mapping[str, Rest]] = {
     "unauthorized_return_rate": _unauthorized_of_program,
     "program_velocity": _of_program(HOURS_24, _moved),
     "volume_vs_declared": _of_program(_MONTH, _moved),
+    CapKind.ACH_DEBIT_DAILY.value: _debits(CapKind.ACH_DEBIT_DAILY),
+    CapKind.ACH_DEBIT_MONTHLY.value: _debits(CapKind.ACH_DEBIT_MONTHLY),
+    CapKind.ENTITY_DAILY.value: _sent_today,
+    CapKind.ENTITY_VELOCITY_24H.value: _window(HOURS_24),
 }

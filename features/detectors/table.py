@@ -1,12 +1,24 @@
 """All detectors in one table, a family a file, and the detectors that each reason of the scorer feeds.
 
-``NOT_YET_FED`` are those that need a program's indicators or its caps; they join ``DETECTORS`` with their inputs.
+``NOT_YET_FED`` are those that need a program's indicators; they join ``DETECTORS`` with their inputs.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from features.detectors import amount, band, card, flow, geography, identity, program, relationship, returns, timing
+from features.detectors import (
+    amount,
+    band,
+    caps,
+    card,
+    flow,
+    geography,
+    identity,
+    program,
+    relationship,
+    returns,
+    timing,
+)
 from features.detectors.detector import Detector, Trigger
 from features.scorers.trs_v1 import amount as amount_rules
 from features.scorers.trs_v1 import identity as identity_rules
@@ -22,6 +34,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     *geography.DETECTORS,
     *card.DETECTORS,
     *program.DETECTORS,
+    *caps.DETECTORS,
     *band.DETECTORS,
 )
 DETECTOR_OF: Final[Mapping[str, Detector]] = {detector.id: detector for detector in DETECTORS}
@@ -29,7 +42,6 @@ NOT_YET_FED: Final = (
     "aging",
     "concentration",
     "overdraft_or_freeze",
-    "program_limit_breach",
     "reserve_shortfall",
     "verification_denial",
 )

@@ -7,11 +7,12 @@ and leaving are one function with a sign, so that exactly what was entered leave
 from typing import Final
 
 from features.catalogue.thresholds import structuring_zones
+from features.core.rail_classes import OUTGOING_CLASSES
 from features.landing.contribution import Attempt, Movement
 from features.state.parties import Actor, Counterparty, series_of_party, zone_of
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, Edges
-from features.windows.series import EventTimes
+from features.windows.series import AmountSeries, EventTimes
 from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
 ENTER: Final = 1
@@ -45,6 +46,15 @@ def change_times(series: EventTimes, at: int, sign: int, known_at: int | None) -
         return
     assert known_at is not None
     series.remove(at, known_at=known_at)
+
+
+def change_amount(series: AmountSeries, at: int, cents: int, sign: int, known_at: int | None) -> None:
+    """The same for an instant with an amount."""
+    if sign == ENTER:
+        series.add_amount(at, cents, known_at=known_at)
+        return
+    assert known_at is not None
+    series.remove_amount(at, cents, known_at=known_at)
 
 
 def change_kind(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, sign: int, known_at: int | None) -> None:
@@ -83,20 +93,20 @@ def _change_windows(
     at, cents = this.at, this.cents or 0
     if other is None or other.cents != this.cents:
         _change_baseline(program, this, sign, known_at)
-    if this.originated and (other is None or not other.originated):
-        change_times(program.originated, at, sign, known_at)
+    if this.originated and (other is None or not other.originated or other.cents != this.cents):
+        change_amount(program.originated, at, cents, sign, known_at)
     if other is None or _edge(other) != _edge(this):
         _change_graph(program, this, sign, known_at)
     if SeriesKind.MICRO in this.kinds and (other is None or SeriesKind.MICRO not in other.kinds):
         change_kind(program.series_by_kind, SeriesKind.MICRO, at, cents, sign, known_at)
     actor, counterparty = this.actor, this.counterparty
     if actor is not None and _party_differs(this, other, actor, other.actor if other else None):
-        _change_amounts(actor, this, sign, known_at)
+        change_amount(actor.amounts, at, cents, sign, known_at)
         for kind in this.kinds:
             change_kind(series_of_party(actor), kind, at, cents, sign, known_at)
         _change_zones(actor, this, sign, known_at)
     if counterparty is not None and _party_differs(this, other, counterparty, other.counterparty if other else None):
-        change_times(counterparty.times, at, sign, known_at)
+        change_amount(counterparty.times, at, cents if this.class_id in OUTGOING_CLASSES else 0, sign, known_at)
         _change_zones(counterparty, this, sign, known_at)
 
 
@@ -115,14 +125,6 @@ def _change_graph(program: ProgramState, movement: Movement, sign: int, known_at
         return
     assert known_at is not None
     program.graph.remove(source, target, at, row_index, known_at=known_at)
-
-
-def _change_amounts(actor: Actor, movement: Movement, sign: int, known_at: int | None) -> None:
-    if sign == ENTER:
-        actor.amounts.add_amount(movement.at, movement.cents or 0, known_at=known_at)
-        return
-    assert known_at is not None
-    actor.amounts.remove_amount(movement.at, movement.cents or 0, known_at=known_at)
 
 
 def _change_zones(party: Actor | Counterparty, movement: Movement, sign: int, known_at: int | None) -> None:

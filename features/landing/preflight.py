@@ -5,15 +5,28 @@ Window  all windows end at the instant of the request
 
 import msgspec
 
-from features.core.money import usd_cents_of
-from features.core.preflight import PreflightRecord, ProposedTransfer, Resolved
+from features.core.money import USD, usd_cents_of
+from features.core.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from features.core.rail_classes import class_of
-from features.core.reason import Score
-from features.core.vocabulary import Rail
+from features.core.reason import Reason, Score
+from features.core.vocabulary import Direction, Rail
+from features.landing.caps import CappedTransfer, crossed_by_proposed, reason_of
+from features.landing.ladder import (
+    NOT_ON_FILE,
+    LadderBands,
+    LadderParties,
+    RescreenOfBoth,
+    bands_of,
+    ladder_hits,
+    rescreen_of,
+)
 from features.landing.subject_builder import build_subject
 from features.measurement.assess import assess
 from features.measurement.assessment import Assessment
 from features.measurement.degraded import thin_in_question
+from features.policy.bodies import LimitLadder
+from features.policy.in_force import ladder_in_force
+from features.scorers.scorecard import in_order
 from features.state.open_preflights import CounterpartyDetails
 from features.state.parties import Actor, Counterparty, PartyDetails
 from features.state.program import ProgramState
@@ -21,15 +34,24 @@ from features.windows.edges import NOBODY, node_of_actor
 
 
 class PreflightAssessment(msgspec.Struct, frozen=True):
-    """The assessment of a proposed transfer, the parties it was resolved to, and the facts missing for it."""
+    """The assessment of a proposed transfer, the parties it was resolved to, and the facts missing for it.
+
+    ``crossed`` are the reasons of the program's caps that it would cross, and ``limits_hit`` the caps of the ladder.
+    """
 
     assessment: Assessment
     resolved: Resolved
     degraded_reasons: tuple[str, ...]
+    crossed: tuple[Reason, ...]
+    limits_hit: tuple[LimitHit, ...]
 
     @property
     def score(self) -> Score:
-        return self.assessment.score
+        """The score with the reasons of crossed caps, which are hard and add no points."""
+        score = self.assessment.score
+        if not self.crossed:
+            return score
+        return msgspec.structs.replace(score, reasons=in_order((*score.reasons, *self.crossed)))
 
 
 def assess_proposed(
@@ -65,15 +87,73 @@ def assess_proposed(
     assessment = assess(subject, program.series, program.declared_at(at), baseline, at=at, stale=stale)
     is_known = actor is not None and actor.index < len(program.actors)
     thin = thin_in_question(subject, assessment.vector, is_known=is_known)
-    listed = counterparty is not None and not counterparty.unlisted
+    parties = _parties(transfer, actor, counterparty)
     return PreflightAssessment(
         assessment=assessment,
         resolved=Resolved(
-            entity_id=transfer.entity_id if actor is None or actor.is_account else actor.id,
-            counterparty_id=counterparty.id if counterparty is not None and listed else transfer.counterparty_id,
+            entity_id=parties.entity_id,
+            counterparty_id=transfer.counterparty_id
+            if counterparty is None or counterparty.unlisted
+            else counterparty.id,
             counterparty_country=country,
         ),
         degraded_reasons=(*assessment.degraded_reasons, *thin),
+        crossed=_crossed(program, transfer, actor, at) if program.caps else (),
+        limits_hit=_limits_hit(program, transfer, parties, at),
+    )
+
+
+class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The ladder held against a proposed transfer; ``hard`` when any hit is."""
+
+    hits: tuple[LimitHit, ...]
+    hard: bool
+    bands: LadderBands
+    rescreen: RescreenOfBoth
+    ladder: LimitLadder
+
+
+def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: int) -> LimitEvaluation:
+    """The caps of the ladder that a proposed transfer would cross, as its pre-flight would say."""
+    parties = _parties(transfer, _actor_of(program, transfer.entity_id), _counterparty_of(program, transfer))
+    ladder, hits = ladder_in_force(program.id, at), _limits_hit(program, transfer, parties, at)
+    return LimitEvaluation(
+        hits=hits,
+        hard=any(hit.severity == HARD_HIT for hit in hits),
+        bands=bands_of(program, parties),
+        rescreen=rescreen_of(program, ladder, parties, at=at),
+        ladder=ladder,
+    )
+
+
+def _crossed(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, at: int) -> tuple[Reason, ...]:
+    ach_type = None if transfer.type is None else transfer.type.value
+    capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, _cents_of(transfer), actor)
+    return tuple(map(reason_of, crossed_by_proposed(program, capped, at)))
+
+
+def _limits_hit(
+    program: ProgramState, transfer: ProposedTransfer, parties: LadderParties, at: int
+) -> tuple[LimitHit, ...]:
+    if transfer.direction is not Direction.OUTGOING:
+        return ()
+    return ladder_hits(program, ladder_in_force(program.id, at), parties, cents=_cents_of(transfer), at=at)
+
+
+def _cents_of(transfer: ProposedTransfer) -> int | None:
+    """The whole amount in US cents, also where the windows would count less of it."""
+    return int(transfer.amount_cents) if transfer.currency == USD else None
+
+
+def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: Counterparty | None) -> LadderParties:
+    """Whom the transfer names, with the id that answers show."""
+    counterparty_id = transfer.counterparty_id
+    if counterparty is not None and not counterparty.unlisted:
+        counterparty_id = counterparty.id
+    elif counterparty_id is None and transfer.counterparty is not None:
+        counterparty_id = NOT_ON_FILE
+    return LadderParties(
+        transfer.entity_id if actor is None or actor.is_account else actor.id, actor, counterparty_id, counterparty
     )
 
 

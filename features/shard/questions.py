@@ -8,12 +8,14 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from features.actions.set_limit import ProgramLimits, program_limits
 from features.core.event_results import EventResult
-from features.core.preflight import ProposedTransfer, Resolved
+from features.core.limits import CapKind
+from features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from features.core.reason import Score
-from features.landing.preflight import assess_proposed
 from features.policy.in_force import given_policy
 from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
+from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
 from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
@@ -39,11 +41,12 @@ class SeenEvents(msgspec.Struct, frozen=True, tag=True):
 
 
 class ProposalScore(msgspec.Struct, frozen=True):
-    """The score of a proposed transfer, the parties it was resolved to, and the facts missing for it."""
+    """The score of a proposed transfer, its parties, the facts missing for it, and the caps of the ladder it hits."""
 
     score: Score
     resolved: Resolved
     degraded_reasons: tuple[str, ...]
+    limits_hit: tuple[LimitHit, ...]
 
 
 class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
@@ -55,7 +58,35 @@ class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
 
     def answer(self, program: ProgramState) -> ProposalScore:
         assessed = assess_proposed(program, self.transfer, at=self.at, stale=self.stale)
-        return ProposalScore(assessed.score, assessed.resolved, assessed.degraded_reasons)
+        return ProposalScore(assessed.score, assessed.resolved, assessed.degraded_reasons, assessed.limits_hit)
+
+
+class CapInForce(msgspec.Struct, frozen=True, tag=True):
+    """The program's cap of a kind, None for no cap."""
+
+    kind: CapKind
+
+    def answer(self, program: ProgramState) -> int | None:
+        return program.caps.cap(self.kind)
+
+
+class ReadLimits(msgspec.Struct, frozen=True, tag=True):
+    """The program's caps, their use ``at`` that instant, their history, and the changes that wait for an approver."""
+
+    at: int
+
+    def answer(self, program: ProgramState) -> ProgramLimits:
+        return program_limits(program, at=self.at)
+
+
+class EvaluateLadder(msgspec.Struct, frozen=True, tag=True):
+    """The limit ladder held against a transfer that is proposed ``at`` that instant."""
+
+    transfer: ProposedTransfer
+    at: int
+
+    def answer(self, program: ProgramState) -> LimitEvaluation:
+        return evaluate_ladder(program, self.transfer, at=self.at)
 
 
 class PartyCounts(msgspec.Struct, frozen=True):
@@ -117,11 +148,24 @@ class ReadAutonomy(msgspec.Struct, frozen=True, tag=True):
         return program_autonomy(program.id, program.autonomy, program.closing_evidence.tallies, policy)
 
 
-AnyQuestion = SeenEvents | ScoreProposal | CountParties | ActorIds | CounterpartyIds | ReadAutonomy
+AnyQuestion = (
+    SeenEvents
+    | ScoreProposal
+    | CapInForce
+    | ReadLimits
+    | EvaluateLadder
+    | CountParties
+    | ActorIds
+    | CounterpartyIds
+    | ReadAutonomy
+)
 
 ANSWER_TYPES: Final[dict[type, object]] = {
     SeenEvents: tuple[EventResult | None, ...],
     ScoreProposal: ProposalScore,
+    CapInForce: int | None,
+    ReadLimits: ProgramLimits,
+    EvaluateLadder: LimitEvaluation,
     CountParties: PartyCounts,
     ActorIds: tuple[str, ...],
     CounterpartyIds: tuple[str, ...],

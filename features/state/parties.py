@@ -12,7 +12,7 @@ from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from features.state.party_lookup import PartyLookup
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind, SeriesKind, dump_series, load_series
+from features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
 _PROFILE_FIELDS: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
@@ -45,6 +45,17 @@ class Actor(InMemory):
     def ach_debits(self) -> EventTimes | None:
         """The ACH debits that it sent."""
         return self.series_by_kind.get(SeriesKind.PULLED) if self.series_by_kind else None
+
+    def outgoing(self, after: int, upto: int, *, now: bool = False) -> tuple[int, int]:
+        """Count and cents of its transfers with direction outgoing in (after, upto], as known at ``upto``, or now."""
+        measured = AmountSeries.measure_now if now else AmountSeries.measure
+        count, cents = measured(self.amounts, after, upto)
+        for kind, sign in OUTGOING_PARTS:
+            series = self.series_by_kind.get(kind) if self.series_by_kind else None
+            if series is not None:
+                part_count, part_cents = measured(series, after, upto)
+                count, cents = count + sign * part_count, cents + sign * part_cents
+        return count, cents
 
     def profile_at(self, at: int) -> EntityProfile:
         """The newest profile known at an instant."""
@@ -91,7 +102,7 @@ class Counterparty(InMemory):
 
     id: str
     index: int
-    times: EventTimes
+    times: AmountSeries  # of all transfers with it; the cents are of the outgoing ones alone
     name: str | None = None
     routing: str | None = None
     last4: str | None = None
@@ -118,7 +129,7 @@ class Counterparty(InMemory):
     @classmethod
     def loaded(cls, dumped: Any, index: int) -> "Counterparty":
         facts = dumped[0]
-        party = cls(facts[0], index, EventTimes())
+        party = cls(facts[0], index, AmountSeries())
         party.name = facts[1]
         party.routing, party.last4, party.country = map(_shared, facts[2:5])
         party.first_seen_at, party.updated_at, party.node, party.has_new_account = facts[5:]
@@ -155,7 +166,7 @@ class CounterpartyBook:
     def get_or_add(self, counterparty_id: str) -> Counterparty:
         party = self._by_id.get(counterparty_id)
         if party is None:
-            party = Counterparty(counterparty_id, len(self.all), EventTimes())
+            party = Counterparty(counterparty_id, len(self.all), AmountSeries())
             self.all.append(party)
             self._by_id[counterparty_id] = party
         return party

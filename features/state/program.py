@@ -18,6 +18,7 @@ from features.state.card_table import CardTable
 from features.state.closing_evidence import ClosingEvidence
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
+from features.state.program_caps import ProgramCaps
 from features.state.program_series import Declared, ProgramSeries
 from features.state.score_memory import ScoreMemory
 from features.state.transfer_table import Counted, ReturnState, StringTable, TransferTable, counted_of
@@ -26,7 +27,7 @@ from features.windows.baseline import Baseline
 from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from features.windows.graph import Graph
 from features.windows.id_index import IdIndex
-from features.windows.series import ALWAYS, EventTimes
+from features.windows.series import ALWAYS, AmountSeries, EventTimes
 from features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from features.windows.slices import in_slices
 
@@ -49,7 +50,7 @@ class ProgramState:
         self.counterparties = CounterpartyBook()
         self.account_ids: list[str] = []
         self.baseline = Baseline()
-        self.originated = EventTimes()
+        self.originated = AmountSeries()  # ACH debits that the program sent
         self.unauthorized = EventTimes()
         self.graph = Graph()
         self.acquaintances = Acquaintances()
@@ -66,6 +67,7 @@ class ProgramState:
         self.policies = PolicyBook()
         self.autonomy = AutonomyBook()
         self.closing_evidence = ClosingEvidence()
+        self.caps = ProgramCaps()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.introduced_accounts: list[str] = []  # accounts first named since then
@@ -267,6 +269,7 @@ class ProgramState:
         yield "policies", self.policies.dump()
         yield "autonomy", self.autonomy.dump()
         yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
+        yield "caps", self.caps.dump()
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -297,6 +300,7 @@ class ProgramState:
             "policies": self.policies.load,
             "autonomy": self.autonomy.load,
             "closing_evidence": self.closing_evidence.load,
+            "caps": self.caps.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

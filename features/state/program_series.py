@@ -26,7 +26,7 @@ class ProgramSeries(InMemory):
     """The program-wide series that the vector reads, beside the baseline."""
 
     amounts: AmountSeries
-    originated: EventTimes
+    originated: AmountSeries
     unauthorized: EventTimes
     graph: Graph
     acquaintances: Acquaintances

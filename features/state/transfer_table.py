@@ -4,8 +4,11 @@ Unit    instants in microseconds, amounts in cents; -1 in an index means none; s
 """
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from features.core.instants import DAY_US
 from features.windows.id_index import IdIndex, key_of
@@ -63,6 +66,7 @@ class Glance(NamedTuple):
     status: int
     card_reason: int
     class_id: int
+    ach_type: int
     moved: bool
 
 
@@ -107,8 +111,16 @@ def counted_of(dumped: Any) -> Counted:
 
 
 _RECORD: Final = struct.Struct("<2q31s5i2H5H2BbH?i")  # without the amount, which is nearly always that in US cents
-_GLANCE: Final = struct.Struct("<2q35xi12x4xH6xHB4x?")
+_GLANCE: Final = struct.Struct("<2q35xi12x4xH6xH2B3x?")
 _CENTS: Final = struct.Struct("<q")
+_COLUMNS: Final = np.dtype(
+    {
+        "names": ["cents", "at", "actor", "class_id", "moved"],
+        "formats": ["<i8", "<i8", "<i4", "u1", "?"],
+        "offsets": [0, 8, 47, 81, 86],
+        "itemsize": _RECORD.size,
+    }
+)
 _SIDES: Final = struct.Struct("<2i")
 _SIDES_AT: Final = struct.calcsize("<2q31s")
 _POSITIONS_AT: Final = struct.calcsize("<2q")
@@ -153,13 +165,14 @@ def _unpacked(packed: bytes, at: int) -> tuple[int, ...]:
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_amounts", "_far", "_last_lookup", "_records", "_rows")
+    __slots__ = ("_amounts", "_days", "_far", "_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
         self._records = bytearray()
         self._amounts: dict[int, int] = {}  # by row, where the amount is not the one in US cents
         self._far: dict[int, tuple[int, ...]] = {}  # by row, the instants and offsets of which one is out of reach
         self._rows = IdIndex()
+        self._days: list[tuple[int, int]] = []  # each day on which transfers landed, and the first row of it
         self._last_lookup = ("", key_of(""))
 
     def __len__(self) -> int:
@@ -170,7 +183,9 @@ class TransferTable:
         return self._rows.get(self._last_lookup[1])
 
     def add(self, transfer_id: str, record: TransferRecord) -> int:
-        row = len(self)
+        row, day = len(self), record.scored_at // DAY_US  # it is scored as it lands
+        if not self._days or day > self._days[-1][0]:
+            self._days.append((day, row))
         self._records += bytes(_RECORD.size)
         self.write(row, record)
         looked_up_id, key = self._last_lookup  # ``row_of`` was called before, so the key is hashed once
@@ -188,6 +203,15 @@ class TransferTable:
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when they are not known."""
         return priced(_CENTS.unpack_from(self._records, row * _RECORD.size)[0])
+
+    def landed_since(self, day: int) -> "np.ndarray[Any, Any]":
+        """US cents, own time, actor, class and whether it moved, of the transfers that landed from a day (UTC) on.
+
+        No transfer is later than its landing, so all that happened since are among them.
+        """
+        place = bisect_left(self._days, (day, -1))
+        first = self._days[place][1] if place < len(self._days) else len(self)
+        return np.frombuffer(bytes(self._records[first * _RECORD.size :]), dtype=_COLUMNS)
 
     def raw_offset(self, row: int) -> int:
         """The log offset that delivered the newest snapshot."""
@@ -227,13 +251,14 @@ class TransferTable:
             del self._amounts[row]
 
     def dump(self) -> tuple[Any, ...]:
-        return (bytes(self._records), self._amounts, list(self._far.items()), self._rows.dump())
+        return (bytes(self._records), self._amounts, list(self._far.items()), self._rows.dump(), self._days)
 
     def load(self, dumped: Any) -> None:
         self._records = bytearray(dumped[0])
         self._amounts = dumped[1]
         self._far = {row: tuple(positions) for row, positions in dumped[2]}
         self._rows.load(dumped[3])
+        self._days = [(day, row) for day, row in dumped[4]]
 
 
 class StringTable:

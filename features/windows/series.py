@@ -253,6 +253,13 @@ class AmountSeries(EventTimes):
             return count + count_change, (cents + cents_change) & _WRAP
         return count, cents
 
+    def measure_now(self, after: int, upto: int) -> tuple[int, int]:
+        """Count and cents of the facts in (after, upto] as known now, whatever became known after ``upto``."""
+        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
+        sums = self._sums
+        before = sums[first - 1] if first else 0
+        return last - first, (sums[last - 1] - before) & _WRAP if last > first else 0
+
     def cents_since(self, after: int, upto: int) -> int:
         """The cents of ``measure``, in half its time where nothing is later than ``upto``."""
         times, sums = self.times, self._sums

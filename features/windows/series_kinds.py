@@ -33,10 +33,17 @@ class SeriesKind(StrEnum):
     DEBIT_RETURN = "debit_return"  # returns of ACH debits that the program sent
     UNPRICED = "unpriced"  # no amount in US dollars is known: counted in "amounts" with 0 cents
     STOP = "stop"  # returns after which a debit must not be repeated
+    OTHER_INCOMING = "other_incoming"  # incoming and not in "received": ACH debits of others, and cards
     FROZEN = "frozen"  # returns of ACH entries that the program sent, from an account that is frozen
 
 
-AMOUNT_KINDS: Final = frozenset({SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST})
+AMOUNT_KINDS: Final = frozenset(
+    {SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST, SeriesKind.OTHER_INCOMING}
+)
+OUTGOING_PARTS: Final = ((SeriesKind.RECEIVED, -1), (SeriesKind.PULLED, 1), (SeriesKind.OTHER_INCOMING, -1))
+"""What to add to all transfers of an actor for those with direction outgoing: without what was received, but with the
+debits that pulled it in.
+"""
 _FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
 
@@ -91,6 +98,8 @@ def _by_type(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[Se
         kinds.append(SeriesKind.FAST)
     if originates_debit(rail, direction, ach_type):
         kinds.append(SeriesKind.PULLED)
+    if direction is Direction.INCOMING and SeriesKind.RECEIVED not in kinds:
+        kinds.append(SeriesKind.OTHER_INCOMING)
     return tuple(kinds)
 
 

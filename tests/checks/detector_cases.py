@@ -12,6 +12,7 @@ from features.core.vocabulary import SubjectType
 from tests.checks.detector_cases_of_programs import (
     busy_day,
     card_testing_of_many,
+    debits_over_the_cap,
     decline_mix,
     hold_after_a_decision,
     micro_entries_of_many,
@@ -390,6 +391,7 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
             over_the_month_at_this_rate, (PROGRAM,), _HIGH, declared={"declared_monthly_volume_cents": "120000"}
         ),
     },
+    "program_limit_breach": {"cap": DetectorCase(debits_over_the_cap, (PROGRAM,), _HARD)},
     "band_review": {
         "signals": DetectorCase(score_of_two_strangers, (TRANSFER,), _LOW),
         "decided": DetectorCase(review_after_a_decision, (TRANSFER,), _LOW),

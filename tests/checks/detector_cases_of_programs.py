@@ -2,9 +2,11 @@
 
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
+from features.core.limits import CapKind
 from features.core.rows.alerts import AlertRow
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision
+from tests.support.caps import set_cap
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
 
@@ -62,6 +64,12 @@ def over_the_month(w: ShardStory, *, hit: bool) -> None:
 def over_the_month_at_this_rate(w: ShardStory, *, hit: bool) -> None:
     for place in range(7 if hit else 6):
         w.wire("enti_1", "cpty_1", 70_00, place * DAY)
+
+
+def debits_over_the_cap(w: ShardStory, *, hit: bool) -> None:
+    set_cap(w, CapKind.ACH_DEBIT_DAILY, 1_000_00, at=T0)
+    w.ach("enti_1", 600_00, HOUR)
+    w.ach("enti_2", 400_01 if hit else 400_00, 2 * HOUR)
 
 
 def micro_entries_of_many(w: ShardStory, *, hit: bool) -> None:

@@ -1,0 +1,91 @@
+"""The limit ladder over HTTP."""
+
+from typing import Final
+
+from litestar import Response, get, post
+from litestar.di import NamedDependency
+
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, principal_of, query_of
+from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from api.http.request_schema import RequestSchema
+from api.ladder.examples import EVALUATION_REQUEST, LADDER, LIMIT_EVALUATION, RESCREEN_DUE
+from api.ladder.schemas import EvaluationRequest, LadderInForce, RescreenPage, RescreenQuery
+from api.ladder.service import LadderService
+from api.lists.lists import next_link
+from api.preflight.schemas import transfer_rules
+from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from features.landing.preflight import LimitEvaluation
+from store.duck.rescreening import Rescreening
+
+_TAG: Final = "ladder"
+
+_READ: Final = Operation(
+    id="getLadder",
+    tag=_TAG,
+    summary="The limit ladder in force: caps of entities and counterparties by band, and how often each is screened.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: LadderInForce},
+    answer_example=LADDER,
+)
+_EVALUATE: Final = Operation(
+    id="evaluateLadder",
+    tag=_TAG,
+    summary="Holds a proposed transfer against the limit ladder, as its pre-flight would; nothing is recorded. Caps "
+    "are on outgoing transfers; a day and a month are of the calendar (UTC).",
+    access=Access.BEARER,
+    scope=KeyScope.PREFLIGHT,
+    rate=RateClass.PREFLIGHT,
+    answers={200: LimitEvaluation},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING),
+    body=RequestSchema(EvaluationRequest, rules=transfer_rules),
+    body_limit=PREFLIGHT_BODY_LIMIT,
+    example=EVALUATION_REQUEST,
+    answer_example=LIMIT_EVALUATION,
+)
+_DUE: Final = Operation(
+    id="listRescreeningDue",
+    tag=_TAG,
+    summary="The entities that are due to be screened again, by program and id: never screened although it is "
+    "required, or longer ago than the cadence of their band. The bank reports no screening of counterparties.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: RescreenPage},
+    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
+    query=RequestSchema(RescreenQuery),
+    answer_example={"data": [RESCREEN_DUE], "hasMore": False, "nextCursor": None},
+    headers=("Link",),
+)
+
+
+@get("/api/ladder", opt=_READ.as_opt)
+async def get_ladder(request: ApiRequest, ladder: NamedDependency[LadderService]) -> LadderInForce:
+    return ladder.read(principal_of(request.scope))
+
+
+@post("/api/ladder/evaluate", status_code=200, opt=_EVALUATE.as_opt)
+async def evaluate_ladder(request: ApiRequest, ladder: NamedDependency[LadderService]) -> LimitEvaluation:
+    return await ladder.evaluate(principal_of(request.scope), body_of(request.scope, EvaluationRequest))
+
+
+@get("/api/ladder/rescreen", opt=_DUE.as_opt)
+async def list_rescreening_due(request: ApiRequest, ladder: NamedDependency[LadderService]) -> Response[RescreenPage]:
+    page = await ladder.due(principal_of(request.scope), query_of(request.scope, RescreenQuery))
+    return Response(page, headers=next_link(request, page.next_cursor))
+
+
+def _ladder(resources: Resources) -> LadderService:
+    stores = resources.stores
+    return LadderService(
+        programs=ProgramService(stores.registry.tenancy),
+        owner=stores.owner,
+        rescreening=Rescreening(stores.database),
+        clock=stores.clock,
+    )
+
+
+AREA: Final = Area(routes=(get_ladder, evaluate_ladder, list_rescreening_due), provide={"ladder": _ladder})

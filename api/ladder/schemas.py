@@ -1,0 +1,65 @@
+"""The limit ladder as the interface shows it, and a proposed transfer that is held against it."""
+
+from uuid import UUID
+
+import msgspec
+
+from api.http.fields import CursorText, PageLimit, ProgramIds
+from api.lists.list_reader import ListPage
+from api.lists.lists import DEFAULT_LIMIT, instant_text
+from api.preflight.schemas import TransferRequest
+from features.core.instants import DAY_US
+from features.core.program import Simulated
+from features.core.vocabulary import Band
+from features.policy.bodies import LimitLadder
+from store.duck.rescreening import DueEntity
+
+
+class LadderInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The tenant's ladder and its version."""
+
+    version: str
+    ladder: LimitLadder
+
+
+class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A proposed transfer, as a pre-flight takes it."""
+
+    program_id: UUID
+    transfer: TransferRequest
+
+
+class RescreenQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramIds | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class RescreenDue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entity that is to be screened again; ``lastScreenedAt`` null: it never was, and has to be."""
+
+    program_id: str
+    entity_id: str
+    band: Band
+    requires_screening: bool
+    cadence_days: int
+    last_screened_at: str | None
+    due_at: str | None
+    simulated: Simulated = msgspec.UNSET
+
+
+class RescreenPage(ListPage[RescreenDue], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+def to_due(due: DueEntity) -> RescreenDue:
+    due_at = None if due.screened_at is None else due.screened_at + due.cadence_days * DAY_US
+    return RescreenDue(
+        program_id=due.program_id,
+        entity_id=due.entity_id,
+        band=Band(due.band),
+        requires_screening=due.requires_screening,
+        cadence_days=due.cadence_days,
+        last_screened_at=instant_text(due.screened_at),
+        due_at=instant_text(due_at),
+    )

@@ -1,0 +1,51 @@
+"""The limit ladder: read, held against a proposed transfer, and who is due to be screened again.
+
+Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list;
+        UnavailableError while the state has no owner
+"""
+
+import msgspec
+from anyio import to_thread
+
+from api.ladder.schemas import EvaluationRequest, LadderInForce, RescreenPage, RescreenQuery, to_due
+from api.lists.cursors import Place, cursor_for, place_of
+from api.preflight.schemas import proposed
+from api.programs.service import ProgramService
+from features.core.principal import Principal
+from features.landing.preflight import LimitEvaluation
+from features.policy.seeds import LADDER_V1, LADDER_VERSION
+from features.shard.questions import EvaluateLadder, Owner
+from store.clock import Clock
+from store.duck.rescreening import FIRST, Rescreening
+
+
+class LadderService:
+    def __init__(self, *, programs: ProgramService, owner: Owner, rescreening: Rescreening, clock: Clock) -> None:
+        self._programs, self._owner = programs, owner
+        self._rescreening, self._clock = rescreening, clock
+
+    def read(self, _principal: Principal) -> LadderInForce:
+        return LadderInForce(version=LADDER_VERSION, ladder=LADDER_V1)
+
+    async def evaluate(self, principal: Principal, request: EvaluationRequest) -> LimitEvaluation:
+        """What the pre-flight of this transfer would say of its limits; nothing is recorded."""
+        program = self._programs.read(principal, str(request.program_id))
+        question = EvaluateLadder(proposed(request.transfer), self._clock.now())
+        return (await self._owner.query(program.id, question)).value
+
+    async def due(self, principal: Principal, query: RescreenQuery) -> RescreenPage:
+        """By program and entity; a programId of another tenant is a 404."""
+        programs = self._programs.filter_by(principal, query.program_id)
+        filters = {"programId": programs}
+        place = None if query.cursor is None else place_of(query.cursor, filters)
+        after = FIRST if place is None else (place.program_id, place.id)
+        cadences = msgspec.to_builtins(self.read(principal).ladder.rescreen_days)
+        rows = await to_thread.run_sync(
+            lambda: self._rescreening.due(principal, programs, cadences, after, query.limit + 1, now=self._clock.now())
+        )
+        page = rows[: query.limit]
+        last = Place(0, page[-1].entity_id, page[-1].program_id) if len(rows) > query.limit else None
+        return RescreenPage.of(
+            [self._programs.marked(to_due(row), row.program_id) for row in page],
+            None if last is None else cursor_for(last, filters),
+        )

@@ -1,0 +1,96 @@
+"""Changes of a program's caps, each requested by one person and in force once a second one approves it."""
+
+from typing import Any
+
+import msgspec
+
+from features.core.actions import ActionEntry, ActionType
+from features.core.commands import EntryResult
+from features.core.limits import CapKind, CapVersion, LimitChange
+from features.core.log_entry import EntryPosition
+from features.core.rows.emit import Emit
+from features.landing.cap_usage import cap_usage
+from features.state.action_book import ActionState
+from features.state.program import ProgramState
+
+
+def change_of(change: dict[str, Any] | None) -> LimitChange:
+    """What an action of type ``set_limit`` changes."""
+    return msgspec.convert(change, LimitChange)
+
+
+class SetLimit:
+    """One change of a kind at a time: the next one waits until the first is decided."""
+
+    def objection(self, program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
+        """Another change of the kind waits, or was approved since the request was written."""
+        change = change_of(entry.change)
+        is_pending = any(
+            change_of(each.change).kind is change.kind for each in program.actions.waiting(ActionType.SET_LIMIT)
+        )
+        return EntryResult.PENDING if is_pending or change.from_ != program.caps.cap(change.kind) else None
+
+    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, _emit: Emit) -> str | None:
+        """The cap counts for every entry from this one on."""
+        change = change_of(action.change)
+        program.caps.put(
+            CapVersion(
+                kind=change.kind,
+                cap=change.to,
+                before=change.from_,
+                version=program.caps.next_version,
+                requested_by=action.requested_by,
+                approved_by=action.approved_by or "",
+                since=position.appended_at,
+                note=change.note,
+                action_id=action.id,
+            )
+        )
+        return None
+
+
+class PendingChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that waits for its approver."""
+
+    action_id: str
+    change: LimitChange
+    requested_by: str
+    created_at: int
+
+
+class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
+
+    kind: CapKind
+    newest: CapVersion | None
+    observed: int | None
+    n: int
+
+
+class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """All five kinds, the changes that wait, and every change that was approved, oldest first."""
+
+    limits: tuple[ObservedCap, ...]
+    pending: tuple[PendingChange, ...]
+    history: tuple[CapVersion, ...]
+
+
+def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:
+    """What a program may move, has moved and is asked to be allowed."""
+    usage = cap_usage(program, at)
+    return ProgramLimits(
+        limits=tuple(
+            ObservedCap(kind=kind, newest=program.caps.newest(kind), observed=usage[kind].observed, n=usage[kind].n)
+            for kind in CapKind
+        ),
+        pending=tuple(
+            PendingChange(
+                action_id=action.id,
+                change=change_of(action.change),
+                requested_by=action.requested_by,
+                created_at=action.created_at,
+            )
+            for action in program.actions.waiting(ActionType.SET_LIMIT)
+        ),
+        history=tuple(program.caps.history),
+    )

@@ -1,0 +1,47 @@
+"""Caps that a program may not cross: the five kinds, and a change of one as an action carries it.
+
+Unit    cents of US dollars; a count for ``entity_velocity_24h``; None is no cap
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+
+class CapKind(StrEnum):
+    ACH_DEBIT_DAILY = "ach_debit_daily"  # ACH debits that the program originates, in a day (UTC)
+    ACH_DEBIT_MONTHLY = "ach_debit_monthly"  # the same in a calendar month (UTC)
+    PER_TRANSACTION = "per_transaction"  # one outgoing transfer
+    ENTITY_DAILY = "entity_daily"  # what one entity sends out, in a day (UTC)
+    ENTITY_VELOCITY_24H = "entity_velocity_24h"  # transfers of one entity in 24 hours, in either direction
+
+
+COUNTED_KINDS: Final = frozenset({CapKind.ENTITY_VELOCITY_24H})
+"""The kinds whose cap is a count; the others are in cents."""
+
+MOST_CAP: Final = 2**53
+"""No cap is higher: from here on not every reader of JSON tells two integers apart."""
+
+
+class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One cap changed; ``from_`` is the cap that the request was made against."""
+
+    kind: CapKind
+    from_: int | None = msgspec.field(name="from")
+    to: int | None
+    note: str | None
+
+
+class CapVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A cap as it came into force, or its removal where ``cap`` is None; ``before`` is the one that it replaced."""
+
+    kind: CapKind
+    cap: int | None
+    before: int | None
+    version: str
+    requested_by: str
+    approved_by: str
+    since: int
+    note: str | None
+    action_id: str

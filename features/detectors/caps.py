@@ -1,0 +1,78 @@
+"""The detector of a program's caps, run on each transfer that lands or lands with another amount.
+
+The transfer is recorded and not held at the rail. There is one alert a kind of cap and a period: the day, the month,
+the transaction, or 24 hours.
+
+Source  ``program_limit_breach`` of the interface; the caps are the bank's own
+"""
+
+from typing import Final
+
+from features.core.limits import CapKind
+from features.core.vocabulary import Severity, SubjectType
+from features.detectors.detector import (
+    HARD,
+    AlertSubject,
+    DetectionContext,
+    Detector,
+    Figures,
+    Finding,
+    ReviewQuestion,
+)
+from features.landing.caps import CapCrossing, sentence_of
+
+PROGRAM_LIMIT_BREACH: Final = "program_limit_breach"
+LIMIT: Final = "limit"
+"""The figure that names the kind of cap."""
+
+
+def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:
+    """A crossed cap as a finding on the program."""
+    kind = crossing.kind
+    topic = f"{kind.value}:{context.transfer_id}" if kind is CapKind.PER_TRANSACTION else kind.value
+    return Finding(
+        detector=_DETECTOR,
+        subject=AlertSubject(SubjectType.PROGRAM, context.program.id),
+        grade=HARD,
+        reasons=(),
+        sentence=sentence_of(crossing),
+        at=crossing.at,
+        after=crossing.after,
+        until=crossing.until,
+        figures=_figures(crossing),
+        topic=topic,
+        is_news=context.landed.is_new,
+    )
+
+
+def _figures(crossing: CapCrossing) -> Figures:
+    counted = crossing.kind is CapKind.ENTITY_VELOCITY_24H
+    amounts: Figures = {} if counted else {"limitObservedCents": crossing.observed, "limitCapCents": crossing.cap}
+    caps: Figures = {"limitCapCount": crossing.cap} if counted else {}
+    return {
+        LIMIT: crossing.kind.value,
+        "limitVersion": crossing.version,
+        "limitCount": crossing.transfers,
+        **amounts,
+        **caps,
+    }
+
+
+_DETECTOR: Final = Detector(
+    id=PROGRAM_LIMIT_BREACH,
+    opens_when=(
+        "A transfer takes what a cap of the program limits strictly over it: ACH debits of the day or the month, one "
+        "transfer, an entity's outgoing transfers of the day, or its transfers of 24 h. One alert a kind and a period."
+    ),
+    triggers=(),
+    features=("velocity_24h_count", "velocity_24h_sum_cents"),
+    thresholds={},
+    severities=(Severity.HIGH,),
+    hard_when="hard",
+    window="the day, the month, the transaction or 24 h",
+    review=ReviewQuestion(
+        unexplained="why the program moved more than it may",
+        next_step="ask the program what it moved and decide whether the cap or the program's activity has to change",
+    ),
+)
+DETECTORS: Final[tuple[Detector, ...]] = (_DETECTOR,)

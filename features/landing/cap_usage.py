@@ -1,0 +1,68 @@
+"""How much of each cap a program uses now.
+
+Window  the day and the month of the calendar (UTC) up to now, and 24 hours; for ``per_transaction`` the day, of which
+        the largest outgoing transfer is shown. Of the two kinds on one entity it is the entity that uses most
+Cost    one look at the transfers that landed since yesterday
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from features.core.instants import DAY_US, HOURS_24
+from features.core.limits import CapKind
+from features.core.rail_classes import OUTGOING_CLASSES
+from features.landing.caps import period_of
+from features.state.program import ProgramState
+from features.state.transfer_table import UNPRICED
+
+
+class CapUsage(NamedTuple):
+    """What is observed, and in how many transfers; None in none."""
+
+    observed: int | None
+    n: int
+
+
+UNUSED = CapUsage(None, 0)
+
+
+def cap_usage(program: ProgramState, now: int) -> Mapping[CapKind, CapUsage]:
+    """The use of every kind of cap, whether one is in force or not."""
+    today = now - now % DAY_US
+    rows = program.transfers.landed_since((now - HOURS_24) // DAY_US)
+    rows = rows[rows["moved"] & (rows["at"] <= now)]
+    recent = rows[rows["at"] > now - HOURS_24]
+    outgoing = np.isin(rows["class_id"], sorted(OUTGOING_CLASSES))
+    sent = rows[outgoing & (rows["at"] >= today) & (rows["cents"] != UNPRICED)]
+    return {
+        CapKind.ACH_DEBIT_DAILY: _debits(program, CapKind.ACH_DEBIT_DAILY, now),
+        CapKind.ACH_DEBIT_MONTHLY: _debits(program, CapKind.ACH_DEBIT_MONTHLY, now),
+        CapKind.PER_TRANSACTION: CapUsage(int(sent["cents"].max()), len(sent)) if len(sent) else UNUSED,
+        CapKind.ENTITY_DAILY: _most_of_one_entity(program, sent["actor"], sent["cents"]),
+        CapKind.ENTITY_VELOCITY_24H: _most_of_one_entity(
+            program, recent["actor"], np.ones(len(recent), dtype=np.int64)
+        ),
+    }
+
+
+def _debits(program: ProgramState, kind: CapKind, now: int) -> CapUsage:
+    count, cents = program.originated.measure_now(period_of(kind, now)[0] - 1, now)
+    return CapUsage(cents, count) if count else UNUSED
+
+
+def _most_of_one_entity(
+    program: ProgramState, actors: "np.ndarray[Any, Any]", values: "np.ndarray[Any, Any]"
+) -> CapUsage:
+    """The highest sum of one actor, an account read as the entity that owns it, and how many transfers make it."""
+    known = actors >= 0
+    if not known.any():
+        return UNUSED
+    numbers, places = np.unique(actors[known], return_inverse=True)
+    owners = np.array([program.merged.get(int(number), int(number)) for number in numbers])
+    _, places = np.unique(owners[places], return_inverse=True)
+    sums, counts = np.zeros(places.max() + 1, dtype=np.int64), np.bincount(places)
+    np.add.at(sums, places, values[known])
+    most = int(sums.argmax())
+    return CapUsage(int(sums[most]), int(counts[most]))

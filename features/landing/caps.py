@@ -1,0 +1,198 @@
+"""A program's caps held against a transfer: one that is proposed, and one that has landed.
+
+A cap is crossed when what it limits comes to strictly more, the transfer counted in (ruling 14). Only transfers that
+moved money count, with their US cents (rulings 38 and 41), and the caps are those in force at the log entry.
+
+Window  day and month are of the calendar (UTC) up to the transfer's own time, as known then; ``entity_velocity_24h``
+        looks at 24 hours. A transfer that arrives late, or with another amount, is held against its whole period as
+        known now as well: no period passes its cap unseen, whatever the order in which its transfers arrive.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
+from features.core.limits import CapKind, CapVersion
+from features.core.money import USD
+from features.core.money_flow import originates_debit
+from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from features.core.reason import Reason
+from features.core.vocabulary import Direction
+from features.landing.stored_transfer import StoredTransfer
+from features.scorers.sentences import money
+from features.state.parties import Actor
+from features.state.program import ProgramState
+
+_OUTGOING: Final = Direction.OUTGOING.value
+_DEBITS: Final = frozenset({CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY})
+
+
+class CappedTransfer(NamedTuple):
+    """What caps see of a transfer. ``cents`` are None when they are not known, and whole however many they are."""
+
+    rail: str
+    direction: str
+    ach_type: str | None
+    cents: int | None
+    actor: Actor | None
+
+
+class CapCrossing(NamedTuple):
+    """A cap crossed. ``observed`` is over it, in ``transfers`` transfers, in a window that ends at ``at``.
+
+    ``after`` and ``until`` are the ends of the period that has one alert.
+    """
+
+    kind: CapKind
+    cap: int
+    version: str
+    observed: int
+    transfers: int
+    at: int
+    after: int
+    until: int
+
+
+class _Measure(NamedTuple):
+    transfers: int
+    value: int
+
+
+def crossed_by_proposed(program: ProgramState, transfer: CappedTransfer, at: int) -> Iterator[CapCrossing]:
+    """The caps that a transfer would cross if it landed ``at`` that instant."""
+    for version in program.caps:
+        if not _limits(version.kind, transfer):
+            continue
+        before = _measured(program, version.kind, transfer.actor, at)
+        own = 1 if version.kind is CapKind.ENTITY_VELOCITY_24H else transfer.cents or 0
+        yield from _crossing(version, _Measure(before.transfers + 1, before.value + own), at, at)
+
+
+def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int) -> Iterator[CapCrossing]:
+    """The caps that a transfer crosses, which the windows count already; ``now`` is the time of the log entry."""
+    record = stored.record
+    if not record.moved:
+        return
+    is_usd = program.strings.text(record.currency) == USD
+    transfer = CappedTransfer(
+        *RAIL_CLASSES[record.class_id],
+        ACH_TYPES[record.ach_type],
+        record.amount if is_usd else stored.cents(),
+        stored.actor,
+    )
+    uncounted = (transfer.cents or 0) - (stored.cents() or 0)  # of an amount over what one transfer counts with
+    for version in program.caps:
+        kind = version.kind
+        if not _limits(kind, transfer):
+            continue
+        if kind is CapKind.PER_TRANSACTION:
+            yield from _crossing(version, _Measure(1, transfer.cents or 0), record.at, record.at)
+        elif kind is CapKind.ENTITY_VELOCITY_24H:
+            yield from _crossed_velocity(version, stored, now)
+        else:
+            then, whole = _measured(program, kind, stored.actor, record.at), _whole(program, kind, stored, now)
+            count, value = max(then, whole, key=lambda measure: measure.value)
+            ends_at = record.at if value == then.value else min(now, period_of(kind, record.at)[1] - 1)
+            yield from _crossing(version, _Measure(count, value + uncounted), record.at, ends_at)
+
+
+def period_of(kind: CapKind, at: int) -> tuple[int, int]:
+    """The period of a kind of cap that an instant lies in, as [start, end); for the last two it lies in the middle."""
+    if kind is CapKind.PER_TRANSACTION:
+        return at, at + 1
+    if kind is CapKind.ENTITY_VELOCITY_24H:
+        return at + 1 - HOURS_24, at + HOURS_24
+    if kind is CapKind.ACH_DEBIT_MONTHLY:
+        return month_of_day(at // DAY_US)
+    start = at - at % DAY_US
+    return start, start + DAY_US
+
+
+def reason_of(crossing: CapCrossing) -> Reason:
+    """The reason of a crossed cap: it is hard and adds no points."""
+    name = f"limit:{crossing.kind.value}"
+    return Reason(id=name, signal=name, weight=0, hard=True, sentence=sentence_of(crossing))
+
+
+def sentence_of(crossing: CapCrossing) -> str:
+    """The crossing in one sentence, the same before the transfer and after it."""
+    of_day = datetime_of(crossing.at).strftime("%Y-%m-%d")
+    cap = f"{crossing.cap if crossing.kind is CapKind.ENTITY_VELOCITY_24H else money(crossing.cap)}"
+    return _SENTENCES[crossing.kind].format(
+        day=of_day,
+        month=of_day[:7],
+        cents=money(crossing.observed),
+        count=crossing.transfers,
+        cap=f"over the program's cap of {cap} ({crossing.version})",
+    )
+
+
+_SENTENCES: Final = {
+    CapKind.ACH_DEBIT_DAILY: "ACH debits of {day} (UTC) come to {cents} in {count} transfers, {cap}.",
+    CapKind.ACH_DEBIT_MONTHLY: "ACH debits of {month} (UTC) come to {cents} in {count} transfers, {cap}.",
+    CapKind.PER_TRANSACTION: "One outgoing transfer of {cents}, {cap}.",
+    CapKind.ENTITY_DAILY: "The entity sent {cents} on {day} (UTC), in {count} transfers, {cap}.",
+    CapKind.ENTITY_VELOCITY_24H: "{count} transfers of the entity in 24 hours, {cap}.",
+}
+
+
+def _limits(kind: CapKind, transfer: CappedTransfer) -> bool:
+    """Whether a kind of cap limits such a transfer; sums leave out one whose US cents nobody knows."""
+    if kind is CapKind.ENTITY_VELOCITY_24H:
+        return transfer.actor is not None
+    if transfer.cents is None:
+        return False
+    if kind in _DEBITS:
+        return originates_debit(transfer.rail, transfer.direction, transfer.ach_type)
+    return transfer.direction == _OUTGOING and (kind is CapKind.PER_TRANSACTION or transfer.actor is not None)
+
+
+def _crossing(version: CapVersion, measure: _Measure, at: int, ends_at: int) -> Iterator[CapCrossing]:
+    if version.cap is None or measure.value <= version.cap:
+        return
+    start, end = period_of(version.kind, at)
+    yield CapCrossing(
+        version.kind, version.cap, version.version, measure.value, measure.transfers, ends_at, start - 1, end
+    )
+
+
+def _measured(program: ProgramState, kind: CapKind, actor: Actor | None, at: int) -> _Measure:
+    """What a kind of cap limits in the window that ends at an instant, as known then."""
+    if kind is CapKind.PER_TRANSACTION:
+        return _Measure(0, 0)
+    after = period_of(kind, at)[0] - 1
+    if kind in _DEBITS:
+        return _Measure(*program.originated.measure(after, at))
+    if actor is None:
+        return _Measure(0, 0)
+    if kind is CapKind.ENTITY_DAILY:
+        return _Measure(*actor.outgoing(after, at))
+    count = actor.amounts.count(after, at)
+    return _Measure(count, count)
+
+
+def _whole(program: ProgramState, kind: CapKind, stored: StoredTransfer, now: int) -> _Measure:
+    """The same of the transfer's whole day or month, as known now."""
+    start, end = period_of(kind, stored.record.at)
+    upto = min(now, end - 1)
+    if kind in _DEBITS:
+        return _Measure(*program.originated.measure_now(start - 1, upto))
+    return _Measure(0, 0) if stored.actor is None else _Measure(*stored.actor.outgoing(start - 1, upto, now=True))
+
+
+def _crossed_velocity(version: CapVersion, stored: StoredTransfer, now: int) -> Iterator[CapCrossing]:
+    """The 24 hours that end with the transfer, as known then; else the first later 24 hours with it that are over."""
+    actor, at, cap = stored.actor, stored.record.at, version.cap
+    if actor is None or cap is None:
+        return
+    count = actor.amounts.count(at - HOURS_24, at)
+    if count > cap:
+        yield from _crossing(version, _Measure(count, count), at, at)
+        return
+    times = actor.amounts.times
+    for index in range(bisect_right(times, at) - 1, bisect_left(times, min(now + 1, at + HOURS_24))):
+        count = index + 1 - bisect_right(times, times[index] - HOURS_24)
+        if count > cap:
+            yield from _crossing(version, _Measure(count, count), times[index], times[index])
+            return

@@ -1,0 +1,169 @@
+"""The limit ladder held against a proposed transfer, and when its parties are to be screened again.
+
+The caps are those of each actor's band, which is the band of its latest score; an actor without one is unscored.
+
+Window  day and month of the calendar (UTC) up to the instant, the transfer itself not included; direction outgoing
+Errors  none: a transfer whose US cents are not known crosses no cap, and its score is missing for the same reason
+"""
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from features.core.bands import band_of
+from features.core.instants import DAY_US, format_instant, month_of_day
+from features.core.preflight import HARD_HIT, SOFT_HIT, LimitHit
+from features.core.vocabulary import Band
+from features.policy.bodies import BandCaps, Ladder, LimitLadder
+from features.state.parties import Actor, Counterparty
+from features.state.program import ProgramState
+
+ENTITY: Final = "entity"
+COUNTERPARTY: Final = "counterparty"
+NOT_ON_FILE: Final = "not_on_file"
+"""The id of a counterparty that is described in the request, and that the bank has given none."""
+
+
+class LadderParties(NamedTuple):
+    """The two sides of a proposed transfer; an id is None when the request names nobody there."""
+
+    entity_id: str | None
+    entity: Actor | None
+    counterparty_id: str | None
+    counterparty: Counterparty | None
+
+
+class LadderBands(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The bands that the caps were taken from; None for a side that the request does not name."""
+
+    entity: Band | None
+    counterparty: Band | None
+
+
+class Rescreen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """When an actor is to be screened again.
+
+    ``overdue`` is what the score's screening signals say; None where the bank has not reported whether it screens the
+    actor, which it reports of entities alone.
+    """
+
+    cadence_days: int
+    last_screened_at: str | None
+    due_at: str | None
+    overdue: bool | None
+
+
+class RescreenOfBoth(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    entity: Rescreen | None
+    counterparty: Rescreen | None
+
+
+def bands_of(program: ProgramState, parties: LadderParties) -> LadderBands:
+    """The bands of both sides."""
+    scores, entity, counterparty = program.scores, parties.entity, parties.counterparty
+    of_entity = None if entity is None else scores.actors.value(entity.index)
+    of_counterparty = None if counterparty is None else scores.counterparties.value(counterparty.index)
+    return LadderBands(
+        entity=None if parties.entity_id is None else band_of(of_entity),
+        counterparty=None if parties.counterparty_id is None else band_of(of_counterparty),
+    )
+
+
+def ladder_hits(
+    program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, cents: int | None, at: int
+) -> tuple[LimitHit, ...]:
+    """The caps that an outgoing transfer of ``cents`` would cross, of the counterparty and then of the entity."""
+    if cents is None:
+        return ()
+    bands, hits = bands_of(program, parties), list[LimitHit]()
+    if bands.counterparty is not None and parties.counterparty_id is not None:
+        day, month = _sent_to(parties.counterparty, at)
+        who = (COUNTERPARTY, parties.counterparty_id, bands.counterparty)
+        hits += _hits(who, ladder.counterparty, (0, day, month), cents)
+    if bands.entity is not None and parties.entity_id is not None:
+        day, month = _sent_by(parties.entity, at)
+        hits += _hits((ENTITY, parties.entity_id, bands.entity), ladder.entity, (0, day, month), cents)
+    return tuple(hits)
+
+
+def rescreen_of(program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, at: int) -> RescreenOfBoth:
+    """When both sides are to be screened again."""
+    bands = bands_of(program, parties)
+    return RescreenOfBoth(
+        entity=None if bands.entity is None else _rescreen(parties.entity, cadence_of(ladder, bands.entity), at),
+        counterparty=None
+        if bands.counterparty is None
+        else _rescreen(None, cadence_of(ladder, bands.counterparty), at),
+    )
+
+
+def cadence_of(ladder: LimitLadder, band: Band) -> int:
+    """After how many days the ladder has an actor of that band screened again."""
+    days: int = getattr(ladder.rescreen_days, band.value)
+    return days
+
+
+def caps_of(ladder: Ladder, band: Band) -> BandCaps:
+    caps: BandCaps = getattr(ladder, band.value)
+    return caps
+
+
+def _hits(who: tuple[str, str, Band], ladder: Ladder, observed: tuple[int, int, int], cents: int) -> list[LimitHit]:
+    actor, actor_id, band = who
+    caps = caps_of(ladder, band)
+    limits = (
+        ("per_transaction", caps.per_transaction_cents),
+        ("daily", caps.daily_cents),
+        ("monthly", caps.monthly_cents),
+    )
+    return [
+        LimitHit(
+            limit=f"{actor}.{kind}",
+            actor=actor,
+            actor_id=actor_id,
+            band=band,
+            cap=cap,
+            observed=str(moved),
+            proposed=str(cents),
+            severity=HARD_HIT if band is Band.HOLD else SOFT_HIT,
+        )
+        for (kind, cap), moved in zip(limits, observed, strict=True)
+        if cap is not None and moved + cents > int(cap)
+    ]
+
+
+def _sent_by(actor: Actor | None, at: int) -> tuple[int, int]:
+    """Cents of the day and of the month."""
+    if actor is None:
+        return 0, 0
+    return actor.outgoing(_day_before(at), at)[1], actor.outgoing(_month_before(at), at)[1]
+
+
+def _sent_to(counterparty: Counterparty | None, at: int) -> tuple[int, int]:
+    if counterparty is None:
+        return 0, 0
+    times = counterparty.times
+    return times.measure(_day_before(at), at)[1], times.measure(_month_before(at), at)[1]
+
+
+def _day_before(at: int) -> int:
+    """The last instant before the day."""
+    return at - at % DAY_US - 1
+
+
+def _month_before(at: int) -> int:
+    return month_of_day(at // DAY_US)[0] - 1
+
+
+def _rescreen(actor: Actor | None, cadence_days: int, at: int) -> Rescreen:
+    profile = None if actor is None or not actor.profiles else actor.profile_at(at)
+    screened_at = None if profile is None else profile.last_screened_at
+    if screened_at is not None:
+        return Rescreen(
+            cadence_days=cadence_days,
+            last_screened_at=format_instant(screened_at),
+            due_at=format_instant(screened_at + cadence_days * DAY_US),
+            overdue=max(0, at - screened_at) // DAY_US > cadence_days,
+        )
+    is_required = None if profile is None else profile.requires_screening
+    return Rescreen(cadence_days=cadence_days, last_screened_at=None, due_at=None, overdue=is_required)

@@ -1,0 +1,75 @@
+"""The entities that are due to be screened again: never screened where it is required, or longer ago than their band's
+cadence.
+
+The band is that of the newest score; an entity without a score is unscored. Ages are in whole days, as in the score's
+own signals of screening.
+
+Errors  none of its own
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import duckdb
+
+from features.core.instants import DAY_US
+from features.core.principal import Principal
+from features.core.vocabulary import Band
+from store.tables.predicate import Predicate
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_DUE: Final = f"""
+    WITH newest AS (
+        SELECT program_id, id, requires_screening, epoch_us(last_screened_at) AS screened_at FROM entities
+        WHERE {{matching}} QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
+    ), bands AS (
+        SELECT program_id, subject_id AS id, arg_max(band, "offset") AS band FROM scores
+        WHERE {{matching}} AND subject_type IN ('entity', 'agent') GROUP BY ALL
+    ), cadences AS (SELECT unnest(?::VARCHAR[]) AS band, unnest(?::BIGINT[]) AS days)
+    SELECT program_id, id, coalesce(bands.band, '{Band.UNSCORED}') AS band, requires_screening, screened_at, days
+    FROM newest LEFT JOIN bands USING (program_id, id)
+    JOIN cadences ON cadences.band = coalesce(bands.band, '{Band.UNSCORED}')
+    WHERE (CASE WHEN screened_at IS NULL THEN requires_screening
+        ELSE (?::BIGINT - screened_at) // {DAY_US} > days END)
+        AND (program_id, id) > (?, ?)
+    ORDER BY program_id, id LIMIT ?"""
+
+Place = tuple[str, str]
+"""Where a page ended: program and entity of its last row."""
+
+FIRST: Final[Place] = ("", "")
+
+
+class DueEntity(NamedTuple):
+    """An entity that is due; instants are microseconds."""
+
+    program_id: str
+    entity_id: str
+    band: str
+    requires_screening: bool
+    screened_at: int | None
+    cadence_days: int
+
+
+class Rescreening:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def due(
+        self,
+        principal: Principal,
+        program_ids: tuple[str, ...] | None,
+        cadences: Mapping[str, int],
+        after: Place,
+        limit: int,
+        *,
+        now: int,
+    ) -> list[DueEntity]:
+        """At most ``limit`` entities behind ``after``, by program and id; ``cadences`` are days by band."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", program_ids)
+        values = [*predicate.values, *predicate.values, list(cadences), list(cadences.values()), now, *after, limit]
+        with self._connection.cursor() as cursor:
+            return [DueEntity(*row) for row in cursor.execute(_DUE.format(matching=predicate.sql), values).fetchall()]
