@@ -21,6 +21,7 @@ from api.jwks.routes import AREA as JWKS
 from api.keys.routes import AREA as KEYS
 from api.labels.routes import AREA as LABELS
 from api.ladder.routes import AREA as LADDER
+from api.limits.routes import AREA as LIMITS
 from api.policies.routes import AREA as POLICIES
 from api.preflight.routes import AREA as PREFLIGHT
 from api.programs.routes import AREA as PROGRAMS
@@ -45,6 +46,7 @@ AREAS: Final[tuple[Area, ...]] = (
     KEYS,
     LABELS,
     LADDER,
+    LIMITS,
     POLICIES,
     PREFLIGHT,
     PROGRAMS,

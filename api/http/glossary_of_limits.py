@@ -3,7 +3,58 @@
 from collections.abc import Mapping
 from typing import Final
 
+_OF_KINDS: Final = (
+    "Cap of which kind; ach_debit_* are the ACH debits that the program originates, and the last two are of one entity."
+)
+_CENTS: Final = "The cap in integer cents, as a string of digits; null: no cap, or a kind that is counted."
+_COUNT: Final = "The cap of entity_velocity_24h, as a count; null: no cap, or a kind in cents."
+_NOTE: Final = "Why, in the requester's words; null when nothing was said."
+_CAP: Final = "cents as a string of digits, a count as an integer, null for no cap."
+_ACTION: Final = "The action, whose approval puts the cap in force."
+
 LIMIT_PROPERTIES: Final[Mapping[str, str]] = {
+    "capCents": _CENTS,
+    "NewLimit.capCents": "The new cap in integer cents, at most 2^53, for every kind but entity_velocity_24h; null "
+    "removes the cap.",
+    "capCount": _COUNT,
+    "NewLimit.capCount": "The new cap of entity_velocity_24h, at most 2^53; null removes the cap.",
+    "NewLimit.kind": _OF_KINDS,
+    "Limit.kind": _OF_KINDS,
+    "LimitValues.kind": _OF_KINDS,
+    "PendingLimit.kind": _OF_KINDS,
+    "ChangedLimit.kind": _OF_KINDS,
+    "NewLimit.note": "Why, in your words.",
+    "Limit.note": _NOTE,
+    "PendingLimit.note": _NOTE,
+    "ChangedLimit.note": _NOTE,
+    "Limit.version": "Version of the program's caps that the last change of this kind made; null when there was none.",
+    "ChangedLimit.version": "Version of the program's caps that this change made.",
+    "Limit.requestedBy": "Who requested the last change; null when there was none.",
+    "Limit.approvedBy": "Who approved the last change; null when there was none.",
+    "PendingLimit.requestedBy": "Who requested the change.",
+    "ChangedLimit.requestedBy": "Who requested the change.",
+    "ChangedLimit.approvedBy": "Who approved the change, a person other than the requester.",
+    "since": "Since when the cap is in force, or removed; null when there never was one.",
+    "Limit.observed": "What is used now: cents in a string of digits, a count as an integer; null when nothing moved.",
+    "Limit.n": "How many transfers that is.",
+    "limits": "All five kinds of cap.",
+    "pending": "The changes that wait for an approver, in the order in which they were requested.",
+    "LimitAction.limit": "The cap before and after.",
+    "LimitAction.id": "The action's id, minted here.",
+    "LimitAction.type": "Always set_limit.",
+    "LimitAction.alertId": "Always null.",
+    "LimitAction.status": "requested: it waits for a second person.",
+    "LimitAction.error": "Always null.",
+    "LimitAction.targetType": "Always program.",
+    "LimitAction.targetId": "The program's id.",
+    "LimitAction.bankResponse": "Always null: the bank has no part in it.",
+    "PendingLimit.actionId": _ACTION,
+    "actionId": "The action, whose approval put the cap in force.",
+    "LimitValues.from": f"The cap in force: {_CAP}",
+    "LimitValues.to": f"The cap requested: {_CAP}",
+    "ChangedLimit.from": f"The cap before: {_CAP}",
+    "ChangedLimit.to": f"The cap since: {_CAP}",
+    "ChangedLimit.at": "When it came into force.",
     "LimitHit.actorId": "The bank's id of the actor; not_on_file for a counterparty that the bank has given none.",
     "LadderInForce.version": "Version of the ladder.",
     "ladder": "The caps of each band, and how often it is screened again.",

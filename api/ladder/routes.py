@@ -82,6 +82,7 @@ def _ladder(resources: Resources) -> LadderService:
     stores = resources.stores
     return LadderService(
         programs=ProgramService(stores.registry.tenancy),
+        policies=stores.registry.tenancy.policies,
         owner=stores.owner,
         rescreening=Rescreening(stores.database),
         clock=stores.clock,

@@ -13,19 +13,26 @@ from api.preflight.schemas import proposed
 from api.programs.service import ProgramService
 from features.core.principal import Principal
 from features.landing.preflight import LimitEvaluation
-from features.policy.seeds import LADDER_V1, LADDER_VERSION
+from features.policy.bodies import LADDER
+from features.policy.in_force import ladder_in_force, version_in_force
 from features.shard.questions import EvaluateLadder, Owner
 from store.clock import Clock
+from store.control.policies import Policies
 from store.duck.rescreening import FIRST, Rescreening
 
 
 class LadderService:
-    def __init__(self, *, programs: ProgramService, owner: Owner, rescreening: Rescreening, clock: Clock) -> None:
-        self._programs, self._owner = programs, owner
+    def __init__(
+        self, *, programs: ProgramService, policies: Policies, owner: Owner, rescreening: Rescreening, clock: Clock
+    ) -> None:
+        self._programs, self._policies, self._owner = programs, policies, owner
         self._rescreening, self._clock = rescreening, clock
 
-    def read(self, _principal: Principal) -> LadderInForce:
-        return LadderInForce(version=LADDER_VERSION, ladder=LADDER_V1)
+    def read(self, principal: Principal) -> LadderInForce:
+        """The tenant's."""
+        governed, now = self._policies.of_tenant(principal.tenant_id), self._clock.now()
+        version = version_in_force(governed, LADDER, now).version
+        return LadderInForce(version=version, ladder=ladder_in_force(governed, now))
 
     async def evaluate(self, principal: Principal, request: EvaluationRequest) -> LimitEvaluation:
         """What the pre-flight of this transfer would say of its limits; nothing is recorded."""

@@ -6,7 +6,7 @@ import msgspec
 
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
-from features.core.limits import CapKind, CapVersion, LimitChange
+from features.core.limits import CapKind, CapVersion, LimitChange, cap_of
 from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
 from features.landing.cap_usage import cap_usage
@@ -28,7 +28,7 @@ class SetLimit:
         is_pending = any(
             change_of(each.change).kind is change.kind for each in program.actions.waiting(ActionType.SET_LIMIT)
         )
-        return EntryResult.PENDING if is_pending or change.from_ != program.caps.cap(change.kind) else None
+        return EntryResult.PENDING if is_pending or cap_of(change.from_) != program.caps.cap(change.kind) else None
 
     def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, _emit: Emit) -> str | None:
         """The cap counts for every entry from this one on."""
@@ -36,8 +36,8 @@ class SetLimit:
         program.caps.put(
             CapVersion(
                 kind=change.kind,
-                cap=change.to,
-                before=change.from_,
+                cap=cap_of(change.to),
+                before=cap_of(change.from_),
                 version=program.caps.next_version,
                 requested_by=action.requested_by,
                 approved_by=action.approved_by or "",

@@ -25,11 +25,14 @@ MOST_CAP: Final = 2**53
 
 
 class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One cap changed; ``from_`` is the cap that the request was made against."""
+    """One cap changed, as the record keeps it: caps are strings of digits, because it holds no integer of 2^53.
+
+    ``from_`` is the cap that the request was made against.
+    """
 
     kind: CapKind
-    from_: int | None = msgspec.field(name="from")
-    to: int | None
+    from_: str | None = msgspec.field(name="from")
+    to: str | None
     note: str | None
 
 
@@ -45,3 +48,13 @@ class CapVersion(msgspec.Struct, frozen=True, kw_only=True):
     since: int
     note: str | None
     action_id: str
+
+
+def digits_of(cap: int | None) -> str | None:
+    """A cap as a change states it."""
+    return None if cap is None else str(cap)
+
+
+def cap_of(digits: str | None) -> int | None:
+    """The cap that a change states."""
+    return None if digits is None else int(digits)

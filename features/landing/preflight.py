@@ -116,7 +116,7 @@ class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: int) -> LimitEvaluation:
     """The caps of the ladder that a proposed transfer would cross, as its pre-flight would say."""
     parties = _parties(transfer, _actor_of(program, transfer.entity_id), _counterparty_of(program, transfer))
-    ladder, hits = ladder_in_force(program.id, at), _limits_hit(program, transfer, parties, at)
+    ladder, hits = ladder_in_force(program, at), _limits_hit(program, transfer, parties, at)
     return LimitEvaluation(
         hits=hits,
         hard=any(hit.severity == HARD_HIT for hit in hits),
@@ -137,7 +137,7 @@ def _limits_hit(
 ) -> tuple[LimitHit, ...]:
     if transfer.direction is not Direction.OUTGOING:
         return ()
-    return ladder_hits(program, ladder_in_force(program.id, at), parties, cents=_cents_of(transfer), at=at)
+    return ladder_hits(program, ladder_in_force(program, at), parties, cents=_cents_of(transfer), at=at)
 
 
 def _cents_of(transfer: ProposedTransfer) -> int | None:

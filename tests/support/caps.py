@@ -4,7 +4,7 @@ import msgspec
 
 from features.core.actions import ActionEntry, ActionType, ApprovalEntry
 from features.core.commands import OperatorKind
-from features.core.limits import CapKind, LimitChange
+from features.core.limits import CapKind, LimitChange, digits_of
 from features.core.log_entry import EntryKind
 from features.core.rows.alerts import EntryResultRow
 from tests.support.stories import PROGRAM, ShardStory
@@ -14,11 +14,12 @@ def request(
     story: ShardStory, kind: CapKind, to: int | None, *, at: int, action_id: str = "act_1", note: str | None = None
 ) -> str:
     """Request a change of the cap in force; the result of the entry."""
-    change = LimitChange(kind=kind, from_=story.program.caps.cap(kind), to=to, note=note)
+    change = LimitChange(kind=kind, from_=digits_of(story.program.caps.cap(kind)), to=digits_of(to), note=note)
     entry = ActionEntry(
         id=action_id,
         tenant_id="ten_1",
         alert_id=None,
+        alert_sha256=None,
         type=ActionType.SET_LIMIT,
         target_type="program",
         target_id=PROGRAM,

@@ -1,0 +1,185 @@
+"""A program's caps as the interface takes and shows them.
+
+Unit    cents are strings of digits, a count is an integer; null is no cap
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from api.actions.schemas import Action
+from api.http.fields import CentsText, CursorText, PageLimit, Prose
+from api.http.validation import Failure
+from api.lists.list_reader import ListPage
+from api.lists.lists import DEFAULT_LIMIT
+from features.actions.set_limit import ObservedCap, PendingChange
+from features.core.errors import FieldCode
+from features.core.instants import format_instant
+from features.core.limits import COUNTED_KINDS, MOST_CAP, CapKind, CapVersion, LimitChange, cap_of, digits_of
+from features.core.money import parse_cents
+
+CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]
+Cap = str | int | None
+"""A cap by its kind: cents, or a count."""
+
+
+class NewLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``capCount`` for ``entity_velocity_24h``, else ``capCents``; null removes the cap."""
+
+    kind: CapKind
+    cap_cents: CentsText | None = None
+    cap_count: CapCount | None = None
+    note: Prose | None = None
+
+
+class LimitValues(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A cap before and after a change."""
+
+    kind: CapKind
+    from_: Cap = msgspec.field(name="from")
+    to: Cap
+
+
+class LimitAction(Action, frozen=True, kw_only=True, rename="camel"):
+    """The action that waits for a second approver, and what it changes."""
+
+    limit: LimitValues
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One kind of cap and its use now; version, names, since and note are of its last change, null without one."""
+
+    kind: CapKind
+    cap_cents: str | None
+    cap_count: int | None
+    version: str | None
+    requested_by: str | None
+    approved_by: str | None
+    since: str | None
+    observed: Cap
+    n: int
+    note: str | None
+
+
+class PendingLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change that waits for its approver."""
+
+    action_id: str
+    kind: CapKind
+    cap_cents: str | None
+    cap_count: int | None
+    requested_by: str
+    note: str | None
+    created_at: str
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All five kinds of cap of a program, and the changes that wait."""
+
+    program_id: str
+    as_of: str
+    limits: tuple[Limit, ...]
+    pending: tuple[PendingLimit, ...]
+
+
+class LimitHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class ChangedLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change of a cap that was approved; ``at`` is when it came into force."""
+
+    kind: CapKind
+    from_: Cap = msgspec.field(name="from")
+    to: Cap
+    version: str
+    requested_by: str
+    approved_by: str
+    note: str | None
+    at: str
+    action_id: str
+
+
+class LimitHistoryPage(ListPage[ChangedLimit], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+def limit_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """What the schema does not say: exactly the cap that the kind needs, and none that is too high."""
+    needed, other = ("capCount", "capCents") if plain.get("kind") in COUNTED_KINDS else ("capCents", "capCount")
+    if needed not in plain:
+        yield Failure(needed, "is required for this kind; null removes the cap", FieldCode.REQUIRED)
+    if other in plain:
+        yield Failure(other, f"must not be given for this kind, which takes {needed}", FieldCode.CONFLICTING)
+    cents = plain.get("capCents")
+    if isinstance(cents, str) and (parse_cents(cents) or 0) > MOST_CAP:
+        yield Failure("capCents", f"must be at most {MOST_CAP}", FieldCode.TOO_LARGE)
+
+
+def change_requested(request: NewLimit, *, cap: int | None) -> LimitChange:
+    """The change of the cap in force that a request asks for."""
+    to = digits_of(request.cap_count) if request.kind in COUNTED_KINDS else request.cap_cents
+    return LimitChange(kind=request.kind, from_=digits_of(cap), to=to, note=request.note)
+
+
+def to_values(change: LimitChange) -> LimitValues:
+    kind = change.kind
+    return LimitValues(kind=kind, from_=_in_unit(kind, cap_of(change.from_)), to=_in_unit(kind, cap_of(change.to)))
+
+
+def to_limit(observed: ObservedCap) -> Limit:
+    newest, kind = observed.newest, observed.kind
+    cap = None if newest is None else newest.cap
+    return Limit(
+        kind=kind,
+        cap_cents=_cents(kind, cap),
+        cap_count=_count(kind, cap),
+        version=None if newest is None else newest.version,
+        requested_by=None if newest is None else newest.requested_by,
+        approved_by=None if newest is None else newest.approved_by,
+        since=None if newest is None else format_instant(newest.since),
+        observed=_in_unit(kind, observed.observed),
+        n=observed.n,
+        note=None if newest is None else newest.note,
+    )
+
+
+def to_pending(pending: PendingChange) -> PendingLimit:
+    change = pending.change
+    return PendingLimit(
+        action_id=pending.action_id,
+        kind=change.kind,
+        cap_cents=_cents(change.kind, cap_of(change.to)),
+        cap_count=_count(change.kind, cap_of(change.to)),
+        requested_by=pending.requested_by,
+        note=change.note,
+        created_at=format_instant(pending.created_at),
+    )
+
+
+def to_changed(version: CapVersion) -> ChangedLimit:
+    return ChangedLimit(
+        kind=version.kind,
+        from_=_in_unit(version.kind, version.before),
+        to=_in_unit(version.kind, version.cap),
+        version=version.version,
+        requested_by=version.requested_by,
+        approved_by=version.approved_by,
+        note=version.note,
+        at=format_instant(version.since),
+        action_id=version.action_id,
+    )
+
+
+def _cents(kind: CapKind, cap: int | None) -> str | None:
+    return None if cap is None or kind in COUNTED_KINDS else str(cap)
+
+
+def _count(kind: CapKind, cap: int | None) -> int | None:
+    return cap if kind in COUNTED_KINDS else None
+
+
+def _in_unit(kind: CapKind, cap: int | None) -> Cap:
+    return _count(kind, cap) if kind in COUNTED_KINDS else _cents(kind, cap)
