@@ -118,10 +118,10 @@ def limit_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
         yield Failure("capCents", f"must be at most {MOST_CAP}", FieldCode.TOO_LARGE)
 
 
-def change_requested(request: NewLimit, *, cap: int | None) -> LimitChange:
-    """The change of the cap in force that a request asks for."""
+def change_requested(request: NewLimit) -> LimitChange:
+    """The change that a request states."""
     to = digits_of(request.cap_count) if request.kind in COUNTED_KINDS else request.cap_cents
-    return LimitChange(kind=request.kind, from_=digits_of(cap), to=to, note=request.note)
+    return LimitChange(kind=request.kind, to=to, note=request.note)
 
 
 def to_values(change: LimitChange) -> LimitValues:

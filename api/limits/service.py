@@ -29,7 +29,7 @@ from features.core.actions import ActionType
 from features.core.instants import format_instant
 from features.core.limits import CapVersion
 from features.core.principal import Principal
-from features.shard.questions import CapInForce, Owner, ReadLimits
+from features.shard.questions import Owner, ReadLimits
 from store.clock import Clock
 from store.duck.actions import Actions
 
@@ -50,13 +50,12 @@ class LimitService:
     ) -> LimitAction:
         """The action that waits for a second approver; also when it was requested under this id before."""
         program = self._programs.read(principal, program_id)
-        cap = (await self._owner.query(program.id, CapInForce(request.kind))).value
         action = await self._requests.request_change(
             principal,
             ActionType.SET_LIMIT,
             program_id=program.id,
             target=(PROGRAM, program.id),
-            change=msgspec.to_builtins(change_requested(request, cap=cap)),
+            change=msgspec.to_builtins(change_requested(request)),
             effect_id=effect_id,
         )
         stored = await to_thread.run_sync(self._actions.find, principal, action.id)

@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
+from features.actions.change import Change
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
-from features.core.limits import CapKind, CapVersion, LimitChange, cap_of
+from features.core.limits import CapKind, CapVersion, LimitChange, cap_of, digits_of
 from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
 from features.landing.cap_usage import cap_usage
@@ -19,16 +20,21 @@ def change_of(change: dict[str, Any] | None) -> LimitChange:
     return msgspec.convert(change, LimitChange)
 
 
-class SetLimit:
+class SetLimit(Change):
     """One change of a kind at a time: the next one waits until the first is decided."""
 
     def objection(self, program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-        """Another change of the kind waits, or was approved since the request was written."""
+        """Another change of the kind waits."""
+        kind = change_of(entry.change).kind
+        waiting = program.actions.waiting(ActionType.SET_LIMIT)
+        return EntryResult.PENDING if any(change_of(each.change).kind is kind for each in waiting) else None
+
+    def recorded(self, program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
+        """With the cap in force, which the second person sees the change from."""
         change = change_of(entry.change)
-        is_pending = any(
-            change_of(each.change).kind is change.kind for each in program.actions.waiting(ActionType.SET_LIMIT)
-        )
-        return EntryResult.PENDING if is_pending or cap_of(change.from_) != program.caps.cap(change.kind) else None
+        cap = digits_of(program.caps.cap(change.kind))
+        recorded: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(change, from_=cap))
+        return recorded
 
     def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, _emit: Emit) -> str | None:
         """The cap counts for every entry from this one on."""

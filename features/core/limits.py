@@ -27,13 +27,13 @@ MOST_CAP: Final = 2**53
 class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
     """One cap changed, as the record keeps it: caps are strings of digits, because it holds no integer of 2^53.
 
-    ``from_`` is the cap that the request was made against.
+    ``from_`` is the cap in force at the request, which the state fills in.
     """
 
     kind: CapKind
-    from_: str | None = msgspec.field(name="from")
     to: str | None
     note: str | None
+    from_: str | None = msgspec.field(name="from", default=None)
 
 
 class CapVersion(msgspec.Struct, frozen=True, kw_only=True):

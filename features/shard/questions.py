@@ -10,12 +10,11 @@ import msgspec
 
 from features.actions.set_limit import ProgramLimits, program_limits
 from features.core.event_results import EventResult
-from features.core.limits import CapKind
 from features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from features.core.reason import Score
+from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
 from features.policy.in_force import given_policy
 from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
-from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
 from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
@@ -59,15 +58,6 @@ class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
     def answer(self, program: ProgramState) -> ProposalScore:
         assessed = assess_proposed(program, self.transfer, at=self.at, stale=self.stale)
         return ProposalScore(assessed.score, assessed.resolved, assessed.degraded_reasons, assessed.limits_hit)
-
-
-class CapInForce(msgspec.Struct, frozen=True, tag=True):
-    """The program's cap of a kind, None for no cap."""
-
-    kind: CapKind
-
-    def answer(self, program: ProgramState) -> int | None:
-        return program.caps.cap(self.kind)
 
 
 class ReadLimits(msgspec.Struct, frozen=True, tag=True):
@@ -149,21 +139,12 @@ class ReadAutonomy(msgspec.Struct, frozen=True, tag=True):
 
 
 AnyQuestion = (
-    SeenEvents
-    | ScoreProposal
-    | CapInForce
-    | ReadLimits
-    | EvaluateLadder
-    | CountParties
-    | ActorIds
-    | CounterpartyIds
-    | ReadAutonomy
+    SeenEvents | ScoreProposal | ReadLimits | EvaluateLadder | CountParties | ActorIds | CounterpartyIds | ReadAutonomy
 )
 
 ANSWER_TYPES: Final[dict[type, object]] = {
     SeenEvents: tuple[EventResult | None, ...],
     ScoreProposal: ProposalScore,
-    CapInForce: int | None,
     ReadLimits: ProgramLimits,
     EvaluateLadder: LimitEvaluation,
     CountParties: PartyCounts,

@@ -14,7 +14,7 @@ def request(
     story: ShardStory, kind: CapKind, to: int | None, *, at: int, action_id: str = "act_1", note: str | None = None
 ) -> str:
     """Request a change of the cap in force; the result of the entry."""
-    change = LimitChange(kind=kind, from_=digits_of(story.program.caps.cap(kind)), to=digits_of(to), note=note)
+    change = LimitChange(kind=kind, to=digits_of(to), note=note)
     entry = ActionEntry(
         id=action_id,
         tenant_id="ten_1",
