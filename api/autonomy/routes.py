@@ -67,9 +67,7 @@ _CHANGE: Final = Operation(
 
 
 @get("/api/autonomy", opt=_LIST.as_opt)
-async def list_autonomy(
-    request: ApiRequest, autonomy: NamedDependency[AutonomyService]
-) -> tuple[ProgramAutonomy, ...]:
+async def list_autonomy(request: ApiRequest, autonomy: NamedDependency[AutonomyService]) -> tuple[ProgramAutonomy, ...]:
     return await autonomy.list(principal_of(request.scope))
 
 

@@ -17,7 +17,7 @@ from api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
 from api.http.error_table import ERRORS
 from api.http.fields import MOMENT
 from api.http.gate import TENANT
-from api.http.glossary import ADMIN_TAGS, PARAMETERS, TAGS
+from api.http.glossary import PARAMETERS
 from api.http.openapi_schemas import DATE_OR_TIME, Schemas, in_words, schemas_of, simplified
 from api.http.openapi_texts import (
     ADMIN_INFO,
@@ -37,6 +37,7 @@ from api.http.openapi_texts import (
     USUAL_HEADERS,
 )
 from api.http.operation import JSON, OPT, PROVEN, Access, Operation
+from api.http.tags import ADMIN_TAGS, TAGS
 from features.core.errors import ErrorCode
 
 Described = tuple[str, str, Operation]

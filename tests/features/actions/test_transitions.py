@@ -6,7 +6,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 import pytest
 
-from features.actions import transitions
 from features.core.actions import (
     ALWAYS_TWO_APPROVERS,
     CHANGES_OF_OURS,
@@ -24,6 +23,8 @@ from features.core.log_entry import LogEntry
 from features.core.rows.actions import ActionRow
 from features.core.rows.alerts import DispositionRow, EntryResultRow
 from features.core.rows.record import ChainFactRow
+from features.policy.bodies import ActiveVersion
+from features.policy.seeds import POLICY_V1
 from features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
 from tests.support.clock import T0
@@ -175,18 +176,14 @@ def test_given_the_requesters_name_in_another_spelling_when_approving_then_it_is
     assert same_person("ann", name)
 
 
-def test_given_a_policy_that_names_a_type_when_requested_then_it_waits_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_force = transitions.policy_in_force
+def test_given_a_policy_that_names_a_type_when_requested_then_it_waits_too() -> None:
+    story = detector_story()
+    body = msgspec.structs.replace(POLICY_V1, version="policy-v2", two_approver_actions=(OF_ONE.value,))
+    story.program.policies.activate(
+        ActiveVersion(version="policy-v2", body=body, since=T0, action_id="act_0", of_program=True)
+    )
 
-    def with_cancel(*arguments: Any) -> Any:
-        force = in_force(*arguments)
-        return msgspec.structs.replace(
-            force, policy=msgspec.structs.replace(force.policy, two_approver_actions=("cancel_transfer",))
-        )
-
-    monkeypatch.setattr(transitions, "policy_in_force", with_cancel)
-
-    (row,) = only(ActionRow, detector_story().submit(a_request(type=OF_ONE)))
+    (row,) = only(ActionRow, story.submit(a_request(type=OF_ONE)))
 
     assert row.status == "requested"
 

@@ -1,0 +1,30 @@
+"""The tags of the API documents, in their order, with what each is about."""
+
+from collections.abc import Mapping
+from typing import Final
+
+TAGS: Final[Mapping[str, str]] = {
+    "ingest": "The bank's events, signed by the bank.",
+    "preflight": "A score before the money moves.",
+    "programs": "The businesses that bank on the tenant.",
+    "transfers": "Transfers with their scores and reasons.",
+    "events": "What became of each event of the bank.",
+    "entities": "The persons and businesses of a program.",
+    "counterparties": "The other sides of a program's transfers.",
+    "alerts": "Findings that wait for a decision, and their decisions.",
+    "dispositions": "Every decision, on the record.",
+    "actions": "What is done at the bank, with a second person where two must agree.",
+    "labels": "Whether a transfer turned out bad or ok.",
+    "clocks": "Decisions that are overdue.",
+    "policies": "Versioned rules of routing, clocks and caps.",
+    "autonomy": "How much of a program's alerts the platform closes alone, and why.",
+    "limits": "Caps that a program may not cross.",
+    "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
+    "keys": "API keys, for operators.",
+    "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
+    "rescoring": "Scoring again with the scorer of today.",
+    "operations": "Health and this document.",
+}
+ADMIN_TAGS: Final[Mapping[str, str]] = {
+    "administration": "Tenants, programs, tokens and secrets, by whoever runs the platform.",
+}
