@@ -1,7 +1,7 @@
 """What may not go missing beside an existing record: the keys that signed it, and what became of decisions just made.
 
-A checkpoint covers the links before it. Decisions made since are still in the log's newest part, so a row or link of
-one that was deleted shows there.
+A checkpoint covers the links before it. Decisions made since, and steps of actions, are still in the log's newest part,
+so a row or link of one that was deleted shows there.
 
 Errors  ``StartupError``, one sentence that says what to do
 """
@@ -29,10 +29,20 @@ _NEWEST_NOTES: Final = """
     SELECT tenant_id, chain, arg_max(note, created_at) FROM record_checkpoints GROUP BY ALL ORDER BY ALL
 """
 _WHOLE: Final = f"""
-    SELECT id FROM decision_results WHERE id = ? AND (result <> '{EntryResult.MADE}' OR (
-        disposition_id IN (SELECT id FROM record_chain) AND disposition_id IN (SELECT id FROM dispositions)))
+    SELECT id FROM decision_results r WHERE id = ? AND (result <> '{EntryResult.MADE}' OR {{has_rows}})
     UNION ALL SELECT 'quarantined' FROM quarantine WHERE shard = ? AND "offset" = ?
 """
+_HAS_DISPOSITION: Final = """
+    (disposition_id IN (SELECT id FROM record_chain) AND disposition_id IN (SELECT id FROM dispositions))
+"""
+_HAS_STEP: Final = """
+    ((shard, "offset") IN (SELECT (shard, "offset") FROM record_chain WHERE chain = 'actions')
+        AND (shard, "offset") IN (SELECT (shard, "offset") FROM actions))
+"""
+_WHOLE_BY_KIND: Final[Mapping[str, str]] = {
+    EntryKind.DECISION: _WHOLE.format(has_rows=_HAS_DISPOSITION),
+    **dict.fromkeys((EntryKind.ACTION, EntryKind.APPROVAL, EntryKind.OUTCOME), _WHOLE.format(has_rows=_HAS_STEP)),
+}
 
 
 class _WithId(msgspec.Struct):
@@ -68,15 +78,18 @@ def open_signing_keys(
 
 
 def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, committed: Mapping[int, int]) -> None:
-    """Each committed decision that Redis still holds has its result, and one that was made its row and link."""
+    """Each committed decision, and step of an action, that Redis still holds has its result, and one that was made its
+    row and link.
+    """
     for shard, upto in committed.items():
         after = 0
         while page := reader.range(shard, after, upto, count=PAGE_ENTRIES):
             for entry in page:
-                if entry.kind == EntryKind.DECISION and not _is_whole(database, entry):
+                if entry.kind in _WHOLE_BY_KIND and not _is_whole(database, entry):
+                    noun = "a decision" if entry.kind == EntryKind.DECISION else "a step of an action"
                     raise StartupError(
-                        f"The log holds a decision, at {entry.offset} of shard {shard}, that database and record do "
-                        "not: rows were deleted. Run clearhold rebuild, which makes them again."
+                        f"The log holds {noun}, at {entry.offset} of shard {shard}, that database and record do not: "
+                        "rows were deleted. Run clearhold rebuild, which makes them again."
                     )
             after = page[-1].offset
 
@@ -87,4 +100,5 @@ def _is_whole(database: duckdb.DuckDBPyConnection, entry: LogEntry) -> bool:
     except msgspec.MsgspecError:
         decision_id = ""  # then it was quarantined
     with database.cursor() as cursor:
-        return bool(cursor.execute(_WHOLE, [decision_id, entry.shard, entry.offset]).fetchall())
+        values = [decision_id, entry.shard, entry.offset]
+        return bool(cursor.execute(_WHOLE_BY_KIND[entry.kind], values).fetchall())

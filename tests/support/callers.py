@@ -63,6 +63,7 @@ class World:
             self.land(program, f"acht_alerting_{number}", **ALERTING)
             for family, party_id in (("identity", f"enti_{number}"), ("counterparty", f"cpty_of_{number}")):
                 assert self.api.deliver(program, party(family, party_id)).status_code == 200
+        self.actions: Ids = {}  # by program, for whoever requests some
         self.preflights = {program["id"]: self.preflight_of(program) for program in programs}
         api.catch_up()
         self.alerts = {
@@ -175,9 +176,10 @@ class World:
         self.decided(program, alert_id)
         return alert_id
 
-    def action_on(self, program: dict[str, Any]) -> str:
+    def action_on(self, program: dict[str, Any], alert_id: str | None = None) -> str:
         """A fresh action that waits for a second person; its id."""
-        body = {"programId": program["id"], "type": "freeze_account", "targetType": "account", "targetId": "bacc_1"}
+        target = {"targetType": "account", "targetId": "bacc_1"}
+        body = {"programId": program["id"], "type": "freeze_account", "alertId": alert_id} | target
         answer = self.send("POST", "/api/actions", self.operator_of(program), json=body)
         assert answer.status_code == 201, answer.text
         action_id: str = answer.json()["id"]

@@ -41,10 +41,15 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id = "decideAlert"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Which targets a type of action takes, the document says in words; nor does it say which keys name nobody.
+[[operations]]
+include-operation-id = ["requestAction", "approveAction"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
 [[operations]]
 include-operation-id = [
-    "listTransfers", "listAlerts", "listDispositions", "listEvents", "listLabels", "listCheckpoints",
+    "listTransfers", "listActions", "listAlerts", "listDispositions", "listEvents", "listLabels", "listCheckpoints",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 

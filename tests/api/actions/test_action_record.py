@@ -10,9 +10,12 @@ from typer.testing import CliRunner
 
 from api.cli.main import app
 from features.core.canonical import link_hash
+from store.data_dir import StartupError
+from store.joining.trust import check_decisions
 from tests.api.actions.conftest import Served
 from tests.support.acting import CANCEL, FREEZE, Acting
 from tests.support.alerting import an_alert, decide
+from tests.support.running_app import SHARDS
 
 TAMPERED: Final = [
     ("UPDATE actions SET status = 'failed' WHERE id = '{executed}'", "executed", "status"),
@@ -110,3 +113,22 @@ def test_given_actions_in_every_status_when_exported_then_their_links_are_what_w
         assert link["hash"] == link_hash(link["prevHash"], json.encode(link["body"], order="sorted"))
     cited = {links[ids[name]]["body"]["alertId"] for name in ("executed", "failed")}
     assert cited <= {line["body"]["id"] for line in lines if line["kind"] == "alert"}
+
+
+@pytest.mark.parametrize("table", ["actions", "record_chain", "decision_results"])
+def test_given_a_step_that_was_erased_from_a_table_when_the_log_still_has_it_then_the_start_is_refused(
+    acting: Acting, table: str
+) -> None:
+    action = acting.approved(acting.request(FREEZE)["id"])
+    reader, database = acting.api.reader, acting.api.database
+    committed = {shard: reader.tail(shard) for shard in range(SHARDS)}
+    check_decisions(reader, database, committed)
+
+    database.execute(f"CREATE OR REPLACE TABLE put_by AS SELECT * FROM {table}")  # noqa: S608 - our own tables
+    of_action = 'SELECT max("offset") FROM actions WHERE id = ?'
+    database.execute(f'DELETE FROM {table} WHERE "offset" = ({of_action})', [action["id"]])  # noqa: S608 - as above
+
+    with pytest.raises(StartupError, match="a step of an action"):
+        check_decisions(reader, database, committed)
+    database.execute(f"DELETE FROM {table}")  # noqa: S608 - as above
+    database.execute(f"INSERT INTO {table} SELECT * FROM put_by")  # noqa: S608 - as above

@@ -29,6 +29,9 @@ REACH: Final = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_world(tmp_path_factory.mktemp("reach")) as running:
+        running.actions = {
+            id_of(running, program): running.action_on(getattr(running, program)) for program in PROGRAMS
+        }
         yield running
 
 
@@ -53,11 +56,13 @@ def test_given_a_list_when_read_then_it_holds_what_the_caller_reaches_and_nothin
         get(world, caller, f"/api/{name}?limit=100").json()["data"] for name in ("transfers", "alerts")
     )
     dispositions = get(world, caller, "/api/dispositions?limit=100").json()["data"]
+    actions = get(world, caller, "/api/actions?limit=100").json()["data"]
 
     reached = {id_of(world, program) for program in REACH[caller]}
     assert {program["id"] for program in programs.json()} == reached
     assert {transfer["programId"] for transfer in transfers} == reached
     assert {alert["programId"] for alert in alerts} == reached
+    assert {action["programId"] for action in actions} == reached
     assert {each["id"] for each in dispositions} == {world.dispositions[program_id] for program_id in reached}
 
 
@@ -122,6 +127,8 @@ def test_given_a_program_and_what_is_in_it_when_named_then_reach_decides(
             f"/api/alerts/{world.alerts[program_id]}",
             f"/api/alerts/{world.alerts[program_id]}/dispositions",
             f"/api/dispositions/{world.dispositions[program_id]}",
+            f"/api/actions?programId={program_id}",
+            f"/api/actions/{world.actions[program_id]}",
             f"/api/labels?programId={program_id}",
         )
     }

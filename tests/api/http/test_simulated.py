@@ -23,6 +23,7 @@ class TwoKinds(World):
             assert answer.status_code == 201, answer.text
             assert answer.json().get("simulated", "absent") == of(self, program)
             self.waiting_alert(program)
+            self.action_on(program, self.alerts[program["id"]])
         api.clock.advance(40 * 86_400_000_000)
 
 
@@ -51,7 +52,9 @@ def all_marks(world: World) -> set[tuple[str, bool | str]]:
     return {(program["id"], of(world, program)) for program in (world.payroll, world.lending, world.simulated)}
 
 
-@pytest.mark.parametrize("path", ["/api/transfers?limit=100", "/api/alerts?limit=100", "/api/labels"])
+@pytest.mark.parametrize(
+    "path", ["/api/transfers?limit=100", "/api/alerts?limit=100", "/api/labels", "/api/actions?limit=100"]
+)
 def test_given_programs_of_both_kinds_when_listed_then_simulated_ones_alone_are_marked(world: World, path: str) -> None:
     assert marks(read(world, path).json()["data"]) == all_marks(world)
 
@@ -110,6 +113,8 @@ def test_given_a_program_when_one_thing_of_it_is_read_then_only_a_simulated_one_
     detail = read(world, f"/api/alerts/{world.closed_alert(program)}").json()
     assert {each.get("simulated", "absent") for each in (detail["alert"], detail["transfer"])} == {mark}
     assert [each.get("simulated", "absent") for each in detail["dispositions"]] == [mark]
+    acted = read(world, f"/api/alerts/{world.alerts[program['id']]}").json()["actions"]
+    assert [each.get("simulated", "absent") for each in acted] == [mark]
     decisions = read(world, f"/api/alerts/{detail['alert']['id']}/dispositions").json()
     assert [each.get("simulated", "absent") for each in decisions] == [mark]
 

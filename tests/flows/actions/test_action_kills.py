@@ -18,7 +18,7 @@ PARALLEL: Final = 50
 WITHIN_S: Final = 30.0
 
 # Where the process ends while the file of that name is there, and how often the bank was asked by then.
-STEPS: Final = {"send": 0, "answer": 1, "record": 1, "appended": 1, "committed": 1}
+STEPS: Final = {"approval": 0, "send": 0, "answer": 1, "outcome": 1, "committed": 1}
 FAULTY: Final = """
 import os
 from pathlib import Path
@@ -41,13 +41,12 @@ def ending_before(owner, name, step):
 
 ending_before(BankActions, "send", "send")
 ending_before(BankActions, "_answer", "answer")
-ending_before(ActionExecutor, "_record", "record")
 
 append = LogAppender.append
 async def appended(self, shard, kind, *rest):
     offset = await append(self, shard, kind, *rest)
-    if kind is EntryKind.OUTCOME:
-        end_at("appended")
+    if kind in (EntryKind.APPROVAL, EntryKind.OUTCOME):
+        end_at(kind)
     return offset
 LogAppender.append = appended
 
@@ -129,7 +128,7 @@ def test_given_a_service_that_ends_at_a_step_when_started_again_then_the_effect_
     assert service.approve(waiting["id"], **{"Idempotency-Key": step}).json()["status"] == "executed"
     taken = service.taken(frozen)
     assert {each.idempotency_key for each in taken} == {waiting["id"]}  # one effect, by the bank's own rule
-    assert len(taken) == (2 if step in {"answer", "record"} else 1)
+    assert len(taken) == (2 if step == "answer" else 1)
     assert service.request(canceled, "cancel_transfer").json()["status"] == "executed"
     assert len(service.taken(canceled)) == 1
     assert service.read("/api/record/verify")["ok"]
