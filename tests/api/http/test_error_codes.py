@@ -271,6 +271,12 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
         )
     ),
     ErrorCode.ALREADY_APPEALED: twice(lambda world: appeal_of(world.closed_alert(world.payroll))),
+    ErrorCode.CHANGE_PENDING: twice(
+        lambda world: (
+            f"/api/limits/program/{world.payroll['id']}",
+            {"kind": "per_transaction", "capCents": "500000", "note": "As agreed."},
+        )
+    ),
     ErrorCode.CHAIN_INCONSISTENT: broken_chain,
     ErrorCode.IDEMPOTENCY_MISMATCH: key_used_again,
     ErrorCode.IDEMPOTENCY_IN_FLIGHT: key_in_flight,
@@ -286,7 +292,6 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.NOT_CONFIRMED: not_confirmed,
 }
 NOT_OVER_HTTP: Final = {
-    ErrorCode.CHANGE_PENDING,  # Of changes of limits, policies and autonomy, which have no routes yet.
     ErrorCode.BODY_INCOMPLETE,  # Whoever could read it has hung up.
     ErrorCode.TEST_KEY_REQUIRED,  # Of the sandbox, which has no route yet; tests/api/http/test_gate_rules.py has one.
 }
