@@ -81,6 +81,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["waiting alert"] = world.waiting_alert(world.payroll)
     if "waiting action" in operation.fills:
         fresh["waiting action"] = world.action_on(world.payroll)
+    if "wide program" in operation.fills:
+        fresh["wide program"] = world.api.create_program(world.tenant, slug=world.fresh())["id"]
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
     return world.mine | fresh
@@ -128,6 +130,10 @@ def _program(world: World, ids: Ids) -> dict[str, Any]:
 
 def _decision(_: World, __: Ids) -> dict[str, Any]:
     return {"decision": "close", "narrative": "It was explained."}
+
+
+def _narrow_tier(_: World, __: Ids) -> dict[str, Any]:
+    return {"tier": "supervised", "note": "We look at each."}
 
 
 def _appeal(_: World, __: Ids) -> dict[str, Any]:
@@ -311,6 +317,11 @@ OPERATIONS: Final = (
         scope="policies",
         fills=("policy",),
         tenant_wide=True,
+    ),
+    Operation(method="GET", path="/api/autonomy", access=Access.BEARER, scope="policies"),
+    Operation(method="GET", path="/api/autonomy/{}", access=Access.BEARER, scope="policies", fills=("program",)),
+    Operation(
+        method="POST", path="/api/autonomy/{}", access=Access.OPERATOR, fills=("wide program",), body=_narrow_tier
     ),
     Operation(method="GET", path="/api/clocks/overdue", access=Access.BEARER, scope="alerts:read"),
     Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=_key),

@@ -18,6 +18,7 @@ from api.http.errors import refusal_of
 from api.http.operation import RateClass
 from api.http.protocol import HEAD_LIMIT, Protocol
 from api.log import commands
+from features.core.autonomy import DetectorTally
 from features.core.errors import (
     ConflictError,
     ErrorCode,
@@ -28,6 +29,7 @@ from features.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
+from features.core.log_entry import shard_of
 from store.control import registry
 from store.idempotency import IdempotencyClaims, InFlight
 from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
@@ -35,6 +37,7 @@ from store.redis_log import appender
 from tests.support.callers import TRANSFER, UNKNOWN_ID, Headers, World, running_world
 from tests.support.error_answers import error_of
 from tests.support.raw_http import RawClient, served
+from tests.support.running_app import SHARDS
 
 Answer = tuple[int, bytes]
 Provoke = Callable[[World, pytest.MonkeyPatch], Answer]
@@ -120,6 +123,23 @@ def key_in_flight(world: World, patch: pytest.MonkeyPatch) -> Answer:
 
     patch.setattr(IdempotencyClaims, "claim", claim)
     return preflight(world, ("Idempotency-Key", world.fresh()))
+
+
+def widened_again(*, widened: bool) -> Provoke:
+    """A request to widen the autonomy of a program of which the evidence holds, on one that was widened, or twice."""
+
+    def provoke(world: World, patch: pytest.MonkeyPatch) -> Answer:
+        shards, program_id = world.api.shards, (world.payroll if widened else world.lending)["id"]
+        program = shards.state(shard_of(program_id, SHARDS)).program(program_id)
+        tally = DetectorTally(alerts=150, labelled=150, reviewed=50)
+        patch.setitem(program.closing_evidence.tallies, "fan_out", tally)
+        if widened:
+            patch.setattr(program.autonomy, "widened_at", world.api.clock.now())
+        return twice(lambda _: (f"/api/autonomy/{program_id}", {"tier": "trusted", "note": "It was earned."}))(
+            world, patch
+        )
+
+    return provoke
 
 
 def replaced_token(world: World, _: pytest.MonkeyPatch) -> Answer:
@@ -277,6 +297,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
             {"kind": "per_transaction", "capCents": "500000", "note": "As agreed."},
         )
     ),
+    ErrorCode.AUTONOMY_UNCHANGED: sent("POST", "/api/autonomy/{program}", json={"tier": "standard", "note": "As is."}),
+    ErrorCode.AUTONOMY_NOT_ELIGIBLE: sent("POST", "/api/autonomy/{program}", json={"tier": "trusted", "note": "More."}),
+    ErrorCode.AUTONOMY_TOO_EARLY: widened_again(widened=True),
     ErrorCode.CHAIN_INCONSISTENT: broken_chain,
     ErrorCode.IDEMPOTENCY_MISMATCH: key_used_again,
     ErrorCode.IDEMPOTENCY_IN_FLIGHT: key_in_flight,

@@ -171,6 +171,7 @@ def theirs_of(world: World, name: str) -> str:
         "waiting action": action,
         "policy": world.policy_of(world.other),
         "program": world.theirs["id"],
+        "wide program": world.theirs["id"],
         "slug": world.theirs["slug"],
         "transfer": "acht_3",
         "entity": "enti_3",

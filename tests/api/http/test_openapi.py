@@ -20,7 +20,8 @@ from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 DOCUMENT: dict[str, Any] = msgspec.json.decode(routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
-WITHOUT_EXAMPLE = {"submitPreflight 201", "getOpenApi 200"}  # As its 200; and the document itself.
+WITHOUT_EXAMPLE = {"submitPreflight 201", "changeAutonomy 201", "getOpenApi 200"}
+"""As its 200; an action, as ``requestAction`` has it; and the document itself."""
 METHODS = {"get", "put", "post", "delete", "patch"}
 
 
