@@ -27,7 +27,7 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for path, item in DOCUMENT["paths"].items():
-        for method in METHODS & set(item):
+        for method in sorted(METHODS & set(item)):
             yield path, method, item[method]
 
 
