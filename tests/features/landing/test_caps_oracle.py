@@ -3,41 +3,38 @@
 Streams have late, repeated, corrected and canceled transfers, both directions, every rail, and owners told late.
 """
 
-from typing import Any
-
 import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from features.bank.events import decode_event
-from features.core.instants import DAY_US, parse_instant
+from features.core.instants import DAY_US, HOUR_US, parse_instant
 from features.core.limits import CapKind, CapVersion
 from features.core.log_entry import EntryKind, LogEntry, event_time
 from features.core.money import USD
 from features.core.rows.alerts import AlertRow
-from features.core.vocabulary import Direction
 from features.landing.cap_usage import cap_usage
 from features.landing.caps import crossed_by_landed
+from features.landing.ladder import LadderParties, ladder_hits
 from features.landing.preflight import assess_proposed
 from features.landing.stored_transfer import StoredTransfer
+from features.policy.bodies import BandCaps, Ladder, LimitLadder
 from features.policy.seeds import LADDER_V1
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
 from tests.features.landing.test_preflight_matches_landing import Question, landing_of, questions
-from tests.oracle.limits import LimitsOracle, Transfers, start_of_day, start_of_month
+from tests.oracle.limits import LimitsOracle, Transfers, is_outgoing, start_of_day, start_of_month
 from tests.support import bank_events as bank
 from tests.support.builders import a_log_entry, a_program
 from tests.support.clock import T0
 from tests.support.random_streams import streams
 
-CENTS = (0, 1, 12_500, 300_000, 1_000_000, 5_000_000, 123_456_789, 10**13)
-CAPS = {kind: (0, 1, 2, 3, 8) if kind is CapKind.ENTITY_VELOCITY_24H else CENTS for kind in CapKind}
+SHIFTS = (0, 1, DAY_US, 31 * DAY_US, -HOUR_US, -8 * DAY_US)
+VELOCITIES = (0, 1, 2, 3, 8)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-
-
-@st.composite
-def caps(draw: st.DrawFn) -> dict[CapKind, int]:
-    return {kind: draw(st.sampled_from(CAPS[kind])) for kind in CapKind if draw(st.booleans())}
+NOTHING = BandCaps(per_transaction_cents="0", daily_cents="0", monthly_cents="0")
+BANDS = Ladder(clear=NOTHING, review=NOTHING, hold=NOTHING, unscored=NOTHING)
+NOTHING_MAY_MOVE = LimitLadder(counterparty=BANDS, entity=BANDS, rescreen_days=LADDER_V1.rescreen_days)
 
 
 def put_cap(program: ProgramState, kind: CapKind, cap: int | None) -> None:
@@ -85,38 +82,73 @@ class Run:
         self.transfers.note(self.program, entry, at)
 
 
-def crossed(run: Run, row: int, kinds: dict[CapKind, int]) -> tuple[dict[CapKind, Any], dict[CapKind, Any]]:
-    """What a landed transfer crosses, and what the oracle says of it; of a count only that it is over."""
-    stored = StoredTransfer.read(run.program, row)
-    ours = {each.kind: each.observed for each in crossed_by_landed(run.program, stored, now=run.now)}
-    most = {kind: run.oracle.most_of(kind, run.transfers.newest(row), run.now) for kind in kinds}
-    theirs = {kind: value for kind, value in most.items() if value is not None and value > kinds[kind]}
-    for each in (ours, theirs):
-        if CapKind.ENTITY_VELOCITY_24H in each:
-            each[CapKind.ENTITY_VELOCITY_24H] = 0
-    return ours, theirs
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
-@given(entries=streams(most=30), first=caps(), second=caps())
-def test_given_any_stream_when_transfers_land_under_caps_then_those_the_oracle_finds_are_crossed(
-    entries: list[LogEntry], first: dict[CapKind, int], second: dict[CapKind, int]
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(entries=streams(most=30), velocity=st.sampled_from(VELOCITIES), shift=st.sampled_from(SHIFTS))
+def test_given_any_stream_then_caps_and_the_ladder_see_what_the_oracle_counts(
+    entries: list[LogEntry], velocity: int, shift: int
 ) -> None:
     run = Run()
-    for index, entry in enumerate(entries):
-        kinds = first if index < len(entries) // 2 else second
-        for kind in CapKind:
-            put_cap(run.program, kind, kinds.get(kind))
+    for kind in CapKind:
+        put_cap(run.program, kind, velocity if kind is CapKind.ENTITY_VELOCITY_24H else 0)
+    for entry in entries:
         run.apply(entry)
-        if index % 5 and index + 1 < len(entries):
-            continue  # an oracle that counts everything anew is slow
-        for row in range(len(run.program.transfers)):
-            if run.program.strings.text(run.transfers.newest(row).currency) == USD:
-                ours, theirs = crossed(run, row, kinds)
-                assert ours == theirs
+
+    for row in range(len(run.program.transfers)):
+        assert_crossings_agree(run, row, velocity)
+    assert_ladder_agrees(run, run.now + shift)
+    assert_usage_agrees(run, run.now + max(shift, 0))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+def assert_crossings_agree(run: Run, row: int, velocity: int) -> None:
+    """With caps of nothing every sum is shown; of a count it is shown only that it is over its cap."""
+    stored, record = StoredTransfer.read(run.program, row), run.transfers.newest(row)
+    if run.program.strings.text(record.currency) != USD:
+        return
+    ours = {each.kind: each.observed for each in crossed_by_landed(run.program, stored, now=run.now)}
+    theirs = {kind: run.oracle.most_of(kind, record, run.now) or 0 for kind in CapKind}
+    is_over = CapKind.ENTITY_VELOCITY_24H in ours
+    assert is_over == (theirs.pop(CapKind.ENTITY_VELOCITY_24H) > velocity)
+    ours.pop(CapKind.ENTITY_VELOCITY_24H, None)
+    assert ours == {kind: value for kind, value in theirs.items() if value}
+
+
+def assert_ladder_agrees(run: Run, at: int) -> None:
+    program, oracle = run.program, run.oracle
+    starts = {"daily": start_of_day(at), "monthly": start_of_month(at)}
+    for actor in program.actors:
+        if actor.index not in program.merged:
+            shown = observed_by_ladder(program, LadderParties(actor.id, actor, None, None), at)
+            for kind, start in starts.items():
+                assert shown[f"entity.{kind}"] == oracle.sent_by(actor.index, start, at, known_at=at)
+    for party in program.counterparties.all:
+        shown = observed_by_ladder(program, LadderParties(None, None, party.id, party), at)
+        for kind, start in starts.items():
+            assert shown[f"counterparty.{kind}"] == oracle.sent_to(party.index, start, at)
+
+
+def observed_by_ladder(program: ProgramState, parties: LadderParties, at: int) -> dict[str, int]:
+    hits = ladder_hits(program, NOTHING_MAY_MOVE, parties, cents=1, at=at)
+    return {hit.limit: int(hit.observed) for hit in hits}
+
+
+def assert_usage_agrees(run: Run, now: int) -> None:
+    oracle, usage = run.oracle, cap_usage(run.program, now)
+    owners = {run.program.merged.get(index, index) for index in range(len(run.program.actors))}
+    for kind in (CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY):
+        assert (usage[kind].observed or 0) == oracle.observed(kind, -1, now, known_at=now)
+    for kind in (CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H):
+        most = max((oracle.observed(kind, owner, now, known_at=now) for owner in owners), default=0)
+        assert (usage[kind].observed or 0) == most
+    of_day = [
+        each.cents
+        for each in run.transfers.known(now)
+        if each.moved and is_outgoing(each) and start_of_day(now) <= each.at <= now and each.cents >= 0
+    ]
+    assert usage[CapKind.PER_TRANSACTION] == (max(of_day, default=None), len(of_day))
+    assert usage[CapKind.ENTITY_VELOCITY_24H].n == (usage[CapKind.ENTITY_VELOCITY_24H].observed or 0)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
 @given(entries=streams(most=30), question=questions(), over=st.sampled_from((-1, 0, 1)))
 def test_given_a_cap_one_cent_under_at_or_over_when_a_transfer_is_proposed_and_lands_then_both_cross_it_alike(
     entries: list[LogEntry], question: Question, over: int
@@ -146,68 +178,3 @@ def test_given_a_cap_one_cent_under_at_or_over_when_a_transfer_is_proposed_and_l
     assert would_cross == limits
     assert {f"limit:{msgspec.json.decode(each.evidence)['features']['limit']}" for each in alerts} == limits
     assert all((each.subject_type, each.severity, each.hard_signal) == ("program", "high", True) for each in alerts)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
-@given(entries=streams(most=30), question=questions())
-def test_given_any_stream_when_a_transfer_is_proposed_then_the_ladder_sees_what_the_oracle_counts(
-    entries: list[LogEntry], question: Question
-) -> None:
-    run = Run()
-    for entry in entries:
-        run.apply(entry)
-    at, program, transfer = run.now + question.shift, run.program, question.transfer
-
-    hits = {each.limit: int(each.observed) for each in assess_proposed(program, transfer, at=at).limits_hit}
-
-    entity = None if transfer.entity_id is None else program.known_actor(transfer.entity_id)
-    party = program.counterparties.get(transfer.counterparty_id or "")
-    spent = {
-        "entity.daily": 0 if entity is None else run.oracle.sent_by(entity.index, start_of_day(at), at, known_at=at),
-        "entity.monthly": 0
-        if entity is None
-        else run.oracle.sent_by(entity.index, start_of_month(at), at, known_at=at),
-        "counterparty.daily": 0 if party is None else run.oracle.sent_to(party.index, start_of_day(at), at),
-        "counterparty.monthly": 0 if party is None else run.oracle.sent_to(party.index, start_of_month(at), at),
-    }
-    if transfer.direction is Direction.INCOMING:
-        assert hits == {}
-        return
-    named = {name for name in ("entity", "counterparty") if getattr(transfer, f"{name}_id") is not None}
-    for limit, moved in spent.items():
-        actor, kind = limit.split(".")
-        if actor not in named:
-            continue
-        band = program.scores.actors.value(entity.index) if actor == "entity" and entity else None
-        assert limit not in hits or hits[limit] == moved
-        ladder = getattr(LADDER_V1, actor).unscored
-        if band is None and actor == "entity":
-            cap = int(ladder.daily_cents if kind == "daily" else ladder.monthly_cents)
-            assert (limit in hits) == (moved + int(transfer.amount_cents) > cap)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
-@given(entries=streams(most=30), shift=st.sampled_from((0, 1, DAY_US, 31 * DAY_US)))
-def test_given_any_stream_when_the_use_of_caps_is_read_then_it_is_that_of_the_largest_entity(
-    entries: list[LogEntry], shift: int
-) -> None:
-    run = Run()
-    for entry in entries:
-        run.apply(entry)
-    now, oracle = run.now + shift, run.oracle
-    owners = {index: run.program.merged.get(index, index) for index in range(len(run.program.actors))}
-
-    usage = cap_usage(run.program, now)
-
-    for kind in (CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY):
-        assert (usage[kind].observed or 0) == oracle.observed(kind, -1, now, known_at=now)
-    for kind in (CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H):
-        most = max((oracle.observed(kind, owner, now, known_at=now) for owner in owners.values()), default=0)
-        assert (usage[kind].observed or 0) == most
-    of_day = [
-        each.cents
-        for each in run.transfers.known(now)
-        if each.moved and each.class_id % 2 and start_of_day(now) <= each.at <= now and each.cents >= 0
-    ]
-    assert usage[CapKind.PER_TRANSACTION] == (max(of_day, default=None), len(of_day))
-    assert usage[CapKind.ENTITY_VELOCITY_24H].n == (usage[CapKind.ENTITY_VELOCITY_24H].observed or 0)
