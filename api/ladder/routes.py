@@ -50,8 +50,8 @@ _EVALUATE: Final = Operation(
 _DUE: Final = Operation(
     id="listRescreeningDue",
     tag=_TAG,
-    summary="The entities that are due to be screened again, by program and id: never screened although it is "
-    "required, or longer ago than the cadence of their band. The bank reports no screening of counterparties.",
+    summary="The entities that are due to be screened again. Due is who was never screened although it is required, "
+    "or longer ago than the cadence of its band. The bank reports no screening of counterparties.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
     answers={200: RescreenPage},

@@ -25,8 +25,8 @@ _TAG: Final = "limits"
 _REQUEST: Final = Operation(
     id="requestLimit",
     tag=_TAG,
-    summary="Requests another cap for a program, or none: an action `set_limit` that waits for a second person, who "
-    "approves it with `POST /api/actions/{id}/approve`. One change of a kind waits at a time.",
+    summary="Requests another cap for a program, or none. The change is an action `set_limit` that waits for a second "
+    "person, who approves it with `POST /api/actions/{id}/approve`. One change of a kind waits at a time.",
     access=Access.OPERATOR,
     answers={201: LimitAction},
     refusals=(

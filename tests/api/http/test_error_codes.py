@@ -125,21 +125,15 @@ def key_in_flight(world: World, patch: pytest.MonkeyPatch) -> Answer:
     return preflight(world, ("Idempotency-Key", world.fresh()))
 
 
-def widened_again(*, widened: bool) -> Provoke:
-    """A request to widen the autonomy of a program of which the evidence holds, on one that was widened, or twice."""
-
-    def provoke(world: World, patch: pytest.MonkeyPatch) -> Answer:
-        shards, program_id = world.api.shards, (world.payroll if widened else world.lending)["id"]
-        program = shards.state(shard_of(program_id, SHARDS)).program(program_id)
-        tally = DetectorTally(alerts=150, labelled=150, reviewed=50)
-        patch.setitem(program.closing_evidence.tallies, "fan_out", tally)
-        if widened:
-            patch.setattr(program.autonomy, "widened_at", world.api.clock.now())
-        return twice(lambda _: (f"/api/autonomy/{program_id}", {"tier": "trusted", "note": "It was earned."}))(
-            world, patch
-        )
-
-    return provoke
+def widened_again(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    """A request to widen the autonomy of a program that has earned it, and that was widened just now."""
+    program_id = world.payroll["id"]
+    program = world.api.shards.state(shard_of(program_id, SHARDS)).program(program_id)
+    tally = DetectorTally(alerts=150, labelled=150, reviewed=50)
+    patch.setitem(program.closing_evidence.tallies, "fan_out", tally)
+    patch.setattr(program.autonomy, "widened_at", world.api.clock.now())
+    wider = {"tier": "trusted", "note": "It was earned."}
+    return sent("POST", f"/api/autonomy/{program_id}", json=wider)(world, patch)
 
 
 def replaced_token(world: World, _: pytest.MonkeyPatch) -> Answer:
@@ -299,7 +293,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ),
     ErrorCode.AUTONOMY_UNCHANGED: sent("POST", "/api/autonomy/{program}", json={"tier": "standard", "note": "As is."}),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: sent("POST", "/api/autonomy/{program}", json={"tier": "trusted", "note": "More."}),
-    ErrorCode.AUTONOMY_TOO_EARLY: widened_again(widened=True),
+    ErrorCode.AUTONOMY_TOO_EARLY: widened_again,
     ErrorCode.CHAIN_INCONSISTENT: broken_chain,
     ErrorCode.IDEMPOTENCY_MISMATCH: key_used_again,
     ErrorCode.IDEMPOTENCY_IN_FLIGHT: key_in_flight,

@@ -1,5 +1,7 @@
 """Program caps on a shard: periods, late and corrected transfers, changes of a cap, and what becomes of alerts."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -53,7 +55,12 @@ def evidence(alert: AlertRow) -> dict[str, str]:
 
 
 def proposal(story: ShardStory, cents: int, at: int, **over: object) -> PreflightAssessment:
-    usual = {"rail": Rail.ACH, "direction": Direction.OUTGOING, "type": AchType.DEBIT, "entity_id": "enti_1"}
+    usual: dict[str, Any] = {
+        "rail": Rail.ACH,
+        "direction": Direction.OUTGOING,
+        "type": AchType.DEBIT,
+        "entity_id": "enti_1",
+    }
     return assess_proposed(story.program, ProposedTransfer(**usual | {"amount_cents": str(cents)} | over), at=T0 + at)
 
 
