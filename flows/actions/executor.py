@@ -11,6 +11,7 @@ Errors  none: what fails is tried again, and counted
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -41,7 +42,8 @@ RETRY_AFTER_S: Final = (0.5, 1, 2, 4, 8, 16, 30, 30, 30)
 MAX_RETRY_AFTER_S: Final = 60
 REQUESTS_OF_TENANT: Final = 4
 SWEEP_EVERY_S: Final = 10.0
-SWEEP_LIMIT: Final = 1_000
+ACTIONS_OF_TENANT: Final = 200
+"""As many are under way for one tenant; further ones wait for a sweep."""
 _RECORD_AGAIN_S: Final = 0.5
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -74,6 +76,7 @@ class ActionExecutor:
         self._started_at = clock.now()
         self._began = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._under_way: Counter[str] = Counter()  # by tenant
         self._sent: set[str] = set()  # ids of actions that this process sent, until their outcome is committed
         self._slots: dict[str, asyncio.Semaphore] = {}
         self.counts = counts
@@ -87,7 +90,7 @@ class ActionExecutor:
         self.begin()
         while True:
             try:
-                for tenant_id, action_id in await asyncio.to_thread(self._table.approved, SWEEP_LIMIT):
+                for tenant_id, action_id in await asyncio.to_thread(self._table.approved, ACTIONS_OF_TENANT):
                     self._start(tenant_id, action_id)
             except Exception as error:  # noqa: BLE001 - whatever failed: the next sweep finds the same rows
                 log.warning("action_sweep_failed", error=f"{type(error).__name__}: {error}")
@@ -95,7 +98,9 @@ class ActionExecutor:
 
     async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
         """Carry out an action unless that is under way, and wait for its outcome no longer than this."""
-        await asyncio.wait([self._start(tenant_id, action_id)], timeout=within_s)
+        task = self._start(tenant_id, action_id)
+        if task is not None:
+            await asyncio.wait([task], timeout=within_s)
 
     async def stop(self) -> None:
         """Leave what is under way to the next start."""
@@ -104,17 +109,19 @@ class ActionExecutor:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _start(self, tenant_id: str, action_id: str) -> asyncio.Task[None]:
-        """The one execution of an action that is under way."""
+    def _start(self, tenant_id: str, action_id: str) -> asyncio.Task[None] | None:
+        """The one execution of an action that is under way; None when the tenant has no room for another."""
         task = self._tasks.get(action_id)
-        if task is None:
+        if task is None and self._under_way[tenant_id] < ACTIONS_OF_TENANT:
             task = self._tasks[action_id] = asyncio.create_task(self._execute(tenant_id, action_id))
-            task.add_done_callback(lambda _: self._forget(action_id))
+            task.add_done_callback(lambda _: self._forget(tenant_id, action_id))
+            self._under_way[tenant_id] += 1
             self.counts.waiting = len(self._tasks)
         return task
 
-    def _forget(self, action_id: str) -> None:
+    def _forget(self, tenant_id: str, action_id: str) -> None:
         del self._tasks[action_id]
+        self._under_way[tenant_id] -= 1
         self.counts.waiting = len(self._tasks)
 
     async def _execute(self, tenant_id: str, action_id: str) -> None:

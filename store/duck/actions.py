@@ -30,7 +30,8 @@ _LINKS: Final = f"""
 _READ: Final = f"""
     SELECT {select_list(ActionRow)} FROM actions WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
 _IN_STATUS: Final = """
-    SELECT tenant_id, id FROM actions GROUP BY tenant_id, id HAVING arg_max(status, "offset") = ? LIMIT ?"""
+    SELECT tenant_id, id FROM actions GROUP BY tenant_id, id HAVING arg_max(status, "offset") = ?
+    QUALIFY row_number() OVER (PARTITION BY tenant_id ORDER BY min(created_at), id) <= ?"""
 
 
 class ActionFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +90,7 @@ class ActionTable:
             return None if values is None else _ROW(values)
 
     def approved(self, limit: int) -> list[tuple[str, str]]:
-        """Tenant and id of actions that are approved and have no outcome."""
+        """Tenant and id of actions that are approved and have no outcome, of each tenant the oldest."""
         with self._connection.cursor() as cursor:
             return cursor.execute(_IN_STATUS, [ActionStatus.APPROVED.value, limit]).fetchall()
 

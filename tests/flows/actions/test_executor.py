@@ -200,6 +200,20 @@ def test_given_what_the_last_process_may_have_sent_when_the_bank_is_out_of_reach
     assert not acting.taken
 
 
+def test_given_as_many_under_way_as_a_tenant_may_have_when_another_is_approved_then_it_waits_for_a_sweep(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "ACTIONS_OF_TENANT", 0)
+    refused = acting.send(CANCEL)
+    monkeypatch.setattr(executor, "ACTIONS_OF_TENANT", 1)
+
+    on_loop(acting, lambda: swept(acting))
+    eventually(lambda: acting.listed(status="executed"))
+
+    assert_refused(refused, 503)
+    assert len(acting.taken) == 1
+
+
 def test_given_a_log_that_does_not_answer_when_the_bank_has_then_the_outcome_is_appended_later(
     acting: Acting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
