@@ -48,8 +48,11 @@ ALWAYS_TWO_APPROVERS: Final = CHANGES_OF_OURS | {
 FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStatus.REFUSED})
 
 
-PLATFORM: Final = "platform"
-"""Who does what nobody decides: the outcome of an approved action, or autonomy that narrows by itself."""
+PLATFORM: Final = "policy:platform"
+"""Who does what nobody decides: the outcome of an approved action, or autonomy that narrows by itself.
+
+No X-Operator can begin like this.
+"""
 
 
 class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

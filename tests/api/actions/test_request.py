@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from features.core.actions import PLATFORM
 from tests.support.acting import CANCEL, EXECUTED_AT_ONCE, FREEZE, OF_TWO, Acting
 from tests.support.alerting import an_alert, decide, read
 from tests.support.bank_api import TEST_KEY
@@ -33,7 +34,7 @@ def test_given_an_action_of_one_approver_when_requested_then_the_bank_carries_it
     }
     (taken,) = acting.taken
     assert (taken.path, taken.idempotency_key) == (target[2], action["id"])
-    assert acting.steps(action["id"]) == [("requested", "ann"), ("executed", "platform")]
+    assert acting.steps(action["id"]) == [("requested", "ann"), ("executed", PLATFORM)]
     assert acting.read(action["id"]) == action
     assert acting.verified()["ok"]
 
@@ -52,7 +53,7 @@ def test_given_an_action_of_two_approvers_when_requested_then_it_waits_and_a_sec
     assert (action["status"], action["approvedBy"], action["hash"]) == ("executed", "bob", waiting["hash"])
     (taken,) = acting.taken
     assert (taken.path, taken.idempotency_key) == (target[2], waiting["id"])
-    assert acting.steps(action["id"]) == [("requested", "ann"), ("approved", "bob"), ("executed", "platform")]
+    assert acting.steps(action["id"]) == [("requested", "ann"), ("approved", "bob"), ("executed", PLATFORM)]
 
 
 def test_given_no_key_when_requested_then_it_is_a_recorded_dry_run_that_says_so(acting: Acting) -> None:
@@ -225,3 +226,7 @@ def test_given_keys_when_they_request_then_scope_and_mode_hold_and_the_record_na
     assert action["requestedBy"] == f"key:{live['prefix']}"
     assert_refused(acting.send(CANCEL, headers={"Authorization": test["Authorization"]}), 403)
     assert_refused(acting.send(CANCEL, headers={"Authorization": narrow["Authorization"]}), 403, "scope")
+
+
+def test_given_the_platforms_own_name_when_a_person_gives_it_then_it_is_refused(acting: Acting) -> None:
+    assert_refused(acting.send(CANCEL, by=PLATFORM), 400, "X-Operator")

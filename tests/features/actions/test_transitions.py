@@ -9,6 +9,7 @@ import pytest
 from features.core.actions import (
     ALWAYS_TWO_APPROVERS,
     CHANGES_OF_OURS,
+    PLATFORM,
     ActionEntry,
     ActionStatus,
     ActionType,
@@ -159,7 +160,7 @@ def test_given_an_action_when_carried_out_then_its_row_and_links_say_who_when_an
     assert [(each["transition"], each["actor"], each["sentBy"]) for each in links] == [
         ("requested", "ann", "ann"),
         ("approved", "bob", "carl"),
-        ("executed", "platform", "platform"),
+        ("executed", PLATFORM, PLATFORM),
     ]
     assert links[0]["id"] == ID
     assert len({each["id"] for each in links}) == 3

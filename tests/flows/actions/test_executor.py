@@ -200,6 +200,22 @@ def test_given_what_the_last_process_may_have_sent_when_the_bank_is_out_of_reach
     assert not acting.taken
 
 
+def test_given_a_log_of_the_start_that_is_not_committed_when_an_action_is_left_then_nothing_is_sent_before_it_is(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = approved_and_left(acting, monkeypatch)
+    began = asyncio.Event()
+    monkeypatch.setattr(acting.api.actions.executor, "_began", began)
+
+    on_loop(acting, lambda: acting.api.actions.executor.conclude(acting.tenant["id"], waiting, within_s=0.1))
+    before = acting.taken
+    on_loop(acting, lambda: swept(acting))
+    eventually(lambda: acting.read(waiting)["status"] == "executed")
+
+    assert before == ()
+    assert len(acting.taken) == 1
+
+
 def test_given_as_many_under_way_as_a_tenant_may_have_when_another_is_approved_then_it_waits_for_a_sweep(
     acting: Acting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
