@@ -12,7 +12,6 @@ import os
 import struct
 import subprocess
 import sys
-from pathlib import Path
 from typing import IO, Final
 
 import msgspec
@@ -21,6 +20,7 @@ import pyarrow as pa
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
+from flows.own_python import import_environment, module_command
 from store.tables.columns import rows_in
 
 NICENESS: Final = 10
@@ -36,12 +36,11 @@ class ScoringProcess:
     """The service's end. Starts the process; used by one thread at a time."""
 
     def __init__(self) -> None:
-        path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
         self._process = subprocess.Popen(  # noqa: S603 - fixed arguments
-            [sys.executable, "-P", "-m", __name__],
+            module_command(__name__),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": path},
+            env=os.environ | import_environment(),
             start_new_session=True,  # a Ctrl-C is for the service, which says when this one ends
         )
 

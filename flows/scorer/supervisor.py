@@ -9,7 +9,6 @@ import mmap
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -22,6 +21,7 @@ import structlog
 
 from features.core.build import BUILD
 from features.shard.questions import Owner
+from flows.own_python import import_environment, module_command
 from flows.row_batch import RowBatch, decoded
 from flows.scorer.remote_owner import Connection, RemoteOwner
 from flows.scorer.wire import Kind, Start, frame, receive
@@ -171,12 +171,13 @@ class ScorerProcess:
         self._listen(rows, self._questions, commits)
 
     def _started(self, start: Start) -> "subprocess.Popen[bytes]":
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         process = subprocess.Popen(  # noqa: S603 - the module is named by code
-            [sys.executable, "-m", self._module],
+            module_command(self._module),
             stdin=subprocess.PIPE,
             pass_fds=(start.rows, start.questions, start.flag),
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if not name.startswith(_OURS)},
+            env=inherited | import_environment(),
         )
         assert process.stdin is not None
         with process.stdin as stdin:
