@@ -223,7 +223,12 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.NOT_CONFIRMED: ErrorEntry(
         503,
         "The request was accepted and is not confirmed yet.",
-        "Repeat it with the same Idempotency-Key for its result.",
+        "Repeat it with the same Idempotency-Key, or idempotencyKey, for its result.",
+    ),
+    ErrorCode.DEADLINE_EXCEEDED: ErrorEntry(
+        503,
+        "The answer would not have been in time for X-Deadline-Ms; nothing was recorded.",
+        "Decide without it, or try again; with a longer deadline when it happens often.",
     ),
 }
 

@@ -17,6 +17,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.http.auth import Authenticator, NamedPrograms, operator_of
 from api.http.body_budget import BodyBudget, BodyShare
+from api.http.deadline import answer_by_of
 from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.floods import Floods
 from api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
@@ -65,6 +66,7 @@ class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: Any
     keyed: KeyedRequest | None  # with an Idempotency-Key
     arrived_at: int
+    answer_by: float | None  # of the event loop's clock
 
 
 class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,18 +111,18 @@ class Gate(ASGIMiddleware):
         if operation is None:
             await _answer_options(scope, receive, send)
             return
-        arrived_at = self._clock.now()
+        arrived_at, began = self._clock.now(), asyncio.get_running_loop().time()
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         reads = operation.reads_body or operation.is_idempotent(method)
         raw = await read_body(scope, receive, limit=operation.body_limit, budget=self._bodies) if reads else b""
-        request = self._check(scope, operation, raw, arrived_at)
+        request = self._check(scope, operation, raw, arrived_at, began)
         scope[_CHECKED] = request  # type: ignore[typeddict-unknown-key]
         if request.keyed is None:
             await next_app(scope, receive, send)
         else:
             await self._idempotency.answer(request.keyed, operation, scope, receive, send, next_app)
 
-    def _check(self, scope: Any, operation: Operation, raw: bytes, arrived_at: int) -> CheckedRequest:
+    def _check(self, scope: Any, operation: Operation, raw: bytes, arrived_at: int, began: float) -> CheckedRequest:
         pairs, unread = _pairs_of(scope)
         principal = None
         key = None
@@ -129,6 +131,7 @@ class Gate(ASGIMiddleware):
             principal = self._principal(scope, operation, raw, pairs)
             key = key_of(scope) if writes else None
         check_version(scope)
+        answer_by = answer_by_of(scope, began) if operation.takes_deadline else None
         shape = operation.body or (_NO_BODY if writes else None)
         required = operation.body is not None and operation.body_required
         body: Any = None
@@ -140,9 +143,18 @@ class Gate(ASGIMiddleware):
         query = _query_of(operation, pairs)
         if shape is not None and (raw or required):
             body, plain = shape.decode(raw)
-        keyed = None if principal is None or key is None else keyed_request(scope, principal, key, plain, pairs)
+        keyed = None
+        if principal is not None and key is not None:
+            keyed = keyed_request(scope, principal, key, plain, pairs, answer_by=answer_by)
         return CheckedRequest(
-            raw=raw, principal=principal, body=body, plain=plain, query=query, keyed=keyed, arrived_at=arrived_at
+            raw=raw,
+            principal=principal,
+            body=body,
+            plain=plain,
+            query=query,
+            keyed=keyed,
+            arrived_at=arrived_at,
+            answer_by=answer_by,
         )
 
     def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:

@@ -17,6 +17,7 @@ import rfc8785
 import structlog
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.http.deadline import in_time
 from api.http.envelope import header_values, request_id
 from api.http.errors import status_of
 from api.http.operation import Operation
@@ -47,11 +48,15 @@ log = structlog.get_logger()
 
 
 class KeyedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with an Idempotency-Key: the scope of the key, a digest of the content, and the id of its effect."""
+    """A request with an Idempotency-Key: the scope of the key, a digest of the content, and the id of its effect.
+
+    ``answer_by`` is the caller's deadline, if it has one.
+    """
 
     scope: str
     fingerprint: str
     effect_id: str
+    answer_by: float | None
 
 
 def key_of(scope: Any) -> bytes | None:
@@ -66,7 +71,13 @@ def key_of(scope: Any) -> bytes | None:
 
 
 def keyed_request(
-    scope: Any, principal: Principal, key: bytes, body: dict[str, Any], pairs: list[tuple[str, str]]
+    scope: Any,
+    principal: Principal,
+    key: bytes,
+    body: dict[str, Any],
+    pairs: list[tuple[str, str]],
+    *,
+    answer_by: float | None,
 ) -> KeyedRequest:
     """The principal is part of the scope, so that a narrow key never reads an answer stored for a wider caller."""
     path = _UUID.sub(_in_lower_case, scope["path"])  # Services read an id in upper case as the same one.
@@ -74,9 +85,8 @@ def keyed_request(
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
     content = (canonical(body), sorted(pairs), principal.operator)
     fingerprint = sha256(msgspec.json.encode(content)).hexdigest()
-    return KeyedRequest(
-        scope=key_scope, fingerprint=fingerprint, effect_id=derived_id("effect", key_scope, fingerprint)
-    )
+    effect_id = derived_id("effect", key_scope, fingerprint)
+    return KeyedRequest(scope=key_scope, fingerprint=fingerprint, effect_id=effect_id, answer_by=answer_by)
 
 
 def _in_lower_case(uuid: re.Match[str]) -> str:
@@ -100,7 +110,7 @@ class Idempotency:
     async def answer(
         self, request: KeyedRequest, operation: Operation, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp
     ) -> None:
-        outcome = await self._claims.claim(request.scope, request.fingerprint)
+        outcome = await in_time(self._claims.claim(request.scope, request.fingerprint), request.answer_by)
         match outcome:
             case OtherRequest():
                 note(scope, Outcome.CONFLICT)
@@ -111,10 +121,17 @@ class Idempotency:
             case StoredAnswer():
                 await _replay(outcome, send)
             case Claimed():
-                await self._act(outcome, operation, scope, receive, send, next_app)
+                await self._act(outcome, request.answer_by, operation, scope, receive, send, next_app)
 
     async def _act(
-        self, claimed: Claimed, operation: Operation, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp
+        self,
+        claimed: Claimed,
+        answer_by: float | None,
+        operation: Operation,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        next_app: ASGIApp,
     ) -> None:
         messages: list[Message] = []
 
@@ -123,21 +140,21 @@ class Idempotency:
 
         try:
             await next_app(scope, receive, collect)
-            await self._settle(claimed, scope, _answer_in(messages, operation))
+            await self._settle(claimed, scope, _answer_in(messages, operation), answer_by)
         except Exception as error:
-            await self._settle(claimed, scope, StoredAnswer(status=status_of(error), body=b""))
+            await self._settle(claimed, scope, StoredAnswer(status=status_of(error), body=b""), answer_by)
             raise
         finally:
             self._claims.end_request(claimed)
         for message in messages:
             await send(message)
 
-    async def _settle(self, claimed: Claimed, scope: Any, answer: StoredAnswer) -> None:
+    async def _settle(self, claimed: Claimed, scope: Any, answer: StoredAnswer, answer_by: float | None) -> None:
         try:
             if answer.status in _OK:
-                await self._claims.finish(claimed, answer)
+                await in_time(self._claims.finish(claimed, answer), answer_by)
             elif answer.status in _NO_EFFECT:
-                await self._claims.release(claimed)
+                await in_time(self._claims.release(claimed), answer_by)
         except UnavailableError as error:  # The effect remains, and a repeat finds it by its id.
             log.warning("idempotent_answer_not_stored", request_id=request_id(scope), reason=str(error))
 

@@ -17,12 +17,12 @@ from api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
 from api.http.error_table import ERRORS
 from api.http.fields import MOMENT
 from api.http.gate import TENANT
-from api.http.glossary import PARAMETERS
 from api.http.openapi_schemas import DATE_OR_TIME, Schemas, in_words, schemas_of, simplified
 from api.http.openapi_texts import (
     ADMIN_INFO,
     CALLED_WITH,
     CONVENTIONS,
+    DEADLINE,
     EXAMPLE_FIELDS,
     EXAMPLE_SENTENCES,
     HEADERS_OF,
@@ -37,6 +37,7 @@ from api.http.openapi_texts import (
     USUAL_HEADERS,
 )
 from api.http.operation import JSON, OPT, PROVEN, Access, Operation
+from api.http.parameters import PARAMETERS
 from api.http.tags import ADMIN_TAGS, TAGS
 from features.core.errors import ErrorCode
 
@@ -139,6 +140,8 @@ def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) 
         yield OPERATOR
     if operation.is_idempotent(method):
         yield IDEMPOTENCY_KEY
+    if operation.takes_deadline:
+        yield DEADLINE
     if operation.access in PROVEN:
         yield _parameter(TENANT, "query", TEXT_PARAMETER, PARAMETERS[TENANT])
     if operation.query is not None:

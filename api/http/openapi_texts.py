@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from api.http.auth import OPERATOR_NAME
+from api.http.deadline import HEADER, LONGEST_MS
 from api.http.envelope import INTERFACE_VERSION
 from api.http.error_table import ANYWHERE
 from api.http.idempotency import REPLAYED
@@ -105,6 +106,15 @@ IDEMPOTENCY_KEY: Final = {
     "description": "Makes the request safe to repeat. The same request under the same key is answered with the stored "
     "status and body; another one is a 409. Keys are kept for 24 hours at least, for each caller and path apart.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+DEADLINE: Final = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "Milliseconds from the request's arrival within which the answer is wanted. It comes by then, "
+    "degraded and unscored (`state_late`) where the program's state was late, or not at all: 503 `deadline_exceeded` "
+    "when nothing was recorded, `not_confirmed` when the write overran.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS},
 }
 EXAMPLE_SENTENCES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.VALIDATION_FAILED: "Validation failed: transfer.amountCents must be a string of digits, in cents: "

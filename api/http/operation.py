@@ -69,6 +69,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: RequestSchema[Any] | None = None
     body_required: bool = True
     body_limit: int = BODY_LIMIT
+    takes_deadline: bool = False  # the header X-Deadline-Ms
     query: RequestSchema[Any] | None = None
     raw_body: RawBody | None = None  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body, unless it is raw
@@ -108,6 +109,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             usual |= set() if self.raw_body else {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}
         if self.is_idempotent(method):
             usual |= _OF_IDEMPOTENCY
+        if self.takes_deadline:
+            usual |= {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.NOT_CONFIRMED}
         return tuple(code for code in ERRORS if code in usual)
 
     def statuses(self, method: str) -> Mapping[int, Any]:

@@ -1,14 +1,17 @@
 """Where the answer to a pre-flight becomes durable: the log, and the memory of what this process appended to it.
 
-Errors  UnavailableError while the service starts, when too many entries wait for their commit, or when the log does not
-        confirm an entry
+Errors  UnavailableError while the service starts, when too many entries wait for their commit, when the log does not
+        confirm an entry, and when it will not or did not confirm it by the caller's deadline
 """
 
+import asyncio
 from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+import structlog
 
+from api.http.deadline import TooLateError
 from api.log.pending_entries import PendingEntries
 from api.log.recorded_preflights import RecordedPreflights
 from features.core.errors import ErrorCode, UnavailableError
@@ -23,6 +26,12 @@ from store.redis_log.appender import LogAppender
 STATE_BEHIND_AFTER_US: Final = 2 * SECOND_US
 STARTING: Final = "The service is starting. Nothing was recorded; try again."
 CATCHING_UP: Final = "The service is catching up. Nothing was recorded; try again."
+OVERRUN: Final = (
+    "The answer was not durable within X-Deadline-Ms, and may be recorded all the same. "
+    "Send the request again under the same key: it gets the recorded answer."
+)
+
+log: Final = structlog.get_logger()
 
 
 class PreflightLog:
@@ -39,6 +48,7 @@ class PreflightLog:
     ) -> None:
         self._appender, self._recorded, self._pending, self._keyed = appender, recorded, pending, keyed
         self._shard_count = shards
+        self._overdue: dict[str, asyncio.Task[None]] = {}
         self.is_open = False
 
     def open(self, keyed_ids: Iterable[str]) -> None:
@@ -59,24 +69,62 @@ class PreflightLog:
         """The record of this id; an id that was never recorded is not looked up on disk."""
         if not self.is_open:
             raise UnavailableError(STARTING, ErrorCode.STARTING)
+        overdue = self._overdue.get(preflight_id)
+        if overdue is not None:
+            await asyncio.wait({overdue})
         if self._keyed.get(key_of(preflight_id)) is None:
             return None
         return await self._recorded.find(principal, preflight_id)
 
-    async def append(self, record: PreflightRecord) -> None:
-        """Returns once the record is durable."""
+    def append_s(self) -> float:
+        """How many seconds of a deadline to leave for the append."""
+        return self._appender.expected_s()
+
+    async def append(self, record: PreflightRecord, *, answer_by: float | None = None) -> None:
+        """Returns once the record is durable, and no later than ``answer_by``, of the event loop's clock.
+
+        What would probably not be durable by then is not begun. What was begun and is not, may still become durable.
+        """
         if not self.is_open:
             raise UnavailableError(STARTING, ErrorCode.STARTING)
-        answer = record.answer
-        shard = self._shard(answer.program_id)
+        shard = self._shard(record.answer.program_id)
         if not self._recorded.has_room(shard):
             raise UnavailableError(CATCHING_UP, ErrorCode.CATCHING_UP)
+        if answer_by is None:
+            await self._append(record, shard)
+        else:
+            await self._append_by(record, shard, answer_by)
+
+    async def _append(self, record: PreflightRecord, shard: int) -> None:
+        answer = record.answer
         body = msgspec.json.encode(record)
         offset = await self._appender.append(shard, EntryKind.PREFLIGHT, answer.program_id, record.asked_at, body)
         self._recorded.add(shard, offset, answer.preflight_id)
         self._pending.add(shard, offset, record.asked_at)
         if is_derived(answer.preflight_id):
             self._keyed.put(key_of(answer.preflight_id), shard)
+
+    async def _append_by(self, record: PreflightRecord, shard: int, answer_by: float) -> None:
+        """A task that overruns goes on, so that a repeat under the key waits for it and finds its record."""
+        loop = asyncio.get_running_loop()
+        left_s = answer_by - loop.time()
+        if left_s < self.append_s():
+            raise TooLateError
+        appending = loop.create_task(self._append(record, shard))
+        await asyncio.wait({appending}, timeout=left_s)
+        if not appending.done():
+            preflight_id = record.answer.preflight_id
+            self._overdue[preflight_id] = appending
+            appending.add_done_callback(lambda ended: self._end_overdue(preflight_id, ended))
+            raise UnavailableError(OVERRUN, ErrorCode.NOT_CONFIRMED)
+        appending.result()
+        if loop.time() > answer_by:
+            raise UnavailableError(OVERRUN, ErrorCode.NOT_CONFIRMED)
+
+    def _end_overdue(self, preflight_id: str, appending: "asyncio.Task[None]") -> None:
+        del self._overdue[preflight_id]
+        if not appending.cancelled() and appending.exception() is not None:
+            log.warning("overdue_preflight_not_confirmed", reason=str(appending.exception()))
 
     def _shard(self, program_id: str) -> int:
         return shard_of(program_id, self._shard_count)

@@ -43,3 +43,20 @@ PREFLIGHT_DETAIL: Final = PREFLIGHT | {
     "matchedTransferId": None,
     "createdAt": "2026-03-02T15:04:05.000Z",
 }
+PREFLIGHT_STATS: Final[dict[str, Any]] = {
+    "windowDays": 30,
+    "count": 4210,
+    "byDecision": {"clear": 4012, "review": 161, "hold": 37},
+    "latencyMs": {"p50": 2.0, "p90": 4.0, "n": 4210},
+    "matched": {"value": 0.9437, "n": 4210},
+    "degraded": {"value": 0.0119, "n": 4210},
+    "graded": {
+        "n": 58,
+        "holdAndBad": 19,
+        "holdAndOk": 6,
+        "notHoldAndBad": 4,
+        "notHoldAndOk": 29,
+        "holdPrecision": 0.76,
+        "holdRecall": 0.8261,
+    },
+}

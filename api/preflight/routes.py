@@ -11,18 +11,26 @@ from litestar.types import Scope
 from api.area import Area, Resources
 from api.http.envelope import ApiRequest
 from api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
-from api.http.gate import body_of, checked, effect_id_of, principal_of
+from api.http.gate import body_of, checked, effect_id_of, principal_of, query_of
 from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from api.http.request_schema import RequestSchema
 from api.preflight.details import PreflightDetails
-from api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST
-from api.preflight.schemas import PreflightDetail, PreflightRequest, preflight_rules
+from api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST, PREFLIGHT_STATS
+from api.preflight.schemas import (
+    PreflightDetail,
+    PreflightRequest,
+    PreflightStats,
+    PreflightStatsQuery,
+    preflight_rules,
+)
 from api.preflight.service import PreflightService
+from api.preflight.stats import PreflightStatistics
 from api.programs.service import ProgramService
 from api.telemetry.metrics import Outcome, note
 from features.core.errors import ErrorCode
 from features.core.preflight import Preflight
 from features.core.principal import KeyScope
+from store.duck.preflights import Preflights
 
 _SUBMIT: Final = Operation(
     id="submitPreflight",
@@ -39,6 +47,7 @@ _SUBMIT: Final = Operation(
     ),
     body=RequestSchema(PreflightRequest, rules=preflight_rules),
     body_limit=PREFLIGHT_BODY_LIMIT,
+    takes_deadline=True,
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,
 )
@@ -53,13 +62,30 @@ _READ: Final = Operation(
     answer_example=PREFLIGHT_DETAIL,
 )
 
+_STATS: Final = Operation(
+    id="getPreflightStats",
+    tag="preflight",
+    summary="How pre-flights were decided, how long they took, and how their decisions turned out.",
+    access=Access.BEARER,
+    scope=KeyScope.PREFLIGHT,
+    answers={200: PreflightStats},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    query=RequestSchema(PreflightStatsQuery),
+    answer_example=PREFLIGHT_STATS,
+)
+
 
 async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
     """201 when it is new and recorded, 200 when it is replayed."""
     request = body_of(scope, PreflightRequest)
     passed = checked(scope)
     answer = await preflights.submit(
-        principal_of(scope), request, passed.plain, effect_id_of(scope), arrived_at=passed.arrived_at
+        principal_of(scope),
+        request,
+        passed.plain,
+        effect_id_of(scope),
+        arrived_at=passed.arrived_at,
+        answer_by=passed.answer_by,
     )
     if answer.degraded:
         note(scope, Outcome.DEGRADED)
@@ -79,6 +105,14 @@ async def get_preflight(
     return await preflight_details.read(principal_of(request.scope), preflight_id)
 
 
+@get("/api/preflight/stats", opt=_STATS.as_opt)
+async def get_preflight_stats(
+    request: ApiRequest, preflight_statistics: NamedDependency[PreflightStatistics]
+) -> PreflightStats:
+    scope = request.scope
+    return await preflight_statistics.read(principal_of(scope), query_of(scope, PreflightStatsQuery))
+
+
 def _preflights(resources: Resources) -> PreflightService:
     stores = resources.stores
     return PreflightService(
@@ -95,10 +129,18 @@ def _preflight_details(resources: Resources) -> PreflightDetails:
     return PreflightDetails(programs=programs, recorded=resources.recorded_preflights)
 
 
+def _preflight_statistics(resources: Resources) -> PreflightStatistics:
+    stores = resources.stores
+    return PreflightStatistics(
+        programs=ProgramService(stores.registry.tenancy), preflights=Preflights(stores.database), clock=stores.clock
+    )
+
+
 AREA: Final = Area(
-    routes=(preflight_is_answered_by_middleware, get_preflight),
+    routes=(preflight_is_answered_by_middleware, get_preflight, get_preflight_stats),
     provide={
         "preflights": _preflights,
         "preflight_details": _preflight_details,
+        "preflight_statistics": _preflight_statistics,
     },
 )

@@ -1,7 +1,7 @@
-"""The pre-flight request, closed and bounded, and the detail that a recorded pre-flight is read back as."""
+"""Pre-flights as the interface shows them: request, recorded detail, and statistics."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -18,6 +18,7 @@ from api.http.fields import (
     CurrencyCode,
     IdempotencyKeyText,
     Moment,
+    ProgramIds,
     RoutingNumber,
     Slug,
     Text,
@@ -62,6 +63,56 @@ class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
     request: dict[str, Any]
     matched_transfer_id: str | None
     created_at: str
+
+
+class PreflightStatsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 30
+    program_id: ProgramIds | None = None
+
+
+class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    clear: int
+    review: int
+    hold: int
+
+
+class LatencySummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Null without a pre-flight."""
+
+    p50: float | None
+    p90: float | None
+    n: int
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of ``n``, between 0 and 1; null when ``n`` is 0."""
+
+    value: float | None
+    n: int
+
+
+class PreflightGrades(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Decisions against labels. ``hold_precision`` is null without a hold, ``hold_recall`` without a bad transfer."""
+
+    n: int
+    hold_and_bad: int
+    hold_and_ok: int
+    not_hold_and_bad: int
+    not_hold_and_ok: int
+    hold_precision: float | None
+    hold_recall: float | None
+
+
+class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What pre-flights answered, and how that turned out."""
+
+    window_days: int
+    count: int
+    by_decision: DecisionCounts
+    latency_ms: LatencySummary
+    matched: Share
+    degraded: Share
+    graded: PreflightGrades
 
 
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:

@@ -3,11 +3,14 @@
 The id of a pre-flight with an idempotency key is derived from tenant, program and key, so the key needs no table of its
 own: a known id is a replay. Without a key the id is minted.
 
+With a deadline the answer leaves by then, or not at all: where the program's state does not answer in time the answer
+is unscored, and where the log will not confirm it in time it is not recorded.
+
 ``latencyMs`` counts from the arrival of the request. In the answer it includes the durable write; the record is what is
 written, so in it the time ends where the write begins.
 
 Errors  NotFoundError for a program of another tenant; ConflictError for a key that was used for another transfer;
-        UnavailableError when the answer was not recorded
+        UnavailableError when the answer was not recorded, or not known to be in time
 """
 
 import asyncio
@@ -15,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from api.http.deadline import TooLateError, in_time
 from api.log.preflight_log import PreflightLog
 from api.preflight.schemas import PreflightRequest, proposed
 from api.programs.service import ProgramService
@@ -23,10 +27,13 @@ from features.core.ids import derived_id
 from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
 from features.core.principal import Principal
 from features.core.program import Program
-from features.shard.questions import Owner, ScoreProposal
+from features.shard.questions import Owner, ProposalScore, ScoreProposal, unscored
 from store.clock import Clock
 from store.ids import IdFactory
 
+APPENDS_LEFT: Final = 2
+APPEND_SHARE: Final = 0.25
+"""What a deadline leaves for the append when the owner is late: time for two of them, and a quarter of what is left."""
 OTHER_TRANSFER: Final = "This idempotencyKey was used for another transfer on this program."
 
 
@@ -48,29 +55,31 @@ class PreflightService:
         effect_id: str | None,
         *,
         arrived_at: int,
+        answer_by: float | None = None,
     ) -> Preflight:
         """A new answer, or the recorded one when the body's idempotency key was used on the program before.
 
         ``effect_id`` comes from the header Idempotency-Key: a record of that id is the answer to this same request.
+        ``answer_by`` is of the event loop's clock.
         """
         program = self._program(principal, request)
         key = request.idempotency_key
         if key is None and effect_id is not None:
-            recorded = await self._log.find(principal, effect_id)
+            recorded = await in_time(self._log.find(principal, effect_id), answer_by)
             if recorded is not None:
                 return self._marked(recorded.answer)
         if key is None:
             preflight_id = effect_id or self._new_id()
-            return await self._new_answer(principal, program, request, plain, preflight_id, arrived_at=arrived_at)
+            return await self._new_answer(principal, program, request, plain, preflight_id, arrived_at, answer_by)
         preflight_id = derived_id("preflight", principal.tenant_id, program.id, key)
         while (other := self._under_way.get(preflight_id)) is not None:
-            await asyncio.shield(other)
+            await in_time(asyncio.shield(other), answer_by)
         done = self._under_way[preflight_id] = asyncio.get_running_loop().create_future()
         try:
-            earlier = await self._log.find(principal, preflight_id)
+            earlier = await in_time(self._log.find(principal, preflight_id), answer_by)
             if earlier is not None:
                 return self._marked(replayed(earlier, proposed(request.transfer)))
-            return await self._new_answer(principal, program, request, plain, preflight_id, arrived_at=arrived_at)
+            return await self._new_answer(principal, program, request, plain, preflight_id, arrived_at, answer_by)
         finally:
             del self._under_way[preflight_id]
             done.set_result(True)
@@ -90,13 +99,14 @@ class PreflightService:
         request: PreflightRequest,
         plain: dict[str, Any],
         preflight_id: str,
-        *,
         arrived_at: int,
+        answer_by: float | None,
     ) -> Preflight:
         asked_at = self._clock.now()
         transfer = proposed(request.transfer)
         stale = self._log.behind(program.id, now=asked_at)
-        assessed, scoring_us = await self._owner.query(program.id, ScoreProposal(transfer, asked_at, stale))
+        question = ScoreProposal(transfer, asked_at, stale)
+        assessed, scoring_us = await self._assessed(program.id, question, answer_by)
         answer = answer_of(
             assessed.score,
             preflight_id=preflight_id,
@@ -116,9 +126,22 @@ class PreflightService:
             asked_at=asked_at,
             idempotency_key=request.idempotency_key,
         )
-        await self._log.append(record)  # Durable before the caller gets it.
+        await self._log.append(record, answer_by=answer_by)  # Durable before the caller gets it.
         latency_ms = latency_ms_of(self._clock.now() - arrived_at)
         return self._marked(msgspec.structs.replace(answer, latency_ms=latency_ms))
+
+    async def _assessed(
+        self, program_id: str, question: ScoreProposal, answer_by: float | None
+    ) -> tuple[ProposalScore, int | None]:
+        """The owner's answer and its microseconds; without a score when it leaves no time for the append."""
+        if answer_by is None:
+            return await self._owner.query(program_id, question)
+        left_s = answer_by - asyncio.get_running_loop().time()
+        for_append_s = max(APPENDS_LEFT * self._log.append_s(), APPEND_SHARE * left_s)
+        try:
+            return await in_time(self._owner.query(program_id, question), answer_by - for_append_s)
+        except TooLateError:
+            return unscored(question.transfer), None
 
 
 def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:

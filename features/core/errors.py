@@ -85,6 +85,7 @@ class ErrorCode(StrEnum):
     CATCHING_UP = "catching_up"
     OVERLOADED = "overloaded"
     NOT_CONFIRMED = "not_confirmed"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
 
 
 class FieldCode(StrEnum):

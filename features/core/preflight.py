@@ -79,7 +79,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     idempotent: bool
     program_id: str
     simulated: Simulated = msgspec.UNSET
-    scoring_us: int | None = None  # None in answers of before it was measured
+    scoring_us: int | None = None  # None where nothing was scored
 
 
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -114,7 +114,7 @@ def answer_of(
     program_id: str,
     degraded_reasons: tuple[str, ...],
     limits_hit: tuple[LimitHit, ...],
-    scoring_us: int,
+    scoring_us: int | None,
     latency_us: int,
 ) -> Preflight:
     """The answer to a new pre-flight."""
@@ -133,7 +133,7 @@ def answer_of(
         latency_ms=latency_ms_of(latency_us),
         idempotent=False,
         program_id=program_id,
-        scoring_us=max(0, scoring_us),
+        scoring_us=None if scoring_us is None else max(0, scoring_us),
     )
 
 

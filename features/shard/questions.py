@@ -13,8 +13,10 @@ from features.core.event_results import EventResult
 from features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from features.core.reason import Score
 from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
+from features.measurement.degraded import STATE_LATE
 from features.policy.in_force import given_policy
 from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
+from features.scorers.trs_v1.scorer import VERSION
 from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
@@ -77,6 +79,21 @@ class EvaluateLadder(msgspec.Struct, frozen=True, tag=True):
 
     def answer(self, program: ProgramState) -> LimitEvaluation:
         return evaluate_ladder(program, self.transfer, at=self.at)
+
+
+def unscored(transfer: ProposedTransfer) -> ProposalScore:
+    """What can be said of a proposed transfer without the program's state, when that does not answer in time."""
+    proposed = transfer.counterparty
+    return ProposalScore(
+        score=Score(version=VERSION, value=None, n=0, confidence=None, reasons=()),
+        resolved=Resolved(
+            entity_id=transfer.entity_id,
+            counterparty_id=transfer.counterparty_id,
+            counterparty_country=None if proposed is None else proposed.country_code,
+        ),
+        degraded_reasons=(STATE_LATE,),
+        limits_hit=(),
+    )
 
 
 class PartyCounts(msgspec.Struct, frozen=True):

@@ -1,22 +1,65 @@
-"""Reading recorded pre-flights and the transfers that landed for them.
+"""Reading recorded pre-flights, the transfers that landed for them, and counts of both.
 
 Errors  none of its own; a pre-flight that is not there is None
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import duckdb
 import msgspec
 
 from features.core.preflight import PreflightRecord
 from features.core.principal import Principal
+from store.tables.predicate import Predicate
 
 # An append that was not confirmed may have left a record beside the one that was answered, which is the newer.
 _FIND: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'
-_MATCHED: Final = "SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? LIMIT 1"
+_MATCHED: Final = """
+    SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? ORDER BY "offset" LIMIT 1"""
 # The id of a repeatable pre-flight follows from its key (version 5), any other is random (version 4).
 _REPEATABLE: Final = "SELECT id FROM preflights WHERE substr(id, 15, 1) = '5'"
 _RECORD: Final = msgspec.json.Decoder(PreflightRecord)
+# A pre-flight counts once, as it was answered; its grade is the newest label of the transfer that landed for it.
+_COUNTS: Final = """
+    WITH answers AS (
+        SELECT program_id, id, decision = 'hold' AS held, decision, degraded, latency_ms FROM preflights
+        WHERE {within} AND created_at >= make_timestamp(?)
+        QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
+    ), landed AS (
+        SELECT program_id, preflight_id AS id, arg_min(transfer_id, "offset") AS transfer_id
+        FROM preflight_matches WHERE {within} GROUP BY ALL
+    ), verdicts AS (
+        SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {within} GROUP BY ALL
+    )
+    SELECT
+        count(*),
+        count(*) FILTER (decision = 'clear'), count(*) FILTER (decision = 'review'), count(*) FILTER (held),
+        count(*) FILTER (degraded), count(transfer_id),
+        quantile_cont(latency_ms, 0.5), quantile_cont(latency_ms, 0.9),
+        count(*) FILTER (held AND label = 'bad'), count(*) FILTER (held AND label = 'ok'),
+        count(*) FILTER (NOT held AND label = 'bad'), count(*) FILTER (NOT held AND label = 'ok')
+    FROM answers LEFT JOIN landed USING (program_id, id) LEFT JOIN verdicts USING (program_id, transfer_id)"""
+
+
+class PreflightCounts(NamedTuple):
+    """How many pre-flights there were, how they were decided, and what became of their transfers.
+
+    The two latencies are None without a pre-flight. ``hold_bad`` to ``other_ok`` are those whose transfer is labelled.
+    """
+
+    total: int
+    clear: int
+    review: int
+    hold: int
+    degraded: int
+    matched: int
+    latency_ms_p50: float | None
+    latency_ms_p90: float | None
+    hold_bad: int
+    hold_ok: int
+    other_bad: int
+    other_ok: int
 
 
 class Preflights:
@@ -37,6 +80,15 @@ class Preflights:
     def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
         """The transfer that landed for it, if one has."""
         return self._text(_MATCHED, principal.tenant_id, preflight_id)
+
+    def counts(self, principal: Principal, program_ids: Sequence[str] | None, *, since: int) -> PreflightCounts:
+        """Over what was asked from ``since`` on, of these programs; None is all that the principal reaches."""
+        within = Predicate(principal)
+        within.among("program_id", program_ids)
+        values = [*within.values, since, *within.values, *within.values]
+        with self._connection.cursor() as cursor:
+            (counts,) = cursor.execute(_COUNTS.format(within=within.sql), values).fetchall()
+        return PreflightCounts(*counts)
 
     def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:
         with self._connection.cursor() as cursor:

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError, ResponseError
 from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import EntryKind
 from store.data_dir import StartupError
+from store.redis_log.append_times import AppendTimes
 from store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
@@ -47,12 +48,13 @@ OVERLOADED: Final = "The log cannot keep up right now. Try again."
 class _Append:
     """One caller's commands, answered by as many replies, of which the last one counts."""
 
-    __slots__ = ("done", "packed", "replies")
+    __slots__ = ("began", "done", "packed", "replies")
 
-    def __init__(self, packed: bytes, *, replies: int, done: "asyncio.Future[Any]") -> None:
+    def __init__(self, packed: bytes, *, replies: int, done: "asyncio.Future[Any]", began: float) -> None:
         self.packed = packed
         self.replies = replies
         self.done = done
+        self.began = began
 
 
 class LogAppender:
@@ -65,6 +67,8 @@ class LogAppender:
         self._keys = [shard_key(shard) for shard in range(shards)]
         self._waiting: deque[_Append] = deque()
         self._waiting_bytes = 0
+        self._times = AppendTimes()
+        self._writing_since: float | None = None
         self._connection: AbstractConnection | None = None
         self._writer: asyncio.Task[None] | None = None
 
@@ -139,6 +143,12 @@ class LogAppender:
     def waiting_bytes(self) -> int:
         return self._waiting_bytes
 
+    def expected_s(self) -> float:
+        """How many seconds an append that begins now will probably take; no less than the write before it has taken."""
+        now = asyncio.get_running_loop().time()
+        under_way = 0.0 if self._writing_since is None else now - self._writing_since
+        return max(under_way, self._times.expected_s(now=now))
+
     def _note(self, shard: int, offset: int) -> None:
         self._last[shard] = max(self._last[shard], offset)
 
@@ -155,7 +165,8 @@ class LogAppender:
     async def _written(self, packed: bytes, *, replies: int) -> Any:
         if len(self._waiting) >= MAX_WAITING_ENTRIES or self._waiting_bytes >= MAX_WAITING_BYTES:
             raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
-        append = _Append(packed, replies=replies, done=asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        append = _Append(packed, replies=replies, done=loop.create_future(), began=loop.time())
         self._waiting.append(append)
         self._waiting_bytes += len(packed)
         if self._writer is None:
@@ -182,6 +193,8 @@ class LogAppender:
         return batch
 
     async def _write(self, batch: Sequence[_Append]) -> None:
+        loop = asyncio.get_running_loop()
+        self._writing_since = loop.time()
         try:
             async with asyncio.timeout(WRITE_WITHIN_S):
                 connection = await self._connected()
@@ -195,6 +208,9 @@ class LogAppender:
             self._fail_all(batch, error)  # Nobody may be left waiting when the loop is closed over us.
             await self._drop_connection()
             raise
+        finally:
+            self._writing_since = None
+            self._times.note(loop.time() - batch[0].began, now=loop.time())
 
     def _fail_all(self, batch: Sequence[_Append], cause: BaseException) -> None:
         """Who queued behind a write has waited as long for the same Redis, and hears the same."""

@@ -307,6 +307,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.CATCHING_UP: catching_up,
     ErrorCode.OVERLOADED: overloaded,
     ErrorCode.NOT_CONFIRMED: not_confirmed,
+    ErrorCode.DEADLINE_EXCEEDED: lambda world, _: preflight(world, ("X-Deadline-Ms", "1")),
 }
 NOT_OVER_HTTP: Final = {
     ErrorCode.BODY_INCOMPLETE,  # Whoever could read it has hung up.

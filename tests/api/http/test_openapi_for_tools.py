@@ -9,8 +9,9 @@ import pytest
 
 from api.areas import PROVIDERS, ROUTES
 from api.http.error_table import ERRORS
-from api.http.glossary import ADMIN_PROPERTIES, PARAMETERS, PROPERTIES
+from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
 from api.http.http_app import routes_document
+from api.http.parameters import PARAMETERS
 from api.http.tags import ADMIN_TAGS, TAGS
 
 Node = dict[str, Any]
