@@ -152,6 +152,15 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.TOO_MANY_KEYS: ErrorEntry(
         409, "The tenant has as many API keys as it may.", "Revoke one with `DELETE /api/keys/{keyId}`."
     ),
+    ErrorCode.POLICY_VERSION_EXISTS: ErrorEntry(
+        409, "The tenant has a policy of this version.", "Choose a new version: a policy is never edited."
+    ),
+    ErrorCode.TOO_MANY_POLICIES: ErrorEntry(
+        409,
+        "The tenant has a thousand versions of policies, which are kept for good.",
+        "Activate one of them instead.",
+    ),
+    ErrorCode.POLICY_IN_FORCE: ErrorEntry(409, "The policy is in force already.", "Nothing is left to do."),
     ErrorCode.ALERT_CLOSED: ErrorEntry(
         409, "The alert is closed, which is final.", "`POST /api/alerts/{alertId}/appeal` opens a new alert."
     ),

@@ -1,11 +1,12 @@
 """Policies as the interface shows them."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
 
-from api.http.fields import ProgramIds
+from api.http.fields import ProgramIds, Prose
 from features.policy.bodies import PolicyVersion as StoredPolicy
 
 
@@ -15,9 +16,26 @@ class PolicyPrefix(StrEnum):
     POLICY = "policy"
     CLOCK = "clock"
     LADDER = "ladder"
+    THRESHOLDS = "thresholds"
     AUTONOMY = "autonomy"
     LIMITS = "limits"
     RULES = "rules"
+
+
+VERSION: Final = r"^[a-z]+-[a-z0-9]([a-z0-9._-]{0,58}[a-z0-9])?$(?!\n)"
+VersionText = Annotated[str, msgspec.Meta(pattern=VERSION)]
+
+
+class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``body`` is what the prefix of ``version`` says: policy, clock, ladder or thresholds."""
+
+    version: VersionText
+    program_id: UUID | None = None
+    body: dict[str, Any]
+
+
+class Activation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    note: Prose
 
 
 class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

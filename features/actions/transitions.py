@@ -8,12 +8,11 @@ Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 
 from typing import Any
 
-from features.actions.changes import CHANGES
+from features.actions.changes import CHANGES, OBJECTIONS
 from features.actions.rows import Transition, action_row, link_of_transition
 from features.alerts.rows import result_row
 from features.core.actions import (
     ALWAYS_TWO_APPROVERS,
-    CHANGES_OF_OURS,
     PLATFORM,
     ActionEntry,
     ActionStatus,
@@ -81,7 +80,7 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
         at=at,
     )
     _record(program, action, step, position, emit)
-    if action.status is ActionStatus.APPROVED and action.type in CHANGES_OF_OURS:
+    if action.status is ActionStatus.APPROVED and action.type in CHANGES:
         step = _changed(program, action, position, emit, at=at)
     program.actions.put(action)
     emit(action_row(program, action, position, step))
@@ -103,8 +102,10 @@ def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition
 
 
 def _objection(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
-    change = CHANGES.get(entry.type)
-    return None if change is None else change.objection(program, entry, position)
+    change, objection = CHANGES.get(entry.type), OBJECTIONS.get(entry.type)
+    if change is not None:
+        return change.objection(program, entry, position)
+    return None if objection is None else objection(program, entry, position)
 
 
 def _needs_second(program: ProgramState, action: ActionState, position: EntryPosition) -> bool:

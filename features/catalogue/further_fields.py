@@ -395,4 +395,30 @@ FURTHER_FIELDS: Final = (
         "90 days",
         "As program.transfers90d, from the program's 90th day on, since when it is told which pairs are rare.",
     ),
+    Feature(
+        "counterparty.countryLists",
+        "counterparty_country_lists",
+        "string",
+        "",
+        "in force then",
+        "The lists of policy that its country is on, comma-separated: call_for_action, comprehensively_sanctioned, "
+        "increased_monitoring; empty on none, null without a country.",
+    ),
+    Feature(
+        "policy.structuringThresholds",
+        "structuring_thresholds",
+        "string",
+        "cents list",
+        "in force then",
+        "The reporting thresholds that amounts are held against, comma-separated.",
+    ),
+    Feature("policy.thresholdsVersion", "thresholds_version", "string", "", "in force then", "Their version."),
+    Feature(
+        "policy.ladderVersion",
+        "ladder_version",
+        "string",
+        "",
+        "in force then",
+        "The version of the ladder that entity.rescreenDays is of.",
+    ),
 )

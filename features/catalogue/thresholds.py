@@ -1,15 +1,17 @@
-"""Dated lists and thresholds that the windows, features and scorers share, with their public sources.
+"""Lines that the windows, features and scorers share: those that policy sets, and those that a feature's name states.
 
-A threshold that only one scorer reads stands with that scorer. These are defaults that policy data may replace.
+``Thresholds`` are the ones in force for a program at an instant (``features/policy/in_force.py``): the reporting
+thresholds that amounts are split to stay under, and the regulators' lists of countries. The constants below belong to
+the meaning of a feature, and change with its version only. A line that only one scorer reads stands with that scorer.
 
 Unit    cents, and counts where the name says so
 """
 
 from bisect import bisect_right
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
 
-# 31 CFR 1010.410 and 1020.410 (funds transfer record and travel rule) and 31 CFR 1010.311 (currency reports).
-STRUCTURING_THRESHOLDS_CENTS: Final = (300_000, 1_000_000)
 STRUCTURING_ZONE_FROM_PERCENT: Final = 80
 JUST_BELOW_FROM_PERCENT: Final = 90
 
@@ -23,66 +25,56 @@ SMALL_CARD_BELOW_CENTS: Final = 500
 USUAL_WEEK_FACTOR: Final = 3
 SCATTER_GATHER_MIDDLES: Final = 3
 
-
-class CountryList(NamedTuple):
-    """A regulator's list in force since ``as_of``; a new one replaces it as a whole."""
-
-    as_of: str
-    source: str
-    countries: frozenset[str]
+CALL_FOR_ACTION: Final = "call_for_action"
+COMPREHENSIVELY_SANCTIONED: Final = "comprehensively_sanctioned"
+INCREASED_MONITORING: Final = "increased_monitoring"
+COUNTRY_LISTS: Final = (CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING)
 
 
-CALL_FOR_ACTION: Final = CountryList(
-    "2026-06-19",
-    "FATF, High-Risk Jurisdictions subject to a Call for Action, 13 February and 19 June 2026",
-    frozenset({"IR", "KP", "MM"}),
-)
-# The Syrian program ended on the first day of this list (Executive Order 14312); embargoed regions have no ISO code.
-COMPREHENSIVELY_SANCTIONED: Final = CountryList(
-    "2025-07-01",
-    "OFAC country programs: 31 CFR parts 510 (KP), 515 (CU) and 560 (IR)",
-    frozenset({"CU", "IR", "KP"}),
-)
-INCREASED_MONITORING: Final = CountryList(
-    "2026-06-19",
-    "FATF, Jurisdictions under Increased Monitoring, 19 June 2026",
-    frozenset(
-        (
-            "AO",
-            "BA",
-            "BG",
-            "BO",
-            "CD",
-            "CI",
-            "CM",
-            "HT",
-            "IQ",
-            "KE",
-            "KW",
-            "LA",
-            "LB",
-            "MC",
-            "NP",
-            "PG",
-            "SS",
-            "SY",
-            "VE",
-            "VG",
-            "VN",
-            "YE",
-        )
-    ),
-)
+class Lines:
+    """Reporting thresholds, and the amounts that lie just under one; made once for each set of thresholds."""
+
+    def __init__(self, thresholds_cents: Iterable[int]) -> None:
+        self.cents: Final = tuple(sorted(set(thresholds_cents)))
+        self.text: Final = ",".join(map(str, self.cents))
+        self.zone_edges, self._zones = _steps(self.cents, STRUCTURING_ZONE_FROM_PERCENT)
+        self.just_below_edges, self._just_below = _steps(self.cents, JUST_BELOW_FROM_PERCENT)
+
+    def zones(self, amount_cents: int | None) -> tuple[int, ...]:
+        """The thresholds that an amount stays just under, in [0.80, 1.00) of each; none where it is not known."""
+        return () if amount_cents is None else self._zones[bisect_right(self.zone_edges, amount_cents)]
+
+    def is_just_below(self, amount_cents: int) -> bool:
+        """True in [0.90, 1.00) of any threshold."""
+        return bool(self._just_below[bisect_right(self.just_below_edges, amount_cents)])
 
 
-def structuring_zones(amount_cents: int | None) -> tuple[int, ...]:
-    """The thresholds that an amount stays just under, in [0.80, 1.00) of each; none where it is not known."""
-    return () if amount_cents is None else _ZONES[bisect_right(STRUCTURING_EDGES_CENTS, amount_cents)]
+class Thresholds:
+    """The lines and the lists of countries of one version."""
+
+    def __init__(self, version: str, thresholds_cents: Iterable[int], lists: Mapping[str, Iterable[str]]) -> None:
+        self.version: Final = version
+        self.lines: Final = Lines(thresholds_cents)
+        self.lists: Final = {name: frozenset(countries) for name, countries in lists.items()}
+        listed = frozenset[str]().union(*self.lists.values())
+        self._lists_of = {
+            country: ",".join(name for name in COUNTRY_LISTS if country in self.lists.get(name, ()))
+            for country in listed
+        }
+
+    def lists_of(self, country: str | None) -> str | None:
+        """The names of the lists that a country is on, comma-separated; None where it is not known."""
+        return None if country is None else self._lists_of.get(country, "")
+
+    def with_lines(self, version: str, more_cents: Iterable[int]) -> "Thresholds":
+        """The same with further thresholds, such as a program's caps."""
+        return Thresholds(version, (*self.lines.cents, *more_cents), self.lists)
 
 
-def is_just_below(amount_cents: int) -> bool:
-    """True in [0.90, 1.00) of any threshold."""
-    return bool(_JUST_BELOW[bisect_right(JUST_BELOW_EDGES_CENTS, amount_cents)])
+@lru_cache(maxsize=1_024)
+def lines_of(text: str) -> Lines:
+    """The lines that a vector carries; few texts are in use at a time."""
+    return Lines(int(line) for line in text.split(",")) if text else Lines(())
 
 
 def is_round(amount_cents: int) -> bool:
@@ -90,12 +82,8 @@ def is_round(amount_cents: int) -> bool:
     return amount_cents >= ROUND_FROM_CENTS and amount_cents % ROUND_STEP_CENTS == 0
 
 
-def _steps(from_percent: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+def _steps(thresholds: tuple[int, ...], from_percent: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """The amounts at which the answer changes, and the thresholds that each stretch between them lies just under."""
-    zones = [(-(-line * from_percent // 100), line) for line in STRUCTURING_THRESHOLDS_CENTS]
+    zones = [(-(-line * from_percent // 100), line) for line in thresholds]
     edges = tuple(sorted({edge for zone in zones for edge in zone}))
     return edges, ((), *(tuple(line for first, line in zones if first <= edge < line) for edge in edges))
-
-
-STRUCTURING_EDGES_CENTS, _ZONES = _steps(STRUCTURING_ZONE_FROM_PERCENT)
-JUST_BELOW_EDGES_CENTS, _JUST_BELOW = _steps(JUST_BELOW_FROM_PERCENT)

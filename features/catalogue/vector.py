@@ -9,7 +9,7 @@ import msgspec
 
 from features.core.money_flow import money_leaves
 
-FEATURE_VERSION: Final = "features-v4"
+FEATURE_VERSION: Final = "features-v5"
 RARE_AT_MOST: Final = 3
 
 
@@ -114,6 +114,10 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     counterparty_frozen_returns: int
     pair_regular: bool | None
     program_paired_count_90d: int | None
+    counterparty_country_lists: str | None
+    structuring_thresholds: str
+    thresholds_version: str
+    ladder_version: str
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

@@ -93,4 +93,5 @@ class EntryResult(StrEnum):
     UNCHANGED = "unchanged"  # what is requested is in force already
     NOT_ELIGIBLE = "not_eligible"  # the evidence allows no wider autonomy
     TOO_EARLY = "too_early"  # autonomy was widened within the last week
+    IN_FORCE = "in_force"  # the policy is in force already
     NEEDS_PERSON = "needs_person"  # a key may not sign what waits for a person

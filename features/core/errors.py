@@ -60,6 +60,9 @@ class ErrorCode(StrEnum):
 
     SLUG_TAKEN = "slug_taken"
     TOO_MANY_KEYS = "too_many_keys"
+    POLICY_VERSION_EXISTS = "policy_version_exists"
+    TOO_MANY_POLICIES = "too_many_policies"
+    POLICY_IN_FORCE = "policy_in_force"
     ALERT_CLOSED = "alert_closed"
     ALERT_NOT_HELD = "alert_not_held"
     ALERT_NOT_CLOSED = "alert_not_closed"

@@ -31,6 +31,7 @@ class EntryKind(StrEnum):
     ACTION = "action"  # body: JSON of a features.core.actions.ActionEntry
     APPROVAL = "approval"  # body: JSON of a features.core.actions.ApprovalEntry
     OUTCOME = "outcome"  # body: JSON of a features.core.actions.OutcomeEntry
+    POLICY = "policy"  # body: JSON of a features.core.policies.PolicyEntry
     LOSS = "loss"  # body: JSON of a features.core.loss.LossEntry
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 

@@ -9,9 +9,8 @@ from features.catalogue.thresholds import (
     MICRO_BELOW_CENTS,
     ROUND_FROM_CENTS,
     ROUND_STEP_CENTS,
-    STRUCTURING_THRESHOLDS_CENTS,
     STRUCTURING_ZONE_FROM_PERCENT,
-    structuring_zones,
+    lines_of,
 )
 from features.core.instants import DAYS_7, DAYS_30, HOURS_24
 from features.core.reason import Reason
@@ -47,7 +46,8 @@ def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubjec
 
 
 def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
-    for threshold in structuring_zones(context.vector.amount_cents):
+    v = context.vector
+    for threshold in lines_of(v.structuring_thresholds).zones(v.amount_cents):
         times = (party.zones or {}).get(threshold)
         if times is None:
             continue
@@ -60,7 +60,8 @@ def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
 
 def many_pay(context: DetectionContext, party: Counterparty) -> bool:
     """Whether several actors each sent or got transfers just under one threshold with the same counterparty."""
-    zones = frozenset(structuring_zones(context.vector.amount_cents))
+    lines = lines_of(context.vector.structuring_thresholds)
+    zones = frozenset(lines.zones(context.vector.amount_cents))
     program, actors = context.program, set[int]()
     for side in (program.graph.into, program.graph.out):
         edges = side.get(program.node_of(party))
@@ -68,7 +69,7 @@ def many_pay(context: DetectionContext, party: Counterparty) -> bool:
             continue
         near = edges.near(context.at - DAYS_7, context.at, but=NOBODY, as_of=context.at)
         for row, other in zip(near.rows, near.others, strict=True):
-            if zones.intersection(structuring_zones(program.series.cents_of(row, context.at))):
+            if zones.intersection(lines.zones(program.series.cents_of(row, context.at))):
                 actors.add(other)
     return len(actors) >= STRUCTURING_ENTITIES
 
@@ -97,14 +98,18 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "when the subject was decided on before."
         ),
         triggers=(Trigger(rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),
-        features=("structuring_count_24h", "structuring_window_count", "pair_regular"),
+        features=(
+            "structuring_count_24h",
+            "structuring_window_count",
+            "pair_regular",
+            "structuring_thresholds",
+            "thresholds_version",
+        ),
         thresholds={
             "count24h": rules.STRUCTURING_24H_COUNT,
             "count7d": rules.STRUCTURING_7D_COUNT,
             "entities": STRUCTURING_ENTITIES,
             "zoneFromPercent": STRUCTURING_ZONE_FROM_PERCENT,
-            "lowerThresholdCents": min(STRUCTURING_THRESHOLDS_CENTS),
-            "upperThresholdCents": max(STRUCTURING_THRESHOLDS_CENTS),
         },
         hard_when="on repeat",
         review=ReviewQuestion(

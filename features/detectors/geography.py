@@ -5,7 +5,6 @@ Source  the reasons' own (``docs/reasons.md``); windows are [P]
 
 from typing import Final
 
-from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.core.instants import HOURS_24
 from features.detectors.detector import HARD, LOW, MEDIUM, ONCE, Detector, ReviewQuestion, Trigger
 from features.detectors.subjects import program_subject, transfer_subject
@@ -22,12 +21,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             Trigger(rules.SANCTIONED.id, transfer_subject, HARD, ONCE),
             Trigger(rules.MONITORED.id, transfer_subject, LOW, ONCE),
         ),
-        features=("counterparty_country",),
-        thresholds={
-            "callForActionAsOf": CALL_FOR_ACTION.as_of,
-            "sanctionedAsOf": COMPREHENSIVELY_SANCTIONED.as_of,
-            "increasedMonitoringAsOf": INCREASED_MONITORING.as_of,
-        },
+        features=("counterparty_country", "counterparty_country_lists", "thresholds_version"),
+        thresholds={},
         review=ReviewQuestion(
             unexplained="what business the entity has with the country named here",
             next_step=(

@@ -21,7 +21,7 @@ from features.catalogue.thresholds import (
     SCATTER_GATHER_MIDDLES,
     SMALL_CARD_BELOW_CENTS,
     is_round,
-    structuring_zones,
+    lines_of,
 )
 from features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
 from features.core.limits import CapKind
@@ -156,8 +156,9 @@ def _both(*rests: Rest) -> Rest:
 
 
 def _in_zone(context: DetectionContext) -> Keep:
-    zones = frozenset(structuring_zones(context.vector.amount_cents))
-    return lambda record: record.class_id not in CARD_CLASSES and not zones.isdisjoint(structuring_zones(record.cents))
+    lines = lines_of(context.vector.structuring_thresholds)
+    zones = frozenset(lines.zones(context.vector.amount_cents))
+    return lambda record: record.class_id not in CARD_CLASSES and not zones.isdisjoint(lines.zones(record.cents))
 
 
 def _alike(context: DetectionContext) -> Keep:

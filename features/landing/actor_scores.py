@@ -27,6 +27,7 @@ from features.core.rows.scores import ScoreRow
 from features.landing.landing_result import LandingResult
 from features.measurement.flow import dealing_with
 from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
+from features.policy.in_force import thresholds_of
 from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.crs_inputs import CounterpartyInputs
 from features.scorers.ers_inputs import EntityInputs
@@ -163,7 +164,8 @@ def emit_counterparty_score(
         return
     if not force and party.times.count(ALWAYS, at) < crs_v1.TRANSFERS_FLOOR:
         shared = _shared_entities(program, party, at) >= crs_v1.SHARED_FLOOR
-        if last.stays_unscored(party.index, hard=crs_v1.is_hard(party.country), mark=shared):
+        lists = thresholds_of(program, at).lists_of(party.country)
+        if last.stays_unscored(party.index, hard=crs_v1.is_hard(lists), mark=shared):
             return
     inputs = counterparty_inputs(program, party, at)
     weighed = crs_v1.CARD.weigh(inputs)
@@ -202,6 +204,7 @@ def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> 
     """The inputs of a counterparty's score."""
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
+    thresholds = thresholds_of(program, at)
     return CounterpartyInputs(
         times.count(ALWAYS, at),
         times.count(at - DAYS_60, at),
@@ -212,6 +215,8 @@ def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> 
         None if first_at is None else (at - first_at) // DAY_US,
         None if changed_at is None else max(0, at - changed_at) // DAY_US,
         party.country,
+        thresholds.lists_of(party.country),
+        thresholds.version,
     )
 
 

@@ -6,7 +6,6 @@ and leaving are one function with a sign, so that exactly what was entered leave
 
 from typing import Final
 
-from features.catalogue.thresholds import structuring_zones
 from features.core.rail_classes import OUTGOING_CLASSES
 from features.landing.contribution import Attempt, Movement
 from features.state.parties import Actor, Counterparty, series_of_party, zone_of
@@ -37,6 +36,16 @@ def replace_attempt(
         _change_attempts(program, before, LEAVE, known_at)
     if after is not None:
         _change_attempts(program, after, ENTER, known_at)
+
+
+def count_under(program: ProgramState, movement: Movement, thresholds: frozenset[int]) -> None:
+    """Count a movement that is in the windows already under thresholds that are new to them."""
+    if movement.card or movement.cents is None:
+        return
+    for threshold in thresholds.intersection(program.counted_lines.zones(movement.cents, movement.at)):
+        for party in (movement.actor, movement.counterparty):
+            if party is not None:
+                change_times(zone_of(party, threshold), movement.at, ENTER, None)
 
 
 def change_times(series: EventTimes, at: int, sign: int, known_at: int | None) -> None:
@@ -104,10 +113,10 @@ def _change_windows(
         change_amount(actor.amounts, at, cents, sign, known_at)
         for kind in this.kinds:
             change_kind(series_of_party(actor), kind, at, cents, sign, known_at)
-        _change_zones(actor, this, sign, known_at)
+        _change_zones(program, actor, this, sign, known_at)
     if counterparty is not None and _party_differs(this, other, counterparty, other.counterparty if other else None):
         change_amount(counterparty.times, at, cents if this.class_id in OUTGOING_CLASSES else 0, sign, known_at)
-        _change_zones(counterparty, this, sign, known_at)
+        _change_zones(program, counterparty, this, sign, known_at)
 
 
 def _change_baseline(program: ProgramState, movement: Movement, sign: int, known_at: int | None) -> None:
@@ -127,11 +136,13 @@ def _change_graph(program: ProgramState, movement: Movement, sign: int, known_at
     program.graph.remove(source, target, at, row_index, known_at=known_at)
 
 
-def _change_zones(party: Actor | Counterparty, movement: Movement, sign: int, known_at: int | None) -> None:
+def _change_zones(
+    program: ProgramState, party: Actor | Counterparty, movement: Movement, sign: int, known_at: int | None
+) -> None:
     """Count the amount under the reporting thresholds that it stays just below; card transfers are not structured."""
     if movement.card or movement.cents is None:
         return
-    for threshold in structuring_zones(movement.cents):
+    for threshold in program.counted_lines.zones(movement.cents, movement.at):
         change_times(zone_of(party, threshold), movement.at, sign, known_at)
 
 

@@ -7,8 +7,9 @@ What contains the amount changes with it: the sums of 24 h, 48 h and 2 banking d
 micro-entries and of small card attempts, and whether it lies just below a threshold. Five things are known in part:
 
 * Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
-* Others just under a threshold stay counted while the new amount is under the same one. When this amount is under none,
-  they are taken to be under the new amount's; when it is under another, the new amount is the only one known there.
+* Others just under a threshold of that time stay counted while the new amount is under the same one. When this amount
+  is under none, they are taken to be under the new amount's; when it is under another, the new amount is the only one
+  known there.
 * Whether the payment is regular stays as it was.
 * The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount asked for them.
 * The graph stays as it was: chains and round trips are not searched again, and only the smallest amount of a
@@ -22,14 +23,11 @@ from typing import Any, Final
 import msgspec
 
 from features.catalogue.thresholds import (
-    JUST_BELOW_EDGES_CENTS,
     MICRO_BELOW_CENTS,
     ROUND_FROM_CENTS,
     ROUND_STEP_CENTS,
     SMALL_CARD_BELOW_CENTS,
-    STRUCTURING_EDGES_CENTS,
-    is_just_below,
-    structuring_zones,
+    lines_of,
 )
 from features.catalogue.vector import FeatureVector, is_attempt
 from features.core.vocabulary import Band, Rail
@@ -84,7 +82,7 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
         return v
     changes: dict[str, Any] = {
         "amount_cents": cents,
-        "typology_just_below_threshold": is_just_below(cents),
+        "typology_just_below_threshold": lines_of(v.structuring_thresholds).is_just_below(cents),
     }
     changes |= _attempts(v, cents)
     if is_attempt(v):
@@ -105,7 +103,8 @@ def _amount_of(v: FeatureVector) -> int:
 
 
 def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
-    before, after = structuring_zones(v.amount_cents), structuring_zones(cents)
+    lines = lines_of(v.structuring_thresholds)
+    before, after = lines.zones(v.amount_cents), lines.zones(cents)
     if before == after or v.rail == _CARD:
         return {}
     if before and after:
@@ -184,8 +183,9 @@ def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:
 def _edges(v: FeatureVector) -> Iterator[int]:
     """Every amount from which on a rule may answer otherwise than just below it."""
     amount = _amount_of(v)
-    yield from STRUCTURING_EDGES_CENTS
-    yield from JUST_BELOW_EDGES_CENTS
+    lines = lines_of(v.structuring_thresholds)
+    yield from lines.zone_edges
+    yield from lines.just_below_edges
     yield from (MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)
     yield from (ROUND_FROM_CENTS, LAYERING_FROM_CENTS)
     first_time = first_time_line_cents(v)

@@ -190,8 +190,17 @@ class Standing(Group, frozen=True):
     program_paired_count_90d: int | None
 
 
+class InForce(Group, frozen=True):
+    """What policy says of the counterparty's country, the thresholds it sets, and the versions that do."""
+
+    counterparty_country_lists: str | None
+    structuring_thresholds: str
+    thresholds_version: str
+    ladder_version: str
+
+
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
-    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing),
+    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing, InForce),
 )
 """All groups, in the order of the vector."""

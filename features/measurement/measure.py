@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import astuple
 
-from features.catalogue.thresholds import STRUCTURING_THRESHOLDS_CENTS, is_just_below, structuring_zones
+from features.catalogue.thresholds import Lines, Thresholds
 from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from features.core.vocabulary import Rail
@@ -19,6 +19,7 @@ from features.measurement.groups import (
     Activity,
     Facts,
     History,
+    InForce,
     Novelties,
     ProgramFigures,
     Relationship,
@@ -28,6 +29,8 @@ from features.measurement.groups import (
 from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
 from features.measurement.passing import passing_of
 from features.measurement.subject import OwnContribution, Subject
+from features.policy.bodies import LADDER
+from features.policy.in_force import thresholds_of, version_in_force
 from features.state.parties import Actor, Counterparty
 from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
@@ -53,7 +56,10 @@ def measure(
     """All features of the subject at ``at``, group by group in the order of the vector."""
     chain, way_back = follow(subject, program, at)
     before = _before(subject, at)
-    structuring_7d, structuring_24h = _structuring(subject, at, own_actor=before.own, own_party=before.own_party)
+    thresholds = thresholds_of(program, at)
+    structuring_7d, structuring_24h = _structuring(
+        subject, thresholds.lines, at, own_actor=before.own, own_party=before.own_party
+    )
     activity = _activity(subject, before, at, structuring_7d)
     amounts = amounts_of(subject, at, before.previous_at is not None)
     repeats = is_asked(structuring_24h, structuring_7d, amounts.repeated_amount_count_24h)
@@ -63,7 +69,7 @@ def measure(
         *astuple(activity),
         *astuple(_relationship(subject, before, at)),
         *astuple(_program_figures(subject, program, declared, baseline, before, at)),
-        *astuple(_typologies(subject, declared, chain, way_back, before, at)),
+        *astuple(_typologies(subject, declared, thresholds.lines, chain, way_back, before, at)),
         *astuple(_history(subject, before, at, structuring_24h)),
         *astuple(amounts),
         *astuple(passing_of(subject, program, at, activity, amounts)),
@@ -73,6 +79,7 @@ def measure(
         *astuple(card_attempts(subject, program, at)),
         *astuple(_novelties(subject, program, at)),
         *astuple(_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None)),
+        *astuple(_in_force(subject, program, thresholds, at)),
     )
     return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
 
@@ -175,6 +182,7 @@ def _program_figures(
 def _typologies(
     subject: Subject,
     declared: Declared,
+    lines: Lines,
     chain: Chain | None,
     way_back: tuple[int, ...],
     before: _Before,
@@ -184,7 +192,7 @@ def _typologies(
         typology_round_trip=None if chain is None else bool(way_back),
         typology_layering_hops=None if chain is None else chain.hops,
         typology_dormant_days=None if before.previous_at is None else (at - before.previous_at) // DAY_US,
-        typology_just_below_threshold=None if subject.cents is None else is_just_below(subject.cents),
+        typology_just_below_threshold=None if subject.cents is None else lines.is_just_below(subject.cents),
         declared_rails=declared.rails,
     )
 
@@ -238,6 +246,15 @@ def _standing(
     return Standing(subject.moved, unauthorized, frozen, regular, _paired_count(program, at, own))
 
 
+def _in_force(subject: Subject, program: ProgramSeries, thresholds: Thresholds, at: int) -> InForce:
+    return InForce(
+        counterparty_country_lists=thresholds.lists_of(subject.country),
+        structuring_thresholds=thresholds.lines.text,
+        thresholds_version=thresholds.version,
+        ladder_version=version_in_force(program, LADDER, at).version,
+    )
+
+
 def _paired_count(program: ProgramSeries, at: int, own: OwnContribution) -> int:
     """The program's other transfers of 90 days since it is told which pairs are rare: from its 90th day on."""
     first_at = program.amounts.first(at)
@@ -253,20 +270,20 @@ def _count(
     return series.count(after, upto) if series is not None else 0
 
 
-def _structuring(subject: Subject, at: int, *, own_actor: int, own_party: int) -> tuple[int, int]:
+def _structuring(subject: Subject, lines: Lines, at: int, *, own_actor: int, own_party: int) -> tuple[int, int]:
     """Most transfers just under one threshold in 7 days and in 24 h, of the actor or to the counterparty.
 
     When the subject lies under a threshold itself, it counts (not an attempt), and only its own thresholds do.
     """
     if subject.rail == _CARD:
         return 0, 0
-    zones = structuring_zones(subject.cents)
+    zones = lines.zones(subject.cents)
     most_7d = most_24h = included = 1 if zones and subject.moved else 0
-    own_zones = structuring_zones(subject.own.cents) if own_actor or own_party else ()
+    own_zones = lines.zones(subject.own.cents) if own_actor or own_party else ()
     for party, own in ((subject.actor, own_actor), (subject.counterparty, own_party)):
         if party is None or not party.zones:
             continue
-        for threshold in zones or STRUCTURING_THRESHOLDS_CENTS:
+        for threshold in zones or lines.cents:
             series = party.zones.get(threshold)
             if series is not None:
                 but_own = included - (own if threshold in own_zones else 0)

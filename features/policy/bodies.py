@@ -7,11 +7,13 @@ Unit    hours of clocks may be fractions; money is cents as strings of digits, N
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
-from features.core.canonical import canonical, digest_of
+from features.core.actions import ActionType
+from features.core.canonical import MAX_INTEGER, canonical, digest_of
 from features.core.vocabulary import Band
 
 POLICY: Final = "policy"
@@ -19,34 +21,41 @@ CLOCK: Final = "clock"
 LADDER: Final = "ladder"
 THRESHOLDS: Final = "thresholds"
 
+_UNIQUE: Final = {"uniqueItems": True}
+Cents = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,17})$(?!\n)")]
+Hours = Annotated[float, Meta(ge=0, le=87_600)]
+Days = Annotated[int, Meta(ge=1, le=36_500)]
+Country = Annotated[str, Meta(pattern=r"^[A-Z]{2}$(?!\n)")]
+DetectorIds = Annotated[tuple[str, ...], Meta(max_length=200, extra_json_schema=_UNIQUE)]
+
 
 class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The alerts that the platform may close without a person."""
 
     version: str
-    auto_closable_detectors: tuple[str, ...]
-    auto_close_bands: tuple[Band, ...]
-    min_program_n: int
-    always_reviewed: tuple[str, ...]
-    two_approver_actions: tuple[str, ...]
+    auto_closable_detectors: DetectorIds
+    auto_close_bands: Annotated[tuple[Band, ...], Meta(extra_json_schema=_UNIQUE)]
+    min_program_n: Annotated[int, Meta(ge=0, le=MAX_INTEGER)]
+    always_reviewed: DetectorIds
+    two_approver_actions: Annotated[tuple[ActionType, ...], Meta(extra_json_schema=_UNIQUE)]
     hold_band_auto_hold: bool
 
 
 class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """How long an alert may wait for its decision, by tier."""
 
-    auto_hours: float
-    standard_hours: float
-    complex_hours: float
-    appeal_hours: float
+    auto_hours: Hours
+    standard_hours: Hours
+    complex_hours: Hours
+    appeal_hours: Hours
 
 
 class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The most that an actor in one band may move out."""
 
-    per_transaction_cents: str | None
-    daily_cents: str | None
-    monthly_cents: str | None
+    per_transaction_cents: Cents | None
+    daily_cents: Cents | None
+    monthly_cents: Cents | None
 
 
 class Ladder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -61,10 +70,10 @@ class Ladder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 class RescreenDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """After how many days an actor is screened again."""
 
-    clear: int
-    review: int
-    hold: int
-    unscored: int
+    clear: Days
+    review: Days
+    hold: Days
+    unscored: Days
 
 
 class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -78,15 +87,17 @@ class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 class CountryList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A regulator's list as of a date; a new one replaces it as a whole. Countries are ISO 3166-1 alpha-2."""
 
-    as_of: str
-    source: str
-    countries: tuple[str, ...]
+    as_of: Annotated[str, Meta(extra_json_schema={"format": "date"})]
+    source: Annotated[str, Meta(min_length=1, max_length=500, pattern=r"^\s*[^\s\x00][^\x00]*$(?!\n)")]
+    countries: Annotated[tuple[Country, ...], Meta(max_length=250, extra_json_schema=_UNIQUE)]
 
 
 class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The reporting thresholds that amounts are split to stay under, and the regulators' lists of countries."""
 
-    structuring_thresholds_cents: tuple[str, ...]
+    structuring_thresholds_cents: Annotated[
+        tuple[Cents, ...], Meta(min_length=1, max_length=20, extra_json_schema=_UNIQUE)
+    ]
     call_for_action: CountryList
     comprehensively_sanctioned: CountryList
     increased_monitoring: CountryList

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.policy.bodies import ActiveVersion, decode_body, prefix_of
+from features.catalogue.thresholds import COUNTRY_LISTS, Thresholds
+from features.policy.bodies import THRESHOLDS, ActiveVersion, ThresholdsBody, decode_body, prefix_of
 from features.policy.seeds import SEEDS
 from features.windows.series import ALWAYS
 
@@ -28,6 +29,7 @@ class PolicyBook:
         self._of_tenant: dict[str, list[ActiveVersion]] = {}
         self._of_program: dict[str, list[ActiveVersion]] = {}
         self._activations: set[str] = set()
+        self._thresholds = _SEEDED_THRESHOLDS  # by version, compiled once
 
     def activate(self, version: ActiveVersion) -> bool:
         """Bring a version into force; False for an activation that was applied before."""
@@ -49,6 +51,12 @@ class PolicyBook:
                     return versions[place - 1]
         return SEEDED.get(prefix)
 
+    def thresholds(self, at: int) -> Thresholds:
+        """The thresholds that count at an instant, ready for use."""
+        version = self.in_force(THRESHOLDS, at)
+        assert version is not None
+        return self._thresholds[version.version]
+
     def knows(self, action_id: str) -> bool:
         """Whether the activation that an action stands for was applied."""
         return action_id in self._activations
@@ -69,6 +77,19 @@ class PolicyBook:
         versions = book.setdefault(prefix_of(version.version), [])
         since = max(version.since, versions[-1].since) if versions else version.since
         versions.append(msgspec.structs.replace(version, since=since))
+        if isinstance(version.body, ThresholdsBody):
+            self._thresholds = {**self._thresholds, version.version: compiled(version.version, version.body)}
+
+
+def compiled(version: str, body: ThresholdsBody) -> Thresholds:
+    """Thresholds in the form in which each transfer is held against them."""
+    lists = {name: getattr(body, name).countries for name in COUNTRY_LISTS}
+    return Thresholds(version, map(int, body.structuring_thresholds_cents), lists)
+
+
+_SEEDED_THRESHOLDS: Final = {
+    each.version: compiled(each.version, each.body) for each in SEEDED.values() if isinstance(each.body, ThresholdsBody)
+}
 
 
 def _since(version: ActiveVersion) -> int:

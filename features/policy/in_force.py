@@ -12,6 +12,7 @@ import msgspec
 
 from features.policy.autonomy import as_left_by
 from features.policy.autonomy_book import AutonomyBook
+from features.catalogue.thresholds import Thresholds
 from features.policy.bodies import (
     CLOCK,
     LADDER,
@@ -73,6 +74,11 @@ def clock_in_force(program: Governed, at: int) -> ClockPolicy:
 def ladder_in_force(program: Governed, at: int) -> LimitLadder:
     """The limits and the screening cadence of a program at ``at``."""
     return cast(LimitLadder, version_in_force(program, LADDER, at).body)
+
+
+def thresholds_of(program: Governed, at: int) -> Thresholds:
+    """The reporting thresholds and lists of countries that a transfer of ``at`` is held against."""
+    return program.policies.thresholds(at)
 
 
 def version_in_force(program: Governed, prefix: str, at: int) -> ActiveVersion:

@@ -5,6 +5,7 @@ Source  all [P], proposed here; ``docs/policies.md`` gives the reasons
 
 from typing import Final
 
+from features.core.actions import ActionType
 from features.core.ids import POLICY_IDS
 from features.core.instants import format_instant
 from features.core.vocabulary import Band
@@ -12,16 +13,19 @@ from features.policy.bodies import (
     BandCaps,
     Body,
     ClockPolicy,
+    CountryList,
     Ladder,
     LimitLadder,
     PolicyBody,
     PolicyVersion,
     RescreenDays,
+    ThresholdsBody,
 )
 
 POLICY_VERSION: Final = "policy-v1"
 CLOCK_VERSION: Final = "clock-v1"
 LADDER_VERSION: Final = "ladder-v1"
+THRESHOLDS_VERSION: Final = "thresholds-v1"
 
 POLICY_V1: Final = PolicyBody(
     version=POLICY_VERSION,
@@ -44,7 +48,7 @@ POLICY_V1: Final = PolicyBody(
         "structuring_pattern",
         "unauthorized_return_rate",
     ),
-    two_approver_actions=("freeze_account", "request_to_program", "suspend_card_account"),
+    two_approver_actions=(ActionType.FREEZE_ACCOUNT, ActionType.REQUEST_TO_PROGRAM, ActionType.SUSPEND_CARD_ACCOUNT),
     hold_band_auto_hold=True,
 )
 CLOCK_V1: Final = ClockPolicy(auto_hours=1, standard_hours=24, complex_hours=72, appeal_hours=72)
@@ -65,18 +69,47 @@ LADDER_V1: Final = LimitLadder(
     ),
     rescreen_days=RescreenDays(clear=365, review=180, hold=30, unscored=180),
 )
+THRESHOLDS_V1: Final = ThresholdsBody(
+    # 31 CFR 1010.410 and 1020.410 (funds transfer record and travel rule) and 31 CFR 1010.311 (currency reports).
+    structuring_thresholds_cents=("300000", "1000000"),
+    call_for_action=CountryList(
+        as_of="2026-06-19",
+        source="FATF, High-Risk Jurisdictions subject to a Call for Action, 13 February and 19 June 2026",
+        countries=("IR", "KP", "MM"),
+    ),
+    # The Syrian program ended on the first day of this list (Executive Order 14312); regions have no ISO code.
+    comprehensively_sanctioned=CountryList(
+        as_of="2025-07-01",
+        source="OFAC country programs: 31 CFR parts 510 (KP), 515 (CU) and 560 (IR)",
+        countries=("CU", "IR", "KP"),
+    ),
+    increased_monitoring=CountryList(
+        as_of="2026-06-19",
+        source="FATF, Jurisdictions under Increased Monitoring, 19 June 2026",
+        countries=(
+            *("AO", "BA", "BG", "BO", "CD", "CI", "CM", "HT", "IQ", "KE", "KW"),
+            *("LA", "LB", "MC", "NP", "PG", "SS", "SY", "VE", "VG", "VN", "YE"),
+        ),
+    ),
+)
 SEEDS: Final[tuple[tuple[str, Body], ...]] = (
     (POLICY_VERSION, POLICY_V1),
     (CLOCK_VERSION, CLOCK_V1),
     (LADDER_VERSION, LADDER_V1),
+    (THRESHOLDS_VERSION, THRESHOLDS_V1),
 )
+
+
+def policy_id_of(tenant_id: str, version: str) -> str:
+    """The id of a policy: a tenant has each version once."""
+    return POLICY_IDS.id_of(f"{tenant_id}/{version}")
 
 
 def seeded_policies(tenant_id: str, at: int) -> tuple[PolicyVersion, ...]:
     """The policies of a new tenant, active since ``at``; their ids follow from the tenant and the version."""
     return tuple(
         PolicyVersion(
-            id=POLICY_IDS.id_of(f"{tenant_id}/{version}"),
+            id=policy_id_of(tenant_id, version),
             tenant_id=tenant_id,
             program_id=None,
             version=version,

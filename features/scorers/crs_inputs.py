@@ -15,3 +15,5 @@ class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     relationship_days: int | None = None
     account_changed_days: int | None = None
     country: str | None = None
+    country_lists: str | None = None  # of the thresholds in force, comma-separated
+    thresholds_version: str | None = None

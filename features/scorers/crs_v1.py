@@ -27,15 +27,14 @@ YOUNG_DAYS: Final = 30
 CHANGED_DAYS: Final = 90
 CLEAN_TRANSFERS: Final = 20
 CLEAN_DAYS: Final = 90
-_LISTED: Final = CALL_FOR_ACTION.countries | INCREASED_MONITORING.countries | COMPREHENSIVELY_SANCTIONED.countries
-_HARD: Final = CALL_FOR_ACTION.countries | COMPREHENSIVELY_SANCTIONED.countries
 _UNAUTHORIZED: Final = "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weight [P]"
 _FFIEC: Final = "FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]"
 
 
-def is_hard(country: str | None) -> bool:
+def is_hard(country_lists: str | None) -> bool:
     """Whether a hard rule fires: all that is asked of a counterparty below the floor."""
-    return country in _HARD
+    lists = country_lists or ""
+    return CALL_FOR_ACTION in lists or COMPREHENSIVELY_SANCTIONED in lists
 
 
 Rule = ActorRule[CounterpartyInputs]
@@ -139,10 +138,10 @@ _GEOGRAPHY_RULES: Final[tuple[Rule, ...]] = (
             (40,),
             Family.GEOGRAPHY,
             "The counterparty's country is on FATF's call-for-action list.",
-            f"{CALL_FOR_ACTION.source}; weight [P]",
+            "FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; weight [P]",
             hard=True,
         ),
-        lambda i: i.country in CALL_FOR_ACTION.countries,
+        lambda i: CALL_FOR_ACTION in (i.country_lists or ""),
         lambda i: f"The counterparty is in {i.country}, on FATF's call-for-action list.",
     ),
     Rule(
@@ -152,9 +151,9 @@ _GEOGRAPHY_RULES: Final[tuple[Rule, ...]] = (
             (12,),
             Family.GEOGRAPHY,
             "The counterparty's country is under FATF's increased monitoring.",
-            f"{INCREASED_MONITORING.source}; weight [P]",
+            "FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
         ),
-        lambda i: i.country in INCREASED_MONITORING.countries,
+        lambda i: INCREASED_MONITORING in (i.country_lists or ""),
         lambda i: f"The counterparty is in {i.country}, under FATF's increased monitoring.",
     ),
     Rule(
@@ -164,10 +163,10 @@ _GEOGRAPHY_RULES: Final[tuple[Rule, ...]] = (
             (40,),
             Family.GEOGRAPHY,
             "The counterparty's country is under a comprehensive embargo.",
-            f"{COMPREHENSIVELY_SANCTIONED.source}; weight [P]",
+            "OFAC country programs, as listed by the policy in force; weight [P]",
             hard=True,
         ),
-        lambda i: i.country in COMPREHENSIVELY_SANCTIONED.countries,
+        lambda i: COMPREHENSIVELY_SANCTIONED in (i.country_lists or ""),
         lambda i: f"The counterparty is in {i.country}, under a comprehensive embargo.",
     ),
 )
@@ -198,7 +197,7 @@ CARD: Final = Scorecard[CounterpartyInputs](
             ),
             _RELATIONSHIP_RULES,
         ),
-        Group(lambda i: i.country in _LISTED, _GEOGRAPHY_RULES),
+        Group(lambda i: i.country_lists, _GEOGRAPHY_RULES),
         Group(lambda i: not i.returns, _HISTORY_RULES),
     ),
     {

@@ -19,6 +19,7 @@ from features.core.directory import DirectoryEntry
 from features.core.instants import format_instant
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
 from features.core.loss import LossBody, LossEntry
+from features.core.policies import PolicyEntry
 from features.core.preflight import PreflightRecord
 from features.core.program import Program
 from features.core.rows.emit import Emit
@@ -27,6 +28,7 @@ from features.core.rows.record import ChainFactRow
 from features.core.rows.transfers import PreflightRow
 from features.landing.directory import apply_directory_entry
 from features.landing.party_rows import apply_owner_entry
+from features.landing.policies import apply_policy
 from features.landing.preflight import counterparty_to_match
 from features.shard.backfill_step import apply_step
 from features.shard.pipeline import process_bank_event
@@ -151,6 +153,7 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.ACTION.value: Applier(_decoder(ActionEntry), _at_position(request)),
     EntryKind.APPROVAL.value: Applier(_decoder(ApprovalEntry), _at_position(approve)),
     EntryKind.OUTCOME.value: Applier(_decoder(OutcomeEntry), _at_position(conclude)),
+    EntryKind.POLICY.value: Applier(_decoder(PolicyEntry), _at_position(apply_policy)),
     EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

@@ -16,6 +16,7 @@ from features.state.action_book import ActionBook
 from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
 from features.state.closing_evidence import ClosingEvidence
+from features.state.counted_lines import CountedLines
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_caps import ProgramCaps
@@ -68,6 +69,7 @@ class ProgramState:
         self.autonomy = AutonomyBook()
         self.closing_evidence = ClosingEvidence()
         self.caps = ProgramCaps()
+        self.counted_lines = CountedLines(self.policies.thresholds(ALWAYS).lines.cents)
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.introduced_accounts: list[str] = []  # accounts first named since then
@@ -270,6 +272,7 @@ class ProgramState:
         yield "autonomy", self.autonomy.dump()
         yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
         yield "caps", self.caps.dump()
+        yield "counted_lines", self.counted_lines.dump()
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -301,6 +304,7 @@ class ProgramState:
             "autonomy": self.autonomy.load,
             "closing_evidence": self.closing_evidence.load,
             "caps": self.caps.load,
+            "counted_lines": self.counted_lines.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

@@ -213,6 +213,12 @@ class TransferTable:
         first = self._days[place][1] if place < len(self._days) else len(self)
         return np.frombuffer(bytes(self._records[first * _RECORD.size :]), dtype=_COLUMNS)
 
+    def rows_after(self, instant: int) -> list[int]:
+        """The rows of the transfers whose own time is later than an instant."""
+        columns = np.frombuffer(self._records, dtype=_COLUMNS)
+        rows: list[int] = np.flatnonzero(columns["at"] > instant).tolist()
+        return rows
+
     def raw_offset(self, row: int) -> int:
         """The log offset that delivered the newest snapshot."""
         return self.raw_offsets((row,))[0]

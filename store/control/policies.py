@@ -20,8 +20,8 @@ class TenantPolicies:
         self._activations: dict[str, PolicyActivatedEntry] = {}
 
     def add(self, entry: PolicyCreatedEntry) -> None:
-        """Keep a new version; none is ever replaced."""
-        created = PolicyVersion(
+        """Keep a new version. One that stands there already was never confirmed, and nobody has activated it."""
+        self._versions[entry.version] = PolicyVersion(
             id=entry.id,
             tenant_id=entry.tenant_id,
             program_id=entry.program_id,
@@ -30,7 +30,6 @@ class TenantPolicies:
             active=False,
             created_at=entry.created_at,
         )
-        self._versions.setdefault(entry.version, created)
 
     def activate(self, entry: PolicyActivatedEntry) -> None:
         """Bring a version into force in place of the one before; an activation that was written twice counts once."""
@@ -59,9 +58,17 @@ class TenantPolicies:
     def find(self, version: str) -> PolicyVersion | None:
         return self._versions.get(version)
 
-    def activations(self) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
-        """Every activation with its version, in the order of the log."""
-        return tuple((self._versions[entry.version], entry) for entry in self._activations.values())
+    def was_activated_by(self, action_id: str) -> bool:
+        return action_id in self._activations
+
+    def tenant_wide(self) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
+        """The versions in force on the whole tenant, each with its activation; seeds that count still have none."""
+        newest = {
+            prefix_of(entry.version): (self._versions[entry.version], entry)
+            for entry in self._activations.values()
+            if self._versions[entry.version].program_id is None
+        }
+        return tuple(newest.values())
 
 
 class Policies:

@@ -74,6 +74,10 @@ class Programs:
             )
         return ids
 
+    def ids_of_tenant(self, tenant_id: str) -> tuple[str, ...]:
+        """The ids of all programs of a tenant, in the order of their creation."""
+        return tuple(program.id for program in self._programs.values() if program.tenant_id == tenant_id)
+
     def has_slug(self, tenant_id: str, slug: str) -> bool:
         return (tenant_id, slug) in self._id_by_slug
 

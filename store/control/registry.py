@@ -1,4 +1,4 @@
-"""Creates and changes tenants, programs, operator tokens, ingest secrets, API keys and keys to the bank's API.
+"""Creates and changes tenants, programs, tokens, ingest secrets, API keys, keys to the bank's API, and policies.
 
 A change is appended to the log first, applied to ``Tenancy`` after and copied into the lake before it is answered, so
 whatever is in memory is in the log, and what was answered outlives Redis. One lock
@@ -6,12 +6,12 @@ makes checking a slug and taking it a single step. ``effect_id`` is the id that 
 if that effect is already in the log, nothing is done again, and a secret of which only a digest is stored is not
 returned a second time.
 
-Errors  ConflictError for a taken slug and for one API key too many, NotFoundError for an unknown id,
-        InvalidRequestError for a key without any access, UnavailableError when the log cannot be written
+Errors  ConflictError for a taken slug or version, and for one API key or policy too many; NotFoundError for an unknown
+        id; InvalidRequestError for a key without any access; UnavailableError when the log cannot be written
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,9 +19,12 @@ import structlog
 
 from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
 from features.core.instants import HOUR_US, format_instant
-from features.core.log_entry import shard_of
+from features.core.log_entry import EntryKind, shard_of
+from features.core.policies import PolicyEntry
 from features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
 from features.core.program import Program
+from features.policy.bodies import Body, PolicyVersion
+from features.policy.seeds import policy_id_of
 from store.clock import Clock
 from store.control.entries import (
     ApiKeyEntry,
@@ -29,6 +32,8 @@ from store.control.entries import (
     BankKeyEntry,
     BankKeyRemovedEntry,
     ControlKind,
+    PolicyActivatedEntry,
+    PolicyCreatedEntry,
     ProgramChangedEntry,
     ProgramEntry,
     SecretEntry,
@@ -40,7 +45,7 @@ from store.control.keys import StoredKey
 from store.control.tenancy import Tenancy
 from store.ids import IdFactory, new_token
 from store.keys.secrets import SecretBox, token_digest
-from store.redis_log.appender import LogAppender
+from store.redis_log.appender import LogAppender, ToProgram
 
 KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
@@ -50,6 +55,11 @@ MOST_KEYS: Final = 100
 """API keys of a tenant that are not revoked: every one brings rate limits of its own."""
 
 TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
+MOST_POLICIES: Final = 1_000
+"""Versions of a tenant. They are kept for good, and listed without pages."""
+
+TOO_MANY_POLICIES: Final = f"A tenant has at most {MOST_POLICIES} versions of policies, which are kept for good."
+VERSION_EXISTS: Final = "The tenant has a policy of this version, and versions are never edited. Choose a new version."
 UNKNOWN_PROGRAM: Final = "Unknown program on this tenant. GET /api/programs lists them."
 UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 
@@ -110,7 +120,11 @@ class Registry:
             program = Program(id=program_id, tenant_id=tenant_id, slug=slug, created_at=created_at, **fields)
             secret = new_token(INGEST_SECRET_PREFIX)
             entry = ProgramEntry(**msgspec.structs.asdict(program), sealed_ingest_secret=self._box.seal(secret))
-            await self._write(tenant_id, ControlKind.PROGRAM, entry, program=program)
+            begins_with = [
+                self._to_program(program.id, EntryKind.PROGRAM, program),
+                *(self._to_program(program.id, EntryKind.POLICY, each) for each in self._first_policies(tenant_id)),
+            ]
+            await self._write(tenant_id, ControlKind.PROGRAM, entry, begins_with)
             return program, secret
 
     async def change_program(self, program_id: str, *, effect_id: str | None = None, **fields: Any) -> Program:
@@ -121,7 +135,8 @@ class Registry:
                 return known
             changed = msgspec.structs.replace(known, **fields)
             entry = ProgramChangedEntry(**msgspec.structs.asdict(changed), effect_id=effect_id)
-            await self._write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, program=changed)
+            change = self._to_program(changed.id, EntryKind.PROGRAM, changed)
+            await self._write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, [change])
             return changed
 
     async def rotate_operator_token(
@@ -240,6 +255,65 @@ class Registry:
                 entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
                 await self._write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
 
+    async def create_policy(
+        self, principal: Principal, *, version: str, program_id: str | None, body: Body, effect_id: str | None = None
+    ) -> PolicyVersion:
+        """A new version, in force nowhere yet. Its id follows from the tenant and the version."""
+        async with self._writing:
+            policies = self.tenancy.policies.of_tenant(principal.tenant_id)
+            known = policies.find(version)
+            if known is not None and self.tenancy.has_effect(effect_id):
+                return known
+            if known is not None:
+                raise ConflictError(VERSION_EXISTS, ErrorCode.POLICY_VERSION_EXISTS)
+            if len(policies.all()) >= MOST_POLICIES:
+                raise ConflictError(TOO_MANY_POLICIES, ErrorCode.TOO_MANY_POLICIES)
+            entry = PolicyCreatedEntry(
+                id=policy_id_of(principal.tenant_id, version),
+                tenant_id=principal.tenant_id,
+                program_id=program_id,
+                version=version,
+                body=msgspec.to_builtins(body),
+                created_at=format_instant(self._clock.now()),
+                created_by=principal.operator,
+                effect_id=effect_id,
+            )
+            await self._write(principal.tenant_id, ControlKind.POLICY, entry)
+            created = policies.find(version)
+            assert created is not None, "it was just added"
+            return created
+
+    async def activate_policy(self, tenant_id: str, version: str, *, action_id: str) -> None:
+        """Bring a version into force, as an approved action says: in every program of the tenant, or in the version's
+        own. The tenant's own state gets a tenant-wide one too, for the actions on the whole tenant.
+        """
+        async with self._writing:
+            policies = self.tenancy.policies.of_tenant(tenant_id)
+            if policies.was_activated_by(action_id):
+                return
+            policy = policies.find(version)
+            assert policy is not None, "an activation is requested of a version that is there"
+            entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
+            places = (tenant_id, *self.tenancy.programs.ids_of_tenant(tenant_id))
+            comes_into_force = policy_entry(policy, action_id)
+            await self._write(
+                tenant_id,
+                ControlKind.POLICY_ACTIVATED,
+                entry,
+                [
+                    self._to_program(place, EntryKind.POLICY, comes_into_force)
+                    for place in (places if policy.program_id is None else (policy.program_id,))
+                ],
+            )
+
+    def _first_policies(self, tenant_id: str) -> list[PolicyEntry]:
+        """What a new program begins with: the tenant-wide versions in force, seeds apart."""
+        in_force = self.tenancy.policies.of_tenant(tenant_id).tenant_wide()
+        return [policy_entry(policy, entry.action_id, from_start=True) for policy, entry in in_force]
+
+    def _to_program(self, program_id: str, kind: EntryKind, body: msgspec.Struct) -> ToProgram:
+        return ToProgram(shard_of(program_id, self._shards), kind, program_id, msgspec.json.encode(body))
+
     def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
         """Refuse a key for a program of the other mode: it would have no access to anything."""
         program = self.tenancy.programs.find(principal, program_id)
@@ -256,15 +330,24 @@ class Registry:
         return program
 
     async def _write(
-        self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct, *, program: Program | None = None
+        self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct, to_programs: Sequence[ToProgram] = ()
     ) -> None:
         body = msgspec.json.encode(entry)
-        to_shard = None
-        if program is not None:
-            to_shard = (shard_of(program.id, self._shards), program.id, msgspec.json.encode(program))
-        await self._log.append_control(tenant_id, kind, self._clock.now(), body, program_entry=to_shard)
+        await self._log.append_control(tenant_id, kind, self._clock.now(), body, to_programs=to_programs)
         self.tenancy.apply(tenant_id, kind, body)
         try:
             await asyncio.to_thread(self._copy, tenant_id)
         except Exception as error:  # noqa: BLE001 - the entry is durable, and maintenance copies what was left out
             log.warning("control_copy_failed", tenant_id=tenant_id, error=f"{type(error).__name__}: {error}")
+
+
+def policy_entry(policy: PolicyVersion, action_id: str, *, from_start: bool = False) -> PolicyEntry:
+    """The entry that brings a version into force in one program."""
+    return PolicyEntry(
+        tenant_id=policy.tenant_id,
+        version=policy.version,
+        body=msgspec.to_builtins(policy.body),
+        action_id=action_id,
+        of_program=policy.program_id is not None,
+        from_start=from_start,
+    )

@@ -14,6 +14,7 @@ from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, En
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
+from features.core.rows.policies import PolicyRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from store.record.rows import RecordChainRow, RecordCheckpointRow
@@ -49,6 +50,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("decision_results", EntryResultRow),
     ("labels", LabelRow),
     ("actions", ActionRow),
+    ("policies", PolicyRow),
     ("backfills", BackfillRow),
     ("quarantine", QuarantineRow),
     ("record_chain", RecordChainRow),

@@ -9,7 +9,7 @@ Errors  ``UnavailableError`` when Redis did not confirm the entry. It may be in 
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import redis.asyncio
 from hiredis import pack_command
@@ -43,6 +43,15 @@ _RECONNECT_EVERY_S: Final = 0.02
 
 UNAVAILABLE: Final = "The log did not confirm this in time. Try again."
 OVERLOADED: Final = "The log cannot keep up right now. Try again."
+
+
+class ToProgram(NamedTuple):
+    """An entry for a program's shard that goes with one of the control stream."""
+
+    shard: int
+    kind: EntryKind
+    program_id: str
+    body: bytes
 
 
 class _Append:
@@ -108,26 +117,24 @@ class LogAppender:
         appended_at: int,
         body: bytes,
         *,
-        program_entry: tuple[int, str, bytes] | None = None,
+        to_programs: Sequence[ToProgram] = (),
     ) -> int:
-        """Append to the tenant's control stream and return the offset there. ``program_entry`` is (shard, program id,
-        body) of an entry that goes to the program's shard in the same transaction: both are in the log, or neither is.
+        """Append to the tenant's control stream and return the offset there. What goes to programs is appended to their
+        shards in the same transaction, in its order: all of it is in the log, or nothing is.
         """
         commands = [
             _packed("MULTI"),
             _packed("SADD", TENANTS, tenant_id),
             _xadd(control_key(tenant_id), "*", kind, "", appended_at, body),
         ]
-        if program_entry is not None:
-            shard, program_id, program_body = program_entry
-            stream_id = self._next_id(shard)
-            commands.append(
-                _xadd(self._keys[shard], stream_id, EntryKind.PROGRAM, program_id, appended_at, program_body)
-            )
+        commands += [
+            _xadd(self._keys[each.shard], self._next_id(each.shard), each.kind, each.program_id, appended_at, each.body)
+            for each in to_programs
+        ]
         commands.append(_packed("EXEC"))
-        _, stream_id, *rest = await self._written(b"".join(commands), replies=len(commands))
-        if program_entry is not None:
-            self._note(program_entry[0], offset_of(rest[0]))
+        _, stream_id, *stream_ids = await self._written(b"".join(commands), replies=len(commands))
+        for each, appended in zip(to_programs, stream_ids, strict=True):
+            self._note(each.shard, offset_of(appended))
         return offset_of(stream_id)
 
     def last_appended(self, shard: int) -> int:

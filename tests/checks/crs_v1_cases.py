@@ -8,6 +8,13 @@ from features.core.reason import Score
 from features.scorers import crs_v1
 from features.scorers.crs_inputs import CounterpartyInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
+from tests.support.policies import seeded_lists_of
+
+
+def inputs_of(transfers: int, **over: Any) -> CounterpartyInputs:
+    """Inputs whose country is on the lists that a new tenant has it on."""
+    return CounterpartyInputs(transfers, **over, country_lists=seeded_lists_of(over.get("country")))
+
 
 QUIET: Final[dict[str, Any]] = {"transfers": 10, "transfers_60d": 10, "relationship_days": 60, "country": "US"}
 SIGNALS: Final = (
@@ -40,7 +47,7 @@ SIGNALS: Final = (
 COUNTS: Final = st.one_of(st.integers(0, 12), st.sampled_from((19, 20, 60, 1_000)))
 DAYS: Final = st.none() | st.sampled_from((0, 6, 7, 29, 30, 89, 90, 4_000))
 INPUTS: Final = st.builds(
-    CounterpartyInputs,
+    inputs_of,
     transfers=COUNTS,
     transfers_60d=COUNTS,
     returns=COUNTS,
@@ -54,7 +61,7 @@ INPUTS: Final = st.builds(
 CASES: Final = ScorecardCases(
     card=crs_v1.CARD,
     score_of=crs_v1.score,
-    inputs_of=CounterpartyInputs,
+    inputs_of=inputs_of,
     quiet=QUIET,
     quiet_n=10,
     quiet_confidence=0.33,

@@ -7,7 +7,6 @@ from tests.oracle.facts import Profile
 from tests.oracle.graph import Edge
 from tests.oracle.view import NEWEST, Other, Subject, cents_of, within
 
-THRESHOLDS: Final = (300_000, 1_000_000)
 MEDIAN_FLOOR: Final = 5
 ROUND_CENTS: Final = 100_000
 ROUND_FROM_CENTS: Final = 500_000
@@ -78,34 +77,32 @@ def profile_fields(subject: Subject, profile: Profile | None, own: list[Other]) 
     }
 
 
-def zone_of(cents: int | None) -> int | None:
-    """The threshold that an amount lies just below."""
-    if cents is None:
-        return None
-    return next((line for line in THRESHOLDS if line * 80 <= cents * 100 < line * 100), None)
+def is_in_zone(cents: int | None, line: int) -> bool:
+    """Whether an amount lies just below a threshold."""
+    return cents is not None and line * 80 <= cents * 100 < line * 100
 
 
-def structuring_fields(subject: Subject, own: list[Other], shared: list[Other]) -> Fields:
+def structuring_fields(subject: Subject, own: list[Other], shared: list[Other], lines: tuple[int, ...]) -> Fields:
     cents = subject.cents
-    near = any(line * 90 <= cents * 100 < line * 100 for line in THRESHOLDS) if cents is not None else None
+    near = any(line * 90 <= cents * 100 < line * 100 for line in lines) if cents is not None else None
     return {
-        "structuringWindowCount": _structuring(subject, [own, shared], 7 * DAY_US),
-        "structuring24hCount": _structuring(subject, [own, shared], DAY_US),
+        "structuringWindowCount": _structuring(subject, [own, shared], lines, 7 * DAY_US),
+        "structuring24hCount": _structuring(subject, [own, shared], lines, DAY_US),
         "typology.justBelowThreshold": near,
     }
 
 
-def _structuring(subject: Subject, groups: list[list[Other]], window: int) -> int:
-    """Of its own zone when it lies in one, else of the zone that holds the most."""
+def _structuring(subject: Subject, groups: list[list[Other]], lines: tuple[int, ...], window: int) -> int:
+    """Of the zones that it lies in itself when there are any, else of the zone that holds the most."""
     if subject.rail == "card":
         return 0
-    own_zone = zone_of(subject.cents)
+    own_zones = [line for line in lines if is_in_zone(subject.cents, line)]
     counts = [
-        sum(1 for other in within(group, subject, window) if other.rail != "card" and zone_of(other.cents) == line)
+        sum(1 for other in within(group, subject, window) if other.rail != "card" and is_in_zone(other.cents, line))
         for group in groups
-        for line in (THRESHOLDS if own_zone is None else (own_zone,))
+        for line in own_zones or lines
     ]
-    return max(counts) + (own_zone is not None and subject.moved)
+    return max(counts) + (bool(own_zones) and subject.moved)
 
 
 def amount_fields(subject: Subject, own: list[Other]) -> Fields:

@@ -103,6 +103,27 @@ class Meeting(NamedTuple):
     transfer_id: str
 
 
+_LISTS: Final = {
+    "call_for_action": "IR KP MM",
+    "comprehensively_sanctioned": "CU IR KP",
+    "increased_monitoring": "AO BA BG BO CD CI CM HT IQ KE KW LA LB MC NP PG SS SY VE VG VN YE",
+}
+
+
+class Thresholds(NamedTuple):
+    """A version since an instant."""
+
+    since: int | None  # None: always
+    version: str
+    lines: tuple[int, ...]
+    lists: dict[str, set[str]]
+
+
+SEEDED: Final = Thresholds(
+    None, "thresholds-v1", (300_000, 1_000_000), {name: set(countries.split()) for name, countries in _LISTS.items()}
+)
+
+
 @dataclass
 class Program:
     """One program's facts; nothing reads another's."""
@@ -124,6 +145,7 @@ class Program:
     nodes: dict[Key, Key] = field(default_factory=dict)
     meetings: list[Meeting] = field(default_factory=list)
     rare_meetings: list[tuple[int, str]] = field(default_factory=list)
+    thresholds: list[Thresholds] = field(default_factory=lambda: [SEEDED])
 
     def same(self, key: Key | None) -> Key | None:
         """An account that had no owner, and the first owner it was then said to have, are one."""
@@ -147,3 +169,7 @@ class Program:
         if not self.declared:
             return {}
         return next((said for since, said in reversed(self.declared) if since <= at), self.declared[0][1])
+
+    def thresholds_at(self, at: int) -> Thresholds:
+        """The newest version in force by then."""
+        return next(each for each in reversed(self.thresholds) if each.since is None or each.since <= at)

@@ -1,7 +1,8 @@
 """A second, naive reading of the features' definitions: only the facts are kept, and every feature is counted anew.
 
 Built from the bank's reference, the rulings and the definitions alone, never from the state that it is held against.
-Quantiles are exact here; the state may differ from them by half a percent. ``entity.rescreenDays`` is left out.
+Quantiles are exact here; the state may differ from them by half a percent. ``entity.rescreenDays`` and the ladder's
+version are left out.
 """
 
 import json
@@ -17,6 +18,7 @@ from tests.oracle.graph import edges_of, fan_fields, regular_fields
 from tests.oracle.landing import land
 from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
 from tests.oracle.pairs import pair_fields, take_note
+from tests.oracle.policies import policy_fields, read_policy
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
@@ -43,6 +45,9 @@ class Oracle:
         program = self.programs.setdefault(entry.program_id, Program())
         if entry.kind == EntryKind.PROGRAM:
             program.declared.append((entry.appended_at, json.loads(entry.body)))
+        if entry.kind == EntryKind.POLICY:
+            came_into_force = read_policy(entry.body, entry.appended_at)
+            program.thresholds += [] if came_into_force is None else [came_into_force]
         if entry.kind == EntryKind.OWNER:
             told = json.loads(entry.body)
             learn_owner(program, told["accountId"], told["entityId"], entry.appended_at)
@@ -99,7 +104,8 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
     own = [other for other in others if subject.actor is not None and other.actor == subject.actor]
     shared = [other for other in others if subject.party is not None and other.party == subject.party]
     edges = edges_of(others)
-    alike = structuring_fields(subject, own, shared) | amount_fields(subject, own)
+    thresholds = program.thresholds_at(subject.at)
+    alike = structuring_fields(subject, own, shared, thresholds.lines) | amount_fields(subject, own)
     return {
         "amountCents": subject.cents,
         "rail": subject.rail,
@@ -111,6 +117,7 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
         **activity_fields(subject, own),
         **profile_fields(subject, program.profile_at(subject.actor, subject.at), own),
         **alike,
+        **policy_fields(subject, thresholds),
         **regular_fields(subject, edges, alike),
         **passing_fields(subject, own, edges),
         **ach.entity_fields(subject, own),

@@ -5,6 +5,7 @@ from typing import Any, Final
 from features.catalogue.vector import FeatureVector
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.program import Program
+from features.policy.book import PolicyBook
 from tests.support.clock import T0
 
 
@@ -124,9 +125,17 @@ _QUIET: Final[dict[str, Any]] = {
     "counterparty_frozen_returns": 0,
     "pair_regular": None,
     "program_paired_count_90d": None,
+    "structuring_thresholds": "300000,1000000",
+    "thresholds_version": "thresholds-v1",
+    "ladder_version": "ladder-v1",
 }
 
 
 def a_vector(**over: Any) -> FeatureVector:
-    """A wire of 100.00 with a long, quiet and well known history: no rule has anything to say of it."""
-    return FeatureVector(**_QUIET | over)
+    """A wire of 100.00 with a long, quiet and well known history: no rule has anything to say of it.
+
+    Its country is on the lists that a new tenant has it on.
+    """
+    values = _QUIET | over
+    lists = PolicyBook().thresholds(0).lists_of(values["counterparty_country"])
+    return FeatureVector(**{"counterparty_country_lists": lists} | values)

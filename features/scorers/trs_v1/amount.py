@@ -6,7 +6,7 @@ Source  named at each rule; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.thresholds import MICRO_BELOW_CENTS, is_round, structuring_zones
+from features.catalogue.thresholds import MICRO_BELOW_CENTS, is_round, lines_of
 from features.catalogue.vector import FeatureVector
 from features.core.reason import Reason
 from features.scorers.families import Family
@@ -87,7 +87,7 @@ def structuring_pattern(v: FeatureVector) -> Reason | None:
         return None
     if v.structuring_count_24h < STRUCTURING_24H_COUNT and v.structuring_window_count < STRUCTURING_7D_COUNT:
         return None
-    if not structuring_zones(v.amount_cents):
+    if not lines_of(v.structuring_thresholds).zones(v.amount_cents):
         return None
     return STRUCTURING.reason(
         f"{v.structuring_count_24h} transfers in 24 h and {v.structuring_window_count} in 7 days "

@@ -1,6 +1,6 @@
 """The geography and declared rules of trs-v1: where the money goes, and the countries and rails declared.
 
-Source  dated lists of ``features/catalogue/thresholds.py``; [P] is proposed here, to be tuned on labels
+Source  the lists of the thresholds in force (``docs/policies.md``); [P] is proposed here, to be tuned on labels
 
 No declaration, or no country delivered, is not measured: no points.
 """
@@ -14,17 +14,13 @@ from features.core.reason import Reason
 from features.scorers.families import Family
 from features.scorers.rule import ReasonKind, Rule
 
-_CALL_FOR_ACTION: Final = CALL_FOR_ACTION.countries
-_SANCTIONED: Final = COMPREHENSIVELY_SANCTIONED.countries
-_MONITORED: Final = INCREASED_MONITORING.countries
-
 CALLED: Final = ReasonKind(
     "TRS-GEO-01",
     "high_risk_geography",
     (40,),
     Family.GEOGRAPHY,
-    f"The counterparty is in one of {', '.join(sorted(_CALL_FOR_ACTION))}.",
-    f"{CALL_FOR_ACTION.source} (as of {CALL_FOR_ACTION.as_of}); weight [P]",
+    "The counterparty's country is on FATF's call-for-action list.",
+    "FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; weight [P]",
     hard=True,
 )
 MONITORED: Final = ReasonKind(
@@ -32,16 +28,16 @@ MONITORED: Final = ReasonKind(
     "monitored_geography",
     (12,),
     Family.GEOGRAPHY,
-    f"The counterparty is in one of {', '.join(sorted(_MONITORED))}.",
-    f"{INCREASED_MONITORING.source} (as of {INCREASED_MONITORING.as_of}); weight [P]",
+    "The counterparty's country is under FATF's increased monitoring.",
+    "FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
 )
 SANCTIONED: Final = ReasonKind(
     "TRS-GEO-03",
     "sanctioned_geography",
     (40,),
     Family.GEOGRAPHY,
-    f"The counterparty is in one of {', '.join(sorted(_SANCTIONED))}, under comprehensive sanctions.",
-    f"{COMPREHENSIVELY_SANCTIONED.source} (as of {COMPREHENSIVELY_SANCTIONED.as_of}); weight [P]",
+    "The counterparty's country is under comprehensive United States sanctions.",
+    "OFAC country programs, as listed by the policy in force; weight [P]",
     hard=True,
 )
 OTHER_COUNTRY: Final = ReasonKind(
@@ -64,10 +60,12 @@ OTHER_RAIL: Final = ReasonKind(
 
 def high_risk_geography(v: FeatureVector) -> Reason | None:
     """The two FATF lists; the second asks for attention, not for refusal."""
-    country = v.counterparty_country
-    if country in _CALL_FOR_ACTION:
+    country, lists = v.counterparty_country, v.counterparty_country_lists
+    if not lists:
+        return None
+    if CALL_FOR_ACTION in lists:
         return CALLED.reason(f"The counterparty is in {country}, on FATF's call-for-action list.")
-    if country in _MONITORED:
+    if INCREASED_MONITORING in lists:
         return MONITORED.reason(f"The counterparty is in {country}, under FATF's increased monitoring.")
     return None
 
@@ -75,7 +73,7 @@ def high_risk_geography(v: FeatureVector) -> Reason | None:
 def sanctioned_geography(v: FeatureVector) -> Reason | None:
     """Comprehensive sanctions are a list of their own (OFAC country programs), and always a person's matter."""
     country = v.counterparty_country
-    if country not in _SANCTIONED:
+    if not v.counterparty_country_lists or COMPREHENSIVELY_SANCTIONED not in v.counterparty_country_lists:
         return None
     return SANCTIONED.reason(f"The counterparty is in {country}, under comprehensive United States sanctions.")
 

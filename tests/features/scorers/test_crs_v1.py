@@ -3,10 +3,10 @@
 import pytest
 
 from features.core.vocabulary import Band
-from features.scorers.crs_inputs import CounterpartyInputs
 from features.scorers.crs_v1 import is_hard, score
-from tests.checks.crs_v1_cases import scored
+from tests.checks.crs_v1_cases import inputs_of, scored
 from tests.checks.scorecards import found, weights
+from tests.support.policies import seeded_lists_of
 
 
 @pytest.mark.parametrize(("transfers", "value"), [(2, None), (3, 12)])
@@ -46,7 +46,7 @@ def test_given_nothing_but_a_clean_history_then_the_floor_is_a_reason() -> None:
 def test_given_a_counterparty_below_the_floor_then_its_country_alone_says_whether_it_is_hard(
     country: str | None,
 ) -> None:
-    everything = CounterpartyInputs(
+    everything = inputs_of(
         2,
         transfers_60d=2,
         returns=9,
@@ -58,6 +58,6 @@ def test_given_a_counterparty_below_the_floor_then_its_country_alone_says_whethe
         country=country,
     )
 
-    assert [score(inputs).hard for inputs in (everything, CounterpartyInputs(2, country=country))] == 2 * [
-        is_hard(country)
+    assert [score(inputs).hard for inputs in (everything, inputs_of(2, country=country))] == 2 * [
+        is_hard(seeded_lists_of(country))
     ]

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.catalogue.vector import FeatureVector
 from features.core.bands import band_of
 from features.core.reason import Reason, Score
@@ -182,13 +181,3 @@ def test_given_a_thin_history_and_a_denied_entity_when_it_moves_then_only_the_ha
 
     assert (score.value, score.band, score.hard) == (None, Band.UNSCORED, True)
     assert [reason.id for reason in score.reasons] == ["TRS-KYC-01"]
-
-
-def test_given_the_lists_of_countries_then_they_are_those_in_force_at_their_dates() -> None:
-    assert CALL_FOR_ACTION.countries == {"IR", "KP", "MM"}
-    assert len(INCREASED_MONITORING.countries) == 22
-    assert not CALL_FOR_ACTION.countries & INCREASED_MONITORING.countries
-    assert COMPREHENSIVELY_SANCTIONED.countries == {"CU", "IR", "KP"}
-    assert [each.as_of for each in (CALL_FOR_ACTION, INCREASED_MONITORING)] == ["2026-06-19"] * 2
-    assert COMPREHENSIVELY_SANCTIONED.as_of == "2025-07-01"
-    assert all(each.source for each in (CALL_FOR_ACTION, INCREASED_MONITORING, COMPREHENSIVELY_SANCTIONED))

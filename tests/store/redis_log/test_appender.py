@@ -18,7 +18,7 @@ from redis import Redis
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, LogEntry
 from store.redis_log import appender as appender_module
-from store.redis_log.appender import LogAppender
+from store.redis_log.appender import LogAppender, ToProgram
 from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.offsets import stream_id_of
 from store.redis_log.reader import LogReader
@@ -31,6 +31,10 @@ pytestmark = pytest.mark.anyio
 
 SHARDS = 4
 HEARD_WITHIN_S = 2.0
+
+
+def to_program(shard: int, body: bytes = b"{}") -> ToProgram:
+    return ToProgram(shard, EntryKind.PROGRAM, "prg_1", body)
 
 
 @pytest.fixture
@@ -226,7 +230,7 @@ async def test_given_no_memory_left_then_callers_hear_of_it_and_nothing_is_store
     try:
         outcomes = await asyncio.gather(*(outcome_of(appender) for _ in range(5)))
         with pytest.raises(UnavailableError):
-            await appender.append_control("ten_1", "tenant", T0, b"{}", program_entry=(1, "prg_1", b"{}"))
+            await appender.append_control("ten_1", "tenant", T0, b"{}", to_programs=[to_program(1)])
     finally:
         log_redis.config_set("maxmemory", 0)
 
@@ -238,7 +242,7 @@ async def test_given_no_memory_left_then_callers_hear_of_it_and_nothing_is_store
 async def test_given_a_control_entry_with_a_program_then_both_streams_hold_it(
     appender: LogAppender, log_redis: Redis
 ) -> None:
-    offset = await appender.append_control("ten_1", "program", T0, b"control", program_entry=(2, "prg_1", b"program"))
+    offset = await appender.append_control("ten_1", "program", T0, b"control", to_programs=[to_program(2, b"program")])
 
     [program] = entries_of(log_redis, 2)
     assert list(LogReader(log_redis, []).control()) == [("ten_1", offset, "program", T0, b"control")]
@@ -270,7 +274,7 @@ async def test_given_a_control_entry_that_fails_midway_then_its_caller_hears_of_
     log_redis.set("log:2", "not a stream")
 
     with pytest.raises(UnavailableError):
-        await appender.append_control("ten_1", "program", T0, b"{}", program_entry=(2, "prg_1", b"{}"))
+        await appender.append_control("ten_1", "program", T0, b"{}", to_programs=[to_program(2)])
 
     assert appender.last_appended(2) == 0
 

@@ -1,0 +1,95 @@
+"""What a new policy must be, beyond the schema of its body: a version that a person may write, and words that exist.
+
+The prefix of the version says which body is meant, so the body's own failures are listed here under ``body``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import jsonschema_rs
+import msgspec
+
+from api.http.validation import Failure, failures_of
+from features.core.canonical import MAX_INTEGER
+from features.core.errors import FieldCode
+from features.core.vocabulary import Band
+from features.detectors.table import DETECTOR_OF, NOT_YET_FED
+from features.policy.bodies import BODIES, CLOCK, LADDER, POLICY, THRESHOLDS, prefix_of
+
+WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS)
+WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
+    "autonomy": "is written by POST /api/autonomy/{programId}",
+    "limits": "is written by POST /api/limits/program/{programId}",
+    "rules": "is written by POST /api/rules/{id}/activate",
+}
+_PREFIXES: Final = f"must begin with one of {', '.join(WRITTEN_HERE)}, and a hyphen"
+_SCHEMAS: Final = {prefix: msgspec.json.schema(BODIES[prefix]) for prefix in WRITTEN_HERE}
+_VALIDATORS: Final = {
+    prefix: jsonschema_rs.validator_for(schema, validate_formats=True) for prefix, schema in _SCHEMAS.items()
+}
+_KNOWN_DETECTORS: Final = frozenset({*DETECTOR_OF, *NOT_YET_FED})
+_ALWAYS_A_PERSONS: Final = frozenset({Band.HOLD.value, Band.UNSCORED.value})
+
+
+def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    """Every failing path of a new policy, as submitted."""
+    version, body = plain.get("version"), plain.get("body")
+    if not isinstance(version, str):
+        return
+    prefix = prefix_of(version)
+    if prefix in WRITTEN_ELSEWHERE:
+        yield Failure("version", f"with the prefix {prefix} {WRITTEN_ELSEWHERE[prefix]}", FieldCode.CONFLICTING)
+    elif prefix not in WRITTEN_HERE:
+        yield Failure("version", _PREFIXES, FieldCode.NOT_ONE_OF)
+    elif isinstance(body, dict):
+        errors = _VALIDATORS[prefix].iter_errors(body)
+        failures = list(failures_of(errors, schema=_SCHEMAS[prefix], noun="property"))
+        for failure in failures or _RULES[prefix](version, body):
+            yield failure._replace(path=f"body.{failure.path}" if failure.path else "body")
+
+
+def _of_policy(version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
+    if body["version"] != version:
+        yield Failure("version", "must be the policy's own version", FieldCode.CONFLICTING)
+    for name in ("autoClosableDetectors", "alwaysReviewed"):
+        for place, detector in enumerate(body[name]):
+            if detector not in _KNOWN_DETECTORS:
+                yield Failure(f"{name}[{place}]", "is not a detector of this service", FieldCode.NOT_ONE_OF)
+    for place, detector in enumerate(body["autoClosableDetectors"]):
+        if detector in body["alwaysReviewed"]:
+            yield Failure(f"autoClosableDetectors[{place}]", "is in alwaysReviewed too", FieldCode.CONFLICTING)
+    for place, band in enumerate(body["autoCloseBands"]):
+        if band in _ALWAYS_A_PERSONS:
+            yield Failure(f"autoCloseBands[{place}]", "must be clear or review", FieldCode.NOT_ONE_OF)
+
+
+def _of_clock(_version: str, _body: Mapping[str, Any]) -> Iterator[Failure]:
+    return iter(())
+
+
+def _of_ladder(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
+    for actor in ("counterparty", "entity"):
+        for band, caps in body[actor].items():
+            for name, cents in caps.items():
+                yield from _too_large(f"{actor}.{band}.{name}", cents)
+
+
+def _of_thresholds(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
+    for place, cents in enumerate(body["structuringThresholdsCents"]):
+        path = f"structuringThresholdsCents[{place}]"
+        if cents == "0":
+            yield Failure(path, "must be more than 0", FieldCode.TOO_SMALL)
+        yield from _too_large(path, cents)
+
+
+def _too_large(path: str, cents: str | None) -> Iterator[Failure]:
+    if cents is not None and int(cents) > MAX_INTEGER:
+        yield Failure(path, f"must be at most {MAX_INTEGER}", FieldCode.TOO_LARGE)
+
+
+_RULES: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[Failure]]]] = {
+    POLICY: _of_policy,
+    CLOCK: _of_clock,
+    LADDER: _of_ladder,
+    THRESHOLDS: _of_thresholds,
+}

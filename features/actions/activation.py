@@ -1,0 +1,21 @@
+"""What stands against the activation of a policy, in the state of the tenant or of the program that it is for.
+
+An approved activation is not made here: it reaches the shards of all the tenant's programs at once, so the executor of
+actions writes it to the log, and records the outcome when that is done.
+"""
+
+from features.core.actions import ActionEntry, ActionType
+from features.core.commands import EntryResult
+from features.core.log_entry import EntryPosition
+from features.policy.bodies import prefix_of
+from features.state.program import ProgramState
+
+
+def objection_to_activation(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
+    """A version that is in force already, or that waits for its approver."""
+    version = str((entry.change or {}).get("version", ""))
+    waiting = program.actions.waiting(ActionType.ACTIVATE_POLICY)
+    if any(prefix_of(str((action.change or {}).get("version", ""))) == prefix_of(version) for action in waiting):
+        return EntryResult.PENDING
+    current = program.policies.in_force(prefix_of(version), position.appended_at)
+    return EntryResult.IN_FORCE if current is not None and current.version == version else None

@@ -1,0 +1,22 @@
+"""A reporting threshold that comes into force: the amounts of the seven days before it that lie just under it count.
+
+Cost  once a threshold, of the program's transfers of seven days
+"""
+
+from collections.abc import Iterable
+
+from features.landing.movement import count_under
+from features.landing.stored_transfer import StoredTransfer
+from features.state.program import ProgramState
+
+
+def start_counting(program: ProgramState, thresholds_cents: Iterable[int], *, since: int) -> None:
+    """Count amounts under the thresholds from now on; no-op for those that are counted already."""
+    new = program.counted_lines.add(thresholds_cents, since=since)
+    if not new:
+        return
+    after = min(program.counted_lines.after(line) for line in new)
+    for row in program.transfers.rows_after(after):
+        movement = StoredTransfer.read(program, row).movement()
+        if movement is not None:
+            count_under(program, movement, frozenset(new))

@@ -1,0 +1,48 @@
+"""A version of a policy that comes into force in a program, with what follows from it in the program's state."""
+
+from features.core.canonical import canonical, digest_of
+from features.core.log_entry import EntryPosition
+from features.core.policies import PolicyEntry
+from features.core.rows.emit import Emit
+from features.core.rows.policies import PolicyRow
+from features.landing.new_lines import start_counting
+from features.policy.bodies import ActiveVersion, decode_body
+from features.policy.in_force import thresholds_of
+from features.state.program import ProgramState
+from features.windows.series import ALWAYS
+
+
+def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:
+    """Apply the entry of an activation; one that was applied before changes nothing."""
+    if not program.tenant_id:
+        program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
+    version = ActiveVersion(
+        version=entry.version,
+        body=decode_body(entry.version, entry.body),
+        since=ALWAYS if entry.from_start else position.appended_at,
+        action_id=entry.action_id,
+        of_program=entry.of_program,
+    )
+    bring_into_force(program, version, position, emit)
+
+
+def bring_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
+    """Put a version into the program's book, count under its thresholds, and emit its row."""
+    if not program.policies.activate(version):
+        return
+    start_counting(program, thresholds_of(program, version.since).lines.cents, since=version.since)
+    body = canonical(version.body)
+    emit(
+        PolicyRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            version=version.version,
+            shard=position.shard,
+            offset=position.offset,
+            of_program=version.of_program,
+            action_id=version.action_id,
+            sha256=digest_of(body),
+            body=body.decode(),
+            since=position.appended_at if version.since == ALWAYS else version.since,
+        )
+    )
