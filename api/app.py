@@ -284,7 +284,7 @@ def _bank_work(stores: Stores, settings: Settings) -> BankWork:
         settings.bank_url,
         per_second=settings.bank_rate,
         database=stores.database,
-        tenancy=stores.registry.tenancy,
+        registry=stores.registry,
         appender=stores.appender,
         progress=stores.progress,
         clock=stores.clock,

@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 from flows.actions.service import ActionExecution
 from flows.directory.service import Directory
 from store.clock import Clock
-from store.control.tenancy import Tenancy
+from store.control.registry import Registry
 from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
 from store.redis_log.progress import LogProgress
@@ -24,7 +24,7 @@ class BankWork:
         *,
         per_second: int,
         database: duckdb.DuckDBPyConnection,
-        tenancy: Tenancy,
+        registry: Registry,
         appender: LogAppender,
         progress: LogProgress,
         clock: Clock,
@@ -34,7 +34,7 @@ class BankWork:
             root,
             per_second=per_second,
             database=database,
-            keys=tenancy.bank_keys,
+            keys=registry.tenancy.bank_keys,
             appender=appender,
             progress=progress,
             clock=clock,
@@ -42,7 +42,7 @@ class BankWork:
         self._actions = ActionExecution(
             root,
             database=database,
-            tenancy=tenancy,
+            registry=registry,
             appender=appender,
             progress=progress,
             clock=clock,

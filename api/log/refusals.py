@@ -98,6 +98,11 @@ class TooEarlyError(ConflictError):
         super().__init__("The program's autonomy was widened less than 7 days ago.", ErrorCode.AUTONOMY_TOO_EARLY)
 
 
+class PolicyInForceError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("This policy is in force already.", ErrorCode.POLICY_IN_FORCE)
+
+
 _CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
 """An approval of an action that no longer waits for one is no refusal: the action stays as it is (ruling 27)."""
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
@@ -117,6 +122,7 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.UNCHANGED: AutonomyUnchangedError,
     EntryResult.NOT_ELIGIBLE: NotEligibleError,
     EntryResult.TOO_EARLY: TooEarlyError,
+    EntryResult.IN_FORCE: PolicyInForceError,
 }
 
 

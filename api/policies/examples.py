@@ -13,3 +13,9 @@ POLICY: Final[dict[str, Any]] = {
     "active": True,
     "createdAt": "2026-01-05T09:00:00.000Z",
 }
+NEW_POLICY: Final[dict[str, Any]] = {
+    "version": "clock-v2",
+    "programId": None,
+    "body": {"autoHours": 1, "standardHours": 8, "complexHours": 48, "appealHours": 48},
+}
+ACTIVATION: Final = {"note": "The board wants standard alerts decided within a working day."}

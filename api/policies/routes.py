@@ -1,20 +1,24 @@
-"""Policies over HTTP, for reading."""
+"""Policies over HTTP. A version is written once, and comes into force when another person approves its activation."""
 
 from typing import Final
 
 import msgspec
-from litestar import Response, get
+from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from api.actions.examples import ACTION
+from api.actions.routes import action_service
+from api.actions.schemas import Action
 from api.area import Area, Resources
 from api.http.conditional import ETAG, PRIVATE, published
 from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
+from api.http.gate import body_of, effect_id_of, principal_of, query_of
 from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
-from api.policies.examples import POLICY
-from api.policies.schemas import PoliciesQuery, Policy
+from api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
+from api.policies.rules import policy_failures
+from api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
 from api.policies.service import PolicyService
 from api.programs.service import ProgramService
 from features.core.errors import ErrorCode
@@ -45,6 +49,30 @@ _READ: Final = Operation(
     answer_example=POLICY,
     headers=(ETAG,),
 )
+_CREATE: Final = Operation(
+    id="createPolicy",
+    tag=_TAG,
+    summary="Writes a new version of a policy. It is in force nowhere until its activation is approved, and is never "
+    "edited or removed. Versions with the prefixes autonomy, limits and rules have routes of their own.",
+    access=Access.OPERATOR,
+    answers={201: Policy},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.POLICY_VERSION_EXISTS, ErrorCode.TOO_MANY_POLICIES),
+    body=RequestSchema(NewPolicy, rules=policy_failures),
+    example=NEW_POLICY,
+    answer_example=POLICY | {"version": NEW_POLICY["version"], "body": NEW_POLICY["body"], "active": False},
+)
+_ACTIVATE: Final = Operation(
+    id="activatePolicy",
+    tag=_TAG,
+    summary="Requests the activation of a version, on the whole tenant or on its program. It is in force from the "
+    "approval of another person on, in place of the one before; nothing that was decided changes.",
+    access=Access.OPERATOR,
+    answers={201: Action},
+    refusals=(ErrorCode.POLICY_NOT_FOUND, ErrorCode.POLICY_IN_FORCE, ErrorCode.CHANGE_PENDING, ErrorCode.NOT_CONFIRMED),
+    body=RequestSchema(Activation),
+    example=ACTIVATION,
+    answer_example=ACTION | {"type": "activate_policy", "targetType": "policy", "targetId": POLICY["id"]},
+)
 
 
 @get("/api/policies", opt=_LIST.as_opt)
@@ -61,9 +89,25 @@ async def get_policy(
     return published(request, msgspec.json.encode(policy), media_type=JSON, cache=PRIVATE)
 
 
+@post("/api/policies", opt=_CREATE.as_opt)
+async def create_policy(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Policy:
+    body = body_of(request.scope, NewPolicy)
+    return await policies.create(principal_of(request.scope), body, effect_id_of(request.scope))
+
+
+@post("/api/policies/{policy_id:str}/activate", opt=_ACTIVATE.as_opt)
+async def activate_policy(
+    policy_id: FromPath[str], request: ApiRequest, policies: NamedDependency[PolicyService]
+) -> Action:
+    body = body_of(request.scope, Activation)
+    return await policies.activate(principal_of(request.scope), policy_id, body, effect_id_of(request.scope))
+
+
 def _policies(resources: Resources) -> PolicyService:
     registry = resources.stores.registry
-    return PolicyService(tenancy=registry.tenancy, programs=ProgramService(registry.tenancy))
+    return PolicyService(
+        registry=registry, programs=ProgramService(registry.tenancy), actions=action_service(resources)
+    )
 
 
-AREA: Final = Area(routes=(list_policies, get_policy), provide={"policies": _policies})
+AREA: Final = Area(routes=(list_policies, get_policy, create_policy, activate_policy), provide={"policies": _policies})

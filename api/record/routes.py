@@ -27,10 +27,11 @@ from api.record.schemas import (
     VerifyQuery,
 )
 from api.record.service import RecordService
+from api.stores import Stores
 from features.core.canonical import canonical
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
-from store.control.tenancy import Tenancy
+from store.duck.policies import PolicyBodies
 from store.duck.shown_rows import ShownRows
 from store.keys.signing_keys import KeyPurpose
 from store.record.reader import RecordReader
@@ -148,7 +149,7 @@ def _record(resources: Resources) -> RecordService:
     record = stores.record
     public_keys = record.signing_keys.public_keys(KeyPurpose.CHECKPOINT)
     return RecordService(
-        reader=RecordReader(stores.database, _policy_bodies(stores.registry.tenancy)),
+        reader=RecordReader(stores.database, _policy_bodies(stores)),
         verification=Verification(stores.database, record.checkpoint_log, public_keys),
         rows=ShownRows(stores.database),
         checkpoints=record.checkpoints,
@@ -156,9 +157,15 @@ def _record(resources: Resources) -> RecordService:
     )
 
 
-def _policy_bodies(tenancy: Tenancy) -> Callable[[str], list[bytes]]:
-    """The bodies of all policies that a tenant ever had, which links of its chains may cite."""
-    return lambda tenant_id: [canonical(policy.body) for policy in tenancy.policies.of_tenant(tenant_id).all()]
+def _policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
+    """The bodies of all policies that a tenant ever had, as written and as they came into force: links cite them."""
+    policies, in_force = stores.registry.tenancy.policies, PolicyBodies(stores.database)
+
+    def of_tenant(tenant_id: str) -> list[bytes]:
+        written = {canonical(policy.body) for policy in policies.of_tenant(tenant_id).all()}
+        return [*written.union(in_force.of_tenant(tenant_id))]
+
+    return of_tenant
 
 
 AREA: Final = Area(

@@ -31,18 +31,21 @@ def bring_into_force(program: ProgramState, version: ActiveVersion, position: En
     if not program.policies.activate(version):
         return
     start_counting(program, thresholds_of(program, version.since).lines.cents, since=version.since)
+    emit(policy_row(program, version, position))
+
+
+def policy_row(program: ProgramState, version: ActiveVersion, position: EntryPosition) -> PolicyRow:
+    """A body that is in force in the program from this entry on, so that whoever reads the record finds it."""
     body = canonical(version.body)
-    emit(
-        PolicyRow(
-            tenant_id=program.tenant_id,
-            program_id=program.id,
-            version=version.version,
-            shard=position.shard,
-            offset=position.offset,
-            of_program=version.of_program,
-            action_id=version.action_id,
-            sha256=digest_of(body),
-            body=body.decode(),
-            since=position.appended_at if version.since == ALWAYS else version.since,
-        )
+    return PolicyRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        version=version.version,
+        shard=position.shard,
+        offset=position.offset,
+        of_program=version.of_program,
+        action_id=version.action_id,
+        sha256=digest_of(body),
+        body=body.decode(),
+        since=position.appended_at,
     )

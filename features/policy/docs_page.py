@@ -15,6 +15,8 @@ from features.policy.seeds import (
     LADDER_VERSION,
     POLICY_V1,
     POLICY_VERSION,
+    THRESHOLDS_V1,
+    THRESHOLDS_VERSION,
 )
 from features.scorers.sentences import money
 
@@ -48,10 +50,16 @@ _ROUTES: Final[Mapping[RouteReason, str]] = {
 }
 _HEAD: Final = """# Policies
 
-Data, not code: what the platform decides alone, how long an alert may wait, and how much an actor may move. Every
-tenant starts with the three below. All figures are proposed here, and to be tuned on labels. Each alert and disposition
-names the version in force; a disposition also cites the digest of the policy's body (RFC 8785, SHA-256). Made from
-`features/policy`; a test keeps the two equal.
+Data, not code: what the platform decides alone, how long an alert may wait, how much an actor may move, and the
+thresholds and country lists that transfers are held against. Every tenant starts with the four below. All figures are
+proposed here, and to be tuned on labels. Made from `features/policy`; a test keeps the two equal.
+
+A version is written with `POST /api/policies` and never edited. `POST /api/policies/{id}/activate` requests that it
+comes into force, in every program of the tenant or in the one that it was written for, and another person's approval
+brings it into force from then on. A program's own version stands above the tenant's. What came before stays as it was:
+an alert and its disposition name the policy of their time, and the disposition cites the digest of its body (RFC 8785,
+SHA-256); a transfer is scored with the thresholds and the ladder in force at its own time, and `scoreInputs` names
+them. A new program begins with what is in force on its tenant.
 """
 _ROUTING: Final = """### Routing
 
@@ -74,6 +82,24 @@ def markdown() -> str:
         f"\n## {CLOCK_VERSION}\n\n{_table(msgspec.to_builtins(CLOCK_V1), _CLOCK_WHY)}"
         f"\n## {LADDER_VERSION}\n\nAn actor in the hold band moves nothing.\n\n{_ladder()}"
         f"\nScreened again after so many days: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"
+        f"\n## {THRESHOLDS_VERSION}\n\n{_thresholds()}"
+    )
+
+
+def _thresholds() -> str:
+    lines = ", ".join(money(int(cents)) for cents in THRESHOLDS_V1.structuring_thresholds_cents)
+    lists = "".join(
+        f"| {name} | {each.as_of} | {', '.join(each.countries)} | {each.source} |\n"
+        for name, each in (
+            ("callForAction", THRESHOLDS_V1.call_for_action),
+            ("comprehensivelySanctioned", THRESHOLDS_V1.comprehensively_sanctioned),
+            ("increasedMonitoring", THRESHOLDS_V1.increased_monitoring),
+        )
+    )
+    return (
+        f"Reporting thresholds that amounts are split to stay under: {lines} (31 CFR 1010.311, 1010.410, 1020.410).\n"
+        "A threshold that comes into force counts the amounts of the seven days before it too.\n\n"
+        f"| list | as of | countries | source |\n|---|---|---|---|\n{lists}"
     )
 
 

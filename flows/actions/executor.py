@@ -30,7 +30,7 @@ from flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
 from flows.actions.counts import ActionCounts
 from flows.actions.outcomes import DryRun, ExecutionOutcome, Result
 from store.clock import Clock
-from store.control.tenancy import Tenancy
+from store.control.registry import Registry
 from store.duck.actions import ActionTable
 from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
@@ -50,6 +50,12 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 log = structlog.get_logger()
 
 
+class _Activation(msgspec.Struct, frozen=True):
+    """What the change of an activation says of its policy."""
+
+    version: str
+
+
 class ActionExecutor:
     """Belongs to one event loop. Nothing is sent before ``begin``: the log may hold an outcome that no row shows yet.
 
@@ -61,7 +67,7 @@ class ActionExecutor:
         bank: BankActions | None,
         *,
         table: ActionTable,
-        tenancy: Tenancy,
+        registry: Registry,
         appender: LogAppender,
         waiter: CommitWaiter,
         shards: int,
@@ -70,7 +76,7 @@ class ActionExecutor:
         counts: ActionCounts,
         retry_after_s: Sequence[float] = RETRY_AFTER_S,
     ) -> None:
-        self._bank, self._table, self._tenancy = bank, table, tenancy
+        self._bank, self._table, self._registry, self._tenancy = bank, table, registry, registry.tenancy
         self._appender, self._waiter, self._shards = appender, waiter, shards
         self._clock, self._new_id, self._retry_after_s = clock, new_id, retry_after_s
         self._started_at = clock.now()
@@ -130,7 +136,8 @@ class ActionExecutor:
             row = await asyncio.to_thread(self._table.read, tenant_id, action_id)
             if row is None or row.status != ActionStatus.APPROVED:
                 return
-            outcome = await self._outcome(row)
+            is_activation = row.type == ActionType.ACTIVATE_POLICY
+            outcome = await (self._activate(row) if is_activation else self._outcome(row))
             await self._record(row, outcome)
         except Exception as error:  # noqa: BLE001 - whatever failed: a later sweep takes it up again
             log.warning("action_execution_failed", action_id=action_id, error=f"{type(error).__name__}: {error}")
@@ -150,6 +157,13 @@ class ActionExecutor:
         if request is None:
             return outcomes.without_endpoint()
         return await self._send(self._bank, row, request, key)
+
+    async def _activate(self, row: ActionRow) -> ExecutionOutcome:
+        """Bring the policy into force. Done twice, under the action's id, it has one effect."""
+        assert row.change is not None, "an activation says which version it is of"
+        version = msgspec.json.decode(row.change, type=_Activation).version
+        await self._registry.activate_policy(row.tenant_id, version, action_id=row.id)
+        return outcomes.in_force()
 
     def _may_be_sent(self, row: ActionRow) -> bool:
         """Whether the bank may have been asked before: by this process, or by the one that it follows."""

@@ -29,6 +29,7 @@ class Result(StrEnum):
     EXECUTED = "executed"
     DRY_RUN = "dry_run"
     RECORDED = "recorded"
+    IN_FORCE = "in_force"
     FAILED = "failed"
     UNKNOWN = "unknown"
 
@@ -52,13 +53,18 @@ class ExecutionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """``error`` None: it was carried out."""
 
     result: Result
-    bank_response: dict[str, Any]
+    bank_response: dict[str, Any] | None
     error: str | None = None
 
 
 def recorded() -> ExecutionOutcome:
     """Of a type that has no endpoint at any bank."""
     return ExecutionOutcome(result=Result.RECORDED, bank_response={"dryRun": False, "note": ON_RECORD})
+
+
+def in_force() -> ExecutionOutcome:
+    """Of a change that the bank has no part in."""
+    return ExecutionOutcome(result=Result.IN_FORCE, bank_response=None)
 
 
 def dry_run(reason: DryRun, request: BankRequest | None) -> ExecutionOutcome:

@@ -10,7 +10,7 @@ from flows.actions.counts import ActionCounts
 from flows.actions.executor import ActionExecutor
 from flows.bank_http import http_client
 from store.clock import Clock
-from store.control.tenancy import Tenancy
+from store.control.registry import Registry
 from store.duck.actions import ActionTable
 from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
@@ -28,7 +28,7 @@ class ActionExecution:
         root: str | None,
         *,
         database: duckdb.DuckDBPyConnection,
-        tenancy: Tenancy,
+        registry: Registry,
         appender: LogAppender,
         progress: LogProgress,
         clock: Clock,
@@ -39,7 +39,7 @@ class ActionExecution:
         self.executor = ActionExecutor(
             None if root is None or self._http is None else BankActions(root, self._http, clock),
             table=ActionTable(database),
-            tenancy=tenancy,
+            registry=registry,
             appender=appender,
             waiter=CommitWaiter(progress.committed_offset),
             shards=progress.shards,

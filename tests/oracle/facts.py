@@ -145,6 +145,7 @@ class Program:
     nodes: dict[Key, Key] = field(default_factory=dict)
     meetings: list[Meeting] = field(default_factory=list)
     rare_meetings: list[tuple[int, str]] = field(default_factory=list)
+    activations: set[str] = field(default_factory=set)
     thresholds: list[Thresholds] = field(default_factory=lambda: [SEEDED])
 
     def same(self, key: Key | None) -> Key | None:

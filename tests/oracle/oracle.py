@@ -18,7 +18,7 @@ from tests.oracle.graph import edges_of, fan_fields, regular_fields
 from tests.oracle.landing import land
 from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
 from tests.oracle.pairs import pair_fields, take_note
-from tests.oracle.policies import policy_fields, read_policy
+from tests.oracle.policies import learn_policy, policy_fields
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
@@ -46,8 +46,7 @@ class Oracle:
         if entry.kind == EntryKind.PROGRAM:
             program.declared.append((entry.appended_at, json.loads(entry.body)))
         if entry.kind == EntryKind.POLICY:
-            came_into_force = read_policy(entry.body, entry.appended_at)
-            program.thresholds += [] if came_into_force is None else [came_into_force]
+            learn_policy(program, json.loads(entry.body), entry.appended_at)
         if entry.kind == EntryKind.OWNER:
             told = json.loads(entry.body)
             learn_owner(program, told["accountId"], told["entityId"], entry.appended_at)

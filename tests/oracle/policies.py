@@ -1,9 +1,8 @@
 """What policy holds a transfer against: reporting thresholds and lists of countries, each since it is in force."""
 
-import json
 from typing import Any, Final
 
-from tests.oracle.facts import Thresholds
+from tests.oracle.facts import Program, Thresholds
 from tests.oracle.view import Subject
 
 Fields = dict[str, Any]
@@ -14,17 +13,19 @@ _NAMES: Final = {
 }
 
 
-def read_policy(entry: bytes, appended_at: int) -> Thresholds | None:
-    """The thresholds that an entry brings into force; None for another kind of policy."""
-    policy = json.loads(entry)
-    if not policy["version"].startswith("thresholds-"):
-        return None
+def learn_policy(program: Program, policy: Fields, appended_at: int) -> None:
+    """Thresholds come into force; an activation that is told twice counts once."""
+    if not policy["version"].startswith("thresholds-") or policy["actionId"] in program.activations:
+        return
+    program.activations.add(policy["actionId"])
     body = policy["body"]
-    return Thresholds(
-        appended_at,
-        policy["version"],
-        tuple(sorted(int(line) for line in body["structuringThresholdsCents"])),
-        {name: set(body[wire]["countries"]) for name, wire in _NAMES.items()},
+    program.thresholds.append(
+        Thresholds(
+            appended_at,
+            policy["version"],
+            tuple(sorted(int(line) for line in body["structuringThresholdsCents"])),
+            {name: set(body[wire]["countries"]) for name, wire in _NAMES.items()},
+        )
     )
 
 

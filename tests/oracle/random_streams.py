@@ -76,10 +76,12 @@ MONEY: Final = (  # currency, settled, instructed: what an international wire sa
 )
 HAPPENINGS: Final = (
     *("transfer", "again", "scene", "identity", "account", "owner", "directory"),
-    *("repeat", "aside", "dispute", "counterparty", "declaration"),
+    *("repeat", "aside", "dispute", "counterparty", "declaration", "thresholds"),
 )
-HOW_OFTEN: Final = (44, 30, 12, 6, 6, 2, 8, 3, 2, 3, 1, 2)
+HOW_OFTEN: Final = (44, 30, 12, 6, 6, 2, 8, 3, 2, 3, 1, 2, 2)
 ANSWERS: Final = ("found",) * 7 + ("unchanged", "missing", "unusable")
+LINES: Final = (100, 250_000, 300_000, 500_000, 950_000, 1_000_000, 2_400_000)
+LISTS: Final = ("callForAction", "comprehensivelySanctioned", "increasedMonitoring")
 OUTCOMES: Final = ("WON", "LOST", "WITHDRAWN", None)
 
 Data = dict[str, Any]
@@ -324,6 +326,18 @@ class Teller:
         body |= {"declaredRails": ["ach", "wire"], "declaredCountries": ["US", "DE"][: self.chance.randint(0, 2)]}
         body["declaredMonthlyVolumeCents"] = self.chance.choice((None, "100000000", "2500000"))
         self.log(EntryKind.PROGRAM, body)
+
+    def thresholds(self) -> None:
+        """Other reporting thresholds, of which zones overlap, and other lists come into force."""
+        lines = self.chance.sample(LINES, self.chance.randint(1, 4))
+        lists = {name: {"asOf": "2026-06-19", "source": "FATF", "countries": self._listed()} for name in LISTS}
+        number = len(self.entries)
+        body: Data = {"tenantId": "ten_1", "version": f"thresholds-v{number}", "actionId": f"act_{number}"}
+        body["body"] = {"structuringThresholdsCents": [str(line) for line in lines]} | lists
+        self.log(EntryKind.POLICY, body | {"ofProgram": False})
+
+    def _listed(self) -> list[str]:
+        return self.chance.sample(("DE", "IR", "MM", "US", "VE"), self.chance.randint(0, 3))
 
     def log(self, kind: EntryKind, body: Data) -> None:
         """An entry that is no bank event."""

@@ -90,7 +90,7 @@ def a_vector() -> FeatureVector:
     """A value of the right type in every field that must have one, None in the others."""
     samples: dict[Any, Any] = {str: "text", int: 7, float: 0.5, bool: True}
     values: dict[str, Any] = {field.name: samples.get(field.type) for field in msgspec.structs.fields(FeatureVector)}
-    return FeatureVector(**values)
+    return FeatureVector(**values | {"structuring_thresholds": "300000,1000000"})
 
 
 def a_preflight(**over: Any) -> PreflightRow:

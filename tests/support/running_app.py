@@ -158,7 +158,7 @@ class RunningApp:
         self.actions = ActionExecution(
             self._bank_url,
             database=self.database,
-            tenancy=self.registry.tenancy,
+            registry=self.registry,
             appender=self.appender,
             progress=self.progress,
             clock=self.clock,

@@ -31,6 +31,10 @@ _WORDS: Final[dict[str, st.SearchStrategy[Any]]] = {
     "entity_pep_status": st.sampled_from([None, *(word.value for word in PepStatus)]),
     "declared_countries": st.sampled_from(("", "US", "DE,US")),
     "declared_rails": st.sampled_from(("", "ach", "ach,wire")),
+    "counterparty_country_lists": st.sampled_from((None, "", "call_for_action", "increased_monitoring")),
+    "structuring_thresholds": st.sampled_from(("300000,1000000", "250000")),
+    "thresholds_version": st.just("thresholds-v1"),
+    "ladder_version": st.just("ladder-v1"),
 }
 
 

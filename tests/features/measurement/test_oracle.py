@@ -49,6 +49,21 @@ def test_given_a_stream_as_the_bank_sends_it_when_it_is_applied_then_every_vecto
     assert not found, found
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_given_thresholds_that_change_often_when_a_stream_is_applied_then_every_vector_is_the_oracles(
+    seed: int,
+) -> None:
+    teller = bank_shaped.Teller(Random(seed), "prg_1")
+    for number in range(40):
+        teller.happen()
+        if number % 4 == 3:
+            teller.thresholds()
+
+    found = disagreements(teller.entries)
+
+    assert not found, found
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_given_a_long_stream_as_the_bank_sends_it_when_it_is_applied_then_every_vector_is_the_oracles(
     seed: int,

@@ -1,0 +1,215 @@
+"""Policies written and brought into force over HTTP: two people, every program of the tenant, and nothing edited."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from features.policy.in_force import clock_in_force, policy_in_force, thresholds_of
+from features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
+from features.state.program import ProgramState
+from tests.support.running_app import RunningApp, assert_refused
+
+CLOCK_V2: Final = {"autoHours": 1, "standardHours": 8, "complexHours": 48.5, "appealHours": 48}
+
+
+def a_body(seed: msgspec.Struct, **over: Any) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.to_builtins(seed)
+    return body | over
+
+
+def write(api: RunningApp, tenant: dict[str, Any], version: str, body: Any, program_id: str | None = None) -> Any:
+    return api.client.post(
+        "/api/policies",
+        json={"version": version, "programId": program_id, "body": body},
+        headers=api.operator(tenant),
+    )
+
+
+def activate(api: RunningApp, tenant: dict[str, Any], policy_id: str) -> Any:
+    return api.client.post(
+        f"/api/policies/{policy_id}/activate", json={"note": "decided in the meeting"}, headers=api.operator(tenant)
+    )
+
+
+def approve(api: RunningApp, tenant: dict[str, Any], action_id: str, approver: str) -> Any:
+    return api.client.post(
+        f"/api/actions/{action_id}/approve", json={"approverId": approver}, headers=api.operator(tenant)
+    )
+
+
+def in_force(
+    api: RunningApp, tenant: dict[str, Any], version: str, body: Any, program_id: str | None = None
+) -> dict[str, Any]:
+    """A version written, activated and approved; the action at its end."""
+    policy = write(api, tenant, version, body, program_id).json()
+    action = activate(api, tenant, policy["id"]).json()
+    approved: dict[str, Any] = approve(api, tenant, action["id"], "second@bank.test").json()
+    api.catch_up()
+    return approved
+
+
+def state_of(api: RunningApp, program_id: str) -> ProgramState:
+    with api.shards.reading(program_id) as state:
+        return state
+
+
+def listed(api: RunningApp, tenant: dict[str, Any]) -> Mapping[str, Any]:
+    answer = api.client.get("/api/policies", headers=api.operator(tenant))
+    return {policy["version"]: policy for policy in answer.json()}
+
+
+def test_given_a_new_version_when_another_person_approves_its_activation_then_every_program_has_it(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    second = api.create_program(tenant, slug="second-program")
+    created = write(api, tenant, "clock-v2", CLOCK_V2)
+    assert created.status_code == 201, created.text
+    policy = created.json()
+    assert (policy["active"], policy["programId"], policy["body"]) == (False, None, CLOCK_V2)
+    assert listed(api, tenant)["clock-v1"]["active"] is True
+
+    requested = activate(api, tenant, policy["id"])
+    assert requested.status_code == 201, requested.text
+    action = requested.json()
+    assert (action["status"], action["type"], action["programId"]) == ("requested", "activate_policy", None)
+    assert listed(api, tenant)["clock-v2"]["active"] is False
+    done = approve(api, tenant, action["id"], "second@bank.test").json()
+    api.catch_up()
+
+    assert (done["status"], done["approvedBy"], done["error"]) == ("executed", "second@bank.test", None)
+    shown = listed(api, tenant)
+    assert (shown["clock-v2"]["active"], shown["clock-v1"]["active"]) == (True, False)
+    for program_id in (program["id"], second["id"], tenant["id"]):
+        assert clock_in_force(state_of(api, program_id), api.clock.now()).standard_hours == 8
+    overdue = api.client.get("/api/clocks/overdue", headers=api.operator(tenant)).json()
+    assert overdue["policy"] == CLOCK_V2
+
+
+def test_given_an_activation_when_its_requester_approves_it_then_it_is_refused_and_nothing_comes_into_force(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    policy = write(api, tenant, "clock-v2", CLOCK_V2).json()
+    action = activate(api, tenant, policy["id"]).json()
+
+    refused = approve(api, tenant, action["id"], f" {action['requestedBy'].upper()} ")
+
+    assert (refused.status_code, refused.json()["status"]) == (200, "refused")
+    assert listed(api, tenant)["clock-v2"]["active"] is False
+    assert clock_in_force(state_of(api, program["id"]), api.clock.now()) == CLOCK_V1
+
+
+def test_given_an_activation_that_waits_or_is_done_when_requested_again_then_409(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    policy = write(api, tenant, "clock-v2", CLOCK_V2).json()
+    action = activate(api, tenant, policy["id"]).json()
+
+    assert_refused(activate(api, tenant, policy["id"]), 409, "waits for its approver")
+    approve(api, tenant, action["id"], "second@bank.test")
+    api.catch_up()
+    assert_refused(activate(api, tenant, policy["id"]), 409, "in force already")
+    assert_refused(activate(api, tenant, listed(api, tenant)["ladder-v1"]["id"]), 409, "in force already")
+    assert activate(api, tenant, listed(api, tenant)["clock-v1"]["id"]).status_code == 201
+
+
+def test_given_a_policy_in_force_when_a_program_is_created_then_it_begins_with_it(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    in_force(api, tenant, "clock-v2", CLOCK_V2)
+    in_force(api, tenant, "thresholds-v2", a_body(THRESHOLDS_V1, structuringThresholdsCents=["500000"]))
+
+    program = api.create_program(tenant, slug="later-program")
+    api.catch_up()
+
+    state = state_of(api, program["id"])
+    assert clock_in_force(state, 0).standard_hours == 8
+    assert thresholds_of(state, 0).lines.cents == (500_000,)
+
+
+def test_given_a_policy_of_one_program_when_activated_then_the_others_keep_the_tenants(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_program(tenant, slug="second-program")
+    body = a_body(POLICY_V1, version="policy-v2", minProgramN=10)
+
+    done = in_force(api, tenant, "policy-v2", body, program["id"])
+
+    assert (done["status"], done["programId"]) == ("executed", program["id"])
+    now = api.clock.now()
+    assert policy_in_force(state_of(api, program["id"]), now).policy.min_program_n == 10
+    assert policy_in_force(state_of(api, other["id"]), now).policy == POLICY_V1
+    shown = listed(api, tenant)
+    assert (shown["policy-v1"]["active"], shown["policy-v2"]["active"]) == (True, True)
+
+
+INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
+    ("policy-v2", a_body(POLICY_V1), "body.version must be the policy's own version"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", alwaysReviewed=["astrology"]), "body.alwaysReviewed[0]"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", autoCloseBands=["hold"]), "body.autoCloseBands[0]"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", autoCloseBands=["blue"]), "must be one of"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", minProgramN=-1), "body.minProgramN must be at least 0"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", minProgramN=2**53), "body.minProgramN must be at most"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", extra=1), "body.extra is not a known property"),
+    ("policy-v2", a_body(POLICY_V1, version="policy-v2", twoApproverActions=["rob"]), "body.twoApproverActions[0]"),
+    ("clock-v2", CLOCK_V2 | {"autoHours": -0.5}, "body.autoHours must be at least 0"),
+    ("clock-v2", CLOCK_V2 | {"autoHours": 2**53}, "body.autoHours must be at most"),
+    ("ladder-v2", a_body(LADDER_V1, rescreenDays={"clear": 0}), "body.rescreenDays"),
+    ("thresholds-v2", a_body(THRESHOLDS_V1, structuringThresholdsCents=["0"]), "must be more than 0"),
+    ("thresholds-v2", a_body(THRESHOLDS_V1, structuringThresholdsCents=["9007199254740992"]), "must be at most"),
+    (
+        "thresholds-v2",
+        a_body(THRESHOLDS_V1, structuringThresholdsCents=[300000]),
+        "structuringThresholdsCents[0] must be a string",
+    ),
+    (
+        "thresholds-v2",
+        a_body(THRESHOLDS_V1, callForAction={"asOf": "2026-02-30", "source": "FATF", "countries": ["IR"]}),
+        "body.callForAction.asOf must be a date",
+    ),
+    (
+        "thresholds-v2",
+        a_body(THRESHOLDS_V1, callForAction={"asOf": "2026-02-13", "source": "FATF", "countries": ["Iran"]}),
+        "body.callForAction.countries[0] must be an ISO 3166-1",
+    ),
+    ("autonomy-v2", {}, "is written by POST /api/autonomy/{programId}"),
+    ("limits-v2", {}, "is written by POST /api/limits/program/{programId}"),
+    ("rules-v2", {}, "is written by POST /api/rules/{id}/activate"),
+    ("weather-v2", {}, "version must begin with one of policy, clock, ladder, thresholds"),
+)
+
+
+def test_given_a_body_that_breaks_a_rule_when_written_then_400_names_it_and_nothing_is_stored(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    for version, body, sentence in INVALID:
+        assert_refused(write(api, tenant, version, body), 400, sentence)
+    assert len(listed(api, tenant)) == 4
+
+
+def test_given_a_version_that_exists_when_written_again_then_409_and_the_first_stays(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    write(api, tenant, "clock-v2", CLOCK_V2)
+
+    assert_refused(write(api, tenant, "clock-v2", CLOCK_V2 | {"autoHours": 2}), 409, "versions are never edited")
+    assert_refused(write(api, tenant, "clock-v1", CLOCK_V2), 409)
+    assert listed(api, tenant)["clock-v2"]["body"] == CLOCK_V2
+    assert_refused(write(api, tenant, "clock-v3", CLOCK_V2, "11111111-1111-4111-8111-111111111111"), 404)
+
+
+def test_given_policies_when_the_control_streams_are_read_back_then_they_are_the_same(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    in_force(api, tenant, "clock-v2", CLOCK_V2)
+    write(api, tenant, "ladder-v2", a_body(LADDER_V1))
+    before = listed(api, tenant)
+
+    streams = list(api.reader.control())
+    lake = list(api.segments.read_control(tenant["id"], 0))
+    reloaded = api.reloaded_registry().tenancy.policies.of_tenant(tenant["id"]).all()
+
+    assert [(each.version, each.active) for each in reloaded] == [
+        (name, shown["active"]) for name, shown in before.items()
+    ]
+    assert [entry[1:] for entry in lake] == [entry[1:] for entry in streams if entry[0] == tenant["id"]]
