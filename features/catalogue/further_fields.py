@@ -4,6 +4,7 @@ from typing import Final
 
 from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
 from features.catalogue.passing_fields import PASSING_FIELDS
+from features.catalogue.policy_fields import POLICY_FIELDS
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
@@ -395,30 +396,5 @@ FURTHER_FIELDS: Final = (
         "90 days",
         "As program.transfers90d, from the program's 90th day on, since when it is told which pairs are rare.",
     ),
-    Feature(
-        "counterparty.countryLists",
-        "counterparty_country_lists",
-        "string",
-        "",
-        "in force then",
-        "The lists of policy that its country is on, comma-separated: call_for_action, comprehensively_sanctioned, "
-        "increased_monitoring; empty on none, null without a country.",
-    ),
-    Feature(
-        "policy.structuringThresholds",
-        "structuring_thresholds",
-        "string",
-        "cents list",
-        "in force then",
-        "The reporting thresholds that amounts are held against, comma-separated.",
-    ),
-    Feature("policy.thresholdsVersion", "thresholds_version", "string", "", "in force then", "Their version."),
-    Feature(
-        "policy.ladderVersion",
-        "ladder_version",
-        "string",
-        "",
-        "in force then",
-        "The version of the ladder that entity.rescreenDays is of.",
-    ),
+    *POLICY_FIELDS,
 )

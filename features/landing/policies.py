@@ -1,13 +1,15 @@
 """A version of a policy that comes into force in a program, with what follows from it in the program's state."""
 
+import msgspec
+
 from features.core.canonical import canonical, digest_of
 from features.core.log_entry import EntryPosition
 from features.core.policies import PolicyEntry
 from features.core.rows.emit import Emit
 from features.core.rows.policies import PolicyRow
 from features.landing.new_lines import start_counting
-from features.policy.bodies import ActiveVersion, decode_body
-from features.policy.in_force import thresholds_of
+from features.policy.bodies import POLICY, ActiveVersion, decode_body
+from features.policy.in_force import effective_policy, thresholds_of, version_in_force
 from features.state.program import ProgramState
 from features.windows.series import ALWAYS
 
@@ -32,6 +34,16 @@ def bring_into_force(program: ProgramState, version: ActiveVersion, position: En
         return
     start_counting(program, thresholds_of(program, version.since).lines.cents, since=version.since)
     emit(policy_row(program, version, position))
+    emit_composed(program, position, emit)
+
+
+def emit_composed(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Emit the policy that dispositions cite from now on, where the program's autonomy makes another of it."""
+    at = position.appended_at
+    given, effective = version_in_force(program, POLICY, at), effective_policy(program, at)
+    if effective != given.body:
+        composed = msgspec.structs.replace(given, version=effective.version, body=effective)
+        emit(policy_row(program, composed, position))
 
 
 def policy_row(program: ProgramState, version: ActiveVersion, position: EntryPosition) -> PolicyRow:

@@ -10,9 +10,9 @@ from typing import Protocol, cast
 
 import msgspec
 
+from features.catalogue.thresholds import Thresholds
 from features.policy.autonomy import as_left_by
 from features.policy.autonomy_book import AutonomyBook
-from features.catalogue.thresholds import Thresholds
 from features.policy.bodies import (
     CLOCK,
     LADDER,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from features.core.log_entry import EntryKind, LogEntry
 from tests.oracle.random_parties import ACCOUNTS, LATE, ON_FILE, OWNERS, verified
+from tests.oracle.random_policies import other_thresholds
 from tests.oracle.random_scenes import SCENES, Plan
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -80,8 +81,6 @@ HAPPENINGS: Final = (
 )
 HOW_OFTEN: Final = (44, 30, 12, 6, 6, 2, 8, 3, 2, 3, 1, 2, 2)
 ANSWERS: Final = ("found",) * 7 + ("unchanged", "missing", "unusable")
-LINES: Final = (100, 250_000, 300_000, 500_000, 950_000, 1_000_000, 2_400_000)
-LISTS: Final = ("callForAction", "comprehensivelySanctioned", "increasedMonitoring")
 OUTCOMES: Final = ("WON", "LOST", "WITHDRAWN", None)
 
 Data = dict[str, Any]
@@ -328,16 +327,8 @@ class Teller:
         self.log(EntryKind.PROGRAM, body)
 
     def thresholds(self) -> None:
-        """Other reporting thresholds, of which zones overlap, and other lists come into force."""
-        lines = self.chance.sample(LINES, self.chance.randint(1, 4))
-        lists = {name: {"asOf": "2026-06-19", "source": "FATF", "countries": self._listed()} for name in LISTS}
-        number = len(self.entries)
-        body: Data = {"tenantId": "ten_1", "version": f"thresholds-v{number}", "actionId": f"act_{number}"}
-        body["body"] = {"structuringThresholdsCents": [str(line) for line in lines]} | lists
-        self.log(EntryKind.POLICY, body | {"ofProgram": False})
-
-    def _listed(self) -> list[str]:
-        return self.chance.sample(("DE", "IR", "MM", "US", "VE"), self.chance.randint(0, 3))
+        """Other reporting thresholds and lists of countries come into force."""
+        self.log(EntryKind.POLICY, other_thresholds(self.chance, len(self.entries)))
 
     def log(self, kind: EntryKind, body: Data) -> None:
         """An entry that is no bank event."""

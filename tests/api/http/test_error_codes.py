@@ -19,6 +19,7 @@ from api.http.operation import RateClass
 from api.http.protocol import HEAD_LIMIT, Protocol
 from api.log import commands
 from features.core.autonomy import DetectorTally
+from api.policies.examples import NEW_POLICY
 from features.core.errors import (
     ConflictError,
     ErrorCode,
@@ -159,6 +160,25 @@ def one_key_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
     return of(world.send("POST", "/api/keys", world.callers["operator"].headers, json=body))
 
 
+def one_policy_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(registry, "MOST_POLICIES", 0)
+    body = NEW_POLICY | {"version": "clock-v9"}
+    return of(world.send("POST", "/api/policies", world.callers["operator"].headers, json=body))
+
+
+def activation_of(version: str) -> Callable[[World], tuple[str, dict[str, Any]]]:
+    """The activation of a version, which is written when it is not there."""
+
+    def path_and_body(world: World) -> tuple[str, dict[str, Any]]:
+        headers = world.callers["operator"].headers
+        world.send("POST", "/api/policies", headers, json=NEW_POLICY)
+        policies = world.send("GET", "/api/policies", headers).json()
+        policy_id = next(policy["id"] for policy in policies if policy["version"] == version)
+        return f"/api/policies/{policy_id}/activate", {"note": "decided"}
+
+    return path_and_body
+
+
 def lost_object(world: World, patch: pytest.MonkeyPatch) -> Answer:
     patch.setattr(type(world.api.services["transfers"]._events), "body", lambda *_: None)
     return of(world.send("GET", "/api/transfers/acht_0", world.callers["operator"].headers))
@@ -275,6 +295,10 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
     ErrorCode.TOO_MANY_KEYS: one_key_more,
+    ErrorCode.POLICY_VERSION_EXISTS: twice(lambda _: ("/api/policies", NEW_POLICY)),
+    ErrorCode.TOO_MANY_POLICIES: one_policy_more,
+    ErrorCode.POLICY_IN_FORCE: twice(activation_of("clock-v1")),
+    ErrorCode.CHANGE_PENDING: twice(activation_of("clock-v2")),
     ErrorCode.ALERT_CLOSED: decided("close", closed=True),
     ErrorCode.ALERT_NOT_HELD: released_after_escalation,
     ErrorCode.ALERT_NOT_CLOSED: twice(lambda world: appeal_of(world.waiting_alert(world.payroll))),
