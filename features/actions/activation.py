@@ -15,7 +15,7 @@ def objection_to_activation(program: ProgramState, entry: ActionEntry, position:
     """A version that is in force already, or that waits for its approver."""
     version = str((entry.change or {}).get("version", ""))
     waiting = program.actions.waiting(ActionType.ACTIVATE_POLICY)
-    if any(prefix_of(str((action.change or {}).get("version", ""))) == prefix_of(version) for action in waiting):
+    if any(action.target_id == entry.target_id for action in waiting):
         return EntryResult.PENDING
     current = program.policies.in_force(prefix_of(version), position.appended_at)
     return EntryResult.IN_FORCE if current is not None and current.version == version else None

@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from api.policies.examples import NEW_POLICY
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
 from tests.support.running_app import RunningApp, signature
@@ -187,6 +188,14 @@ class World:
 
     def policy_of(self, tenant: dict[str, Any]) -> str:
         policy_id: str = self.send("GET", "/api/policies", bearer(tenant["operatorToken"], "ann")).json()[0]["id"]
+        return policy_id
+
+    def new_policy(self, tenant: dict[str, Any]) -> str:
+        """A fresh version that is in force nowhere; its id."""
+        body = {"version": f"clock-{self.fresh()}", "body": NEW_POLICY["body"]}
+        answer = self.send("POST", "/api/policies", bearer(tenant["operatorToken"], "ann"), json=body)
+        assert answer.status_code == 201, answer.text
+        policy_id: str = answer.json()["id"]
         return policy_id
 
     def preflight_of(self, program: dict[str, Any]) -> str:

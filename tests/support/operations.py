@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from api.policies.examples import ACTIVATION, NEW_POLICY
 from tests.support.callers import TRANSFER, Headers, Ids, World
 
 
@@ -83,6 +84,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["waiting action"] = world.action_on(world.payroll)
     if "wide program" in operation.fills:
         fresh["wide program"] = world.api.create_program(world.tenant, slug=world.fresh())["id"]
+    if "new policy" in operation.fills:
+        fresh["new policy"] = world.new_policy(world.tenant)
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
     return world.mine | fresh
@@ -110,6 +113,18 @@ def _preflight_by_slug(_: World, ids: Ids) -> dict[str, Any]:
 
 def _key(world: World, _: Ids) -> dict[str, Any]:
     return {"name": world.fresh(), "mode": "live", "scopes": ["preflight"]}
+
+
+def _policy(world: World, _: Ids) -> dict[str, Any]:
+    return NEW_POLICY | {"version": f"clock-{world.fresh()}"}
+
+
+def _policy_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return _policy(world, ids) | {"programId": ids["program"]}
+
+
+def _activation(_: World, __: Ids) -> dict[str, Any]:
+    return ACTIVATION
 
 
 def _key_of_program(world: World, ids: Ids) -> dict[str, Any]:
@@ -322,6 +337,25 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/autonomy/{}", access=Access.BEARER, scope="policies", fills=("program",)),
     Operation(
         method="POST", path="/api/autonomy/{}", access=Access.OPERATOR, fills=("wide program",), body=_narrow_tier
+    ),
+    Operation(method="POST", path="/api/policies", access=Access.OPERATOR, success=201, body=_policy),
+    Operation(
+        method="POST",
+        path="/api/policies",
+        access=Access.OPERATOR,
+        success=201,
+        body=_policy_of_program,
+        body_ids=("program",),
+        names="a program",
+    ),
+    Operation(
+        method="POST",
+        path="/api/policies/{}/activate",
+        access=Access.OPERATOR,
+        success=201,
+        fills=("new policy",),
+        body=_activation,
+        tenant_wide=True,
     ),
     Operation(method="GET", path="/api/clocks/overdue", access=Access.BEARER, scope="alerts:read"),
     Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=_key),

@@ -170,6 +170,7 @@ def theirs_of(world: World, name: str) -> str:
         "action": action,
         "waiting action": action,
         "policy": world.policy_of(world.other),
+        "new policy": world.policy_of(world.other),
         "program": world.theirs["id"],
         "wide program": world.theirs["id"],
         "slug": world.theirs["slug"],
