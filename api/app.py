@@ -39,6 +39,7 @@ from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.bank_work import BankWork
 from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
+from flows.lost_policies import restore_lost_policies
 from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
@@ -138,7 +139,7 @@ async def _in_background(
     await stores.appender.connect()
     tasks = [
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
-        asyncio.create_task(_work_when_caught_up(engine, bank_work)),
+        asyncio.create_task(_work_when_caught_up(stores, engine, bank_work)),
         asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
         asyncio.create_task(stores.memory.read_regularly(stores.hot)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
@@ -169,9 +170,12 @@ async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> 
     await backfills.resume()
 
 
-async def _work_when_caught_up(engine: Engine, bank_work: BankWork) -> None:
+async def _work_when_caught_up(stores: Stores, engine: Engine, bank_work: BankWork) -> None:
     """What the log holds of the bank's answers and is not committed yet would be asked for again."""
     await _caught_up(engine)
+    await restore_lost_policies(
+        stores.registry, stores.owner, stores.appender, stores.clock, shards=stores.progress.shards
+    )
     await bank_work.run()
 
 

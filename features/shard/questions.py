@@ -155,8 +155,18 @@ class ReadAutonomy(msgspec.Struct, frozen=True, tag=True):
         return program_autonomy(program.id, program.autonomy, program.closing_evidence.tallies, policy)
 
 
+class LackingPolicies(msgspec.Struct, frozen=True, tag=True):
+    """Which of these activations of policies the program's state has not seen."""
+
+    action_ids: tuple[str, ...]
+
+    def answer(self, program: ProgramState) -> tuple[str, ...]:
+        return tuple(action_id for action_id in self.action_ids if not program.policies.knows(action_id))
+
+
 AnyQuestion = (
     SeenEvents | ScoreProposal | ReadLimits | EvaluateLadder | CountParties | ActorIds | CounterpartyIds | ReadAutonomy
+    | LackingPolicies
 )
 
 ANSWER_TYPES: Final[dict[type, object]] = {
@@ -168,6 +178,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     ActorIds: tuple[str, ...],
     CounterpartyIds: tuple[str, ...],
     ReadAutonomy: ProgramAutonomy,
+    LackingPolicies: tuple[str, ...],
 }
 """What each question is answered with: how an answer that came over a socket is decoded."""
 

@@ -61,12 +61,12 @@ class TenantPolicies:
     def was_activated_by(self, action_id: str) -> bool:
         return action_id in self._activations
 
-    def tenant_wide(self) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
-        """The versions in force on the whole tenant, each with its activation; seeds that count still have none."""
+    def activated(self, program_id: str | None) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
+        """The activated versions in force tenant-wide, or on one program alone, each with its newest activation."""
         newest = {
             prefix_of(entry.version): (self._versions[entry.version], entry)
             for entry in self._activations.values()
-            if self._versions[entry.version].program_id is None
+            if self._versions[entry.version].program_id == program_id
         }
         return tuple(newest.values())
 

@@ -11,7 +11,7 @@ Errors  ConflictError for a taken slug or version, and for one API key or policy
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -306,9 +306,16 @@ class Registry:
                 ],
             )
 
+    def policies_by_place(self, tenant_id: str) -> Iterator[tuple[str, tuple[PolicyEntry, ...]]]:
+        """What is in force by activation, for the tenant's own state and for each of its programs."""
+        policies = self.tenancy.policies.of_tenant(tenant_id)
+        for place in (tenant_id, *self.tenancy.programs.ids_of_tenant(tenant_id)):
+            in_force = (*policies.activated(None), *policies.activated(place))
+            yield place, tuple(policy_entry(policy, entry.action_id) for policy, entry in in_force)
+
     def _first_policies(self, tenant_id: str) -> list[PolicyEntry]:
         """What a new program begins with: the tenant-wide versions in force, seeds apart."""
-        in_force = self.tenancy.policies.of_tenant(tenant_id).tenant_wide()
+        in_force = self.tenancy.policies.of_tenant(tenant_id).activated(None)
         return [policy_entry(policy, entry.action_id, from_start=True) for policy, entry in in_force]
 
     def _to_program(self, program_id: str, kind: EntryKind, body: msgspec.Struct) -> ToProgram:

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
+import pytest
 
+from features.core.errors import UnavailableError
 from features.policy.in_force import clock_in_force, policy_in_force, thresholds_of
 from features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
+from features.shard.shard import ShardState
 from features.state.program import ProgramState
-from tests.support.running_app import RunningApp, assert_refused
+from flows.lost_policies import restore_lost_policies
+from store.redis_log import appender
+from tests.support.running_app import SHARDS, RunningApp, assert_refused
 
 CLOCK_V2: Final = {"autoHours": 1, "standardHours": 8, "complexHours": 48.5, "appealHours": 48}
 
@@ -213,3 +218,63 @@ def test_given_policies_when_the_control_streams_are_read_back_then_they_are_the
         (name, shown["active"]) for name, shown in before.items()
     ]
     assert [entry[1:] for entry in lake] == [entry[1:] for entry in streams if entry[0] == tenant["id"]]
+
+
+@pytest.mark.parametrize("in_log", [False, True], ids=["lost", "confirmation lost"])
+def test_given_an_approved_activation_when_the_log_fails_it_then_the_next_process_brings_it_into_force_once(
+    api: RunningApp,
+    tenant: dict[str, Any],
+    program: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    in_log: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    policy = write(api, tenant, "clock-v2", CLOCK_V2).json()
+    action = activate(api, tenant, policy["id"]).json()
+    append = api.appender.append_control
+
+    async def fail(*args: Any, **sent: Any) -> int:
+        if in_log:
+            await append(*args, **sent)
+        raise UnavailableError(appender.UNAVAILABLE)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.appender, "append_control", fail)
+        assert approve(api, tenant, action["id"], "second@bank.test").status_code == 503
+    api.restart()
+    taken_up = approve(api, tenant, action["id"], "second@bank.test").json()
+    assert taken_up["status"] == "approved"
+
+    api.on_loop(lambda: api.actions.executor.conclude(tenant["id"], action["id"], within_s=20))
+    api.catch_up()
+
+    done = api.client.get(f"/api/actions/{action['id']}", headers=api.operator(tenant)).json()
+    assert done["status"] == "executed"
+    for place in (program["id"], tenant["id"]):
+        state = state_of(api, place)
+        assert [each["version"] for each in state.policies.dump()] == ["clock-v2"]
+    rows = api.database.execute("SELECT program_id FROM policies ORDER BY program_id").fetchall()
+    assert rows == [(tenant["id"],), (program["id"],)]
+    assert listed(api, tenant)["clock-v2"]["active"] is True
+
+
+def test_given_a_shard_that_lost_its_entries_when_the_service_starts_then_its_policies_come_back(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    in_force(api, tenant, "clock-v2", CLOCK_V2)
+    in_force(api, tenant, "policy-v2", a_body(POLICY_V1, version="policy-v2", minProgramN=7), program["id"])
+
+    def restore() -> Any:
+        return restore_lost_policies(api.registry, api.stores.owner, api.appender, api.clock, shards=SHARDS)
+
+    entries = len(api.entries())
+    api.on_loop(restore)
+    assert len(api.entries()) == entries
+    for shard in range(SHARDS):
+        api.shards.restore(ShardState(shard))
+    api.on_loop(restore)
+    api.catch_up()
+
+    state = state_of(api, program["id"])
+    assert clock_in_force(state, api.clock.now()).standard_hours == 8
+    assert policy_in_force(state, api.clock.now()).policy.min_program_n == 7
+    assert len(api.entries()) == entries + 3
