@@ -2,8 +2,9 @@
 
 The transfers go through a real ``clearhold serve``, fed straight into its log. Then it is stopped as an operator would
 and started; then more is fed, it is killed with -9 while some of it comes in, and started: from its newest state
-snapshots it applies the tail of the log again. What is fed is more than a scorer leaves behind its snapshots, which is
-a twentieth of the state. Ready means that everything the log held is recorded. All of it with one scorer, then with two.
+snapshots it applies the tail of the log again. What is fed is more than a scorer leaves behind its snapshots, which
+is a twentieth of the state. Ready means that everything the log held is recorded. First with one scorer, then with
+two.
 """
 
 import time

@@ -165,7 +165,14 @@ class LackingPolicies(msgspec.Struct, frozen=True, tag=True):
 
 
 AnyQuestion = (
-    SeenEvents | ScoreProposal | ReadLimits | EvaluateLadder | CountParties | ActorIds | CounterpartyIds | ReadAutonomy
+    SeenEvents
+    | ScoreProposal
+    | ReadLimits
+    | EvaluateLadder
+    | CountParties
+    | ActorIds
+    | CounterpartyIds
+    | ReadAutonomy
     | LackingPolicies
 )
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from api.policies.examples import ACTIVATION, NEW_POLICY
-from tests.support.callers import TRANSFER, Headers, Ids, World
+from tests.support import operation_bodies as bodies
+from tests.support.callers import Headers, Ids, World
 
 
 class Access(StrEnum):
@@ -103,86 +103,6 @@ def call(world: World, operation: Operation, headers: Headers, ids: Ids | None =
     return world.send(operation.method, operation.url(ids), headers, **sent)
 
 
-def _preflight(_: World, ids: Ids) -> dict[str, Any]:
-    return {"programId": ids["program"], "transfer": TRANSFER}
-
-
-def _preflight_by_slug(_: World, ids: Ids) -> dict[str, Any]:
-    return {"programSlug": ids["slug"], "transfer": TRANSFER}
-
-
-def _key(world: World, _: Ids) -> dict[str, Any]:
-    return {"name": world.fresh(), "mode": "live", "scopes": ["preflight"]}
-
-
-def _policy(world: World, _: Ids) -> dict[str, Any]:
-    return NEW_POLICY | {"version": f"clock-{world.fresh()}"}
-
-
-def _policy_of_program(world: World, ids: Ids) -> dict[str, Any]:
-    return _policy(world, ids) | {"programId": ids["program"]}
-
-
-def _activation(_: World, __: Ids) -> dict[str, Any]:
-    return ACTIVATION
-
-
-def _key_of_program(world: World, ids: Ids) -> dict[str, Any]:
-    return {"name": world.fresh(), "mode": "live", "programId": ids["program"], "scopes": []}
-
-
-def _event(world: World, _: Ids) -> dict[str, Any]:
-    return {"id": world.fresh(), "created_at": "2026-03-02T14:00:00Z", "type": "odd.thing.happened", "data": {}}
-
-
-def _tenant(world: World, _: Ids) -> dict[str, Any]:
-    return {"slug": world.fresh(), "name": "Bank"}
-
-
-def _program(world: World, ids: Ids) -> dict[str, Any]:
-    return {"tenantId": ids["tenant"], "slug": world.fresh(), "name": "Program"}
-
-
-def _decision(_: World, __: Ids) -> dict[str, Any]:
-    return {"decision": "close", "narrative": "It was explained."}
-
-
-def _narrow_tier(_: World, __: Ids) -> dict[str, Any]:
-    return {"tier": "supervised", "note": "We look at each."}
-
-
-def _appeal(_: World, __: Ids) -> dict[str, Any]:
-    return {"reason": "It was not."}
-
-
-def _action(_: World, ids: Ids) -> dict[str, Any]:
-    return {"programId": ids["program"], "type": "pause_card", "targetType": "card", "targetId": "card_1"}
-
-
-def _action_on_alert(world: World, ids: Ids) -> dict[str, Any]:
-    return _action(world, world.mine) | {"alertId": ids["alert"]}
-
-
-def _approval(_: World, __: Ids) -> dict[str, Any]:
-    return {}
-
-
-def _label(_: World, ids: Ids) -> dict[str, Any]:
-    return {"transferId": ids["transfer"], "label": "bad", "reason": "It came back."}
-
-
-def _overlap(_: World, __: Ids) -> dict[str, Any]:
-    return {"overlapHours": 24}
-
-
-def _bank_key(world: World, _: Ids) -> dict[str, Any]:
-    return {"key": f"test_{world.fresh()}"}
-
-
-def _change(world: World, _: Ids) -> dict[str, Any]:
-    return {"name": world.fresh()}
-
-
 def _listed(path: str, scope: str) -> tuple[Operation, Operation]:
     """A list, of everything and of one program."""
     everything = Operation(method="GET", path=path, access=Access.BEARER, scope=scope)
@@ -210,9 +130,11 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/", access=Access.PUBLIC),
     Operation(method="GET", path="/openapi.json", access=Access.PUBLIC),
     Operation(method="GET", path="/docs", access=Access.PUBLIC),
-    Operation(method="POST", path="/api/ingest/bank/{}", access=Access.SIGNATURE, fills=("program",), body=_event),
     Operation(
-        method="POST", path="/api/ingest/bank/{}/batch", access=Access.SIGNATURE, fills=("program",), body=_event
+        method="POST", path="/api/ingest/bank/{}", access=Access.SIGNATURE, fills=("program",), body=bodies.event
+    ),
+    Operation(
+        method="POST", path="/api/ingest/bank/{}/batch", access=Access.SIGNATURE, fills=("program",), body=bodies.event
     ),
     *_listed("/api/events", "alerts:read"),
     *_party("events", "event"),
@@ -222,7 +144,7 @@ OPERATIONS: Final = (
         access=Access.BEARER,
         scope="preflight",
         success=201,
-        body=_preflight,
+        body=bodies.preflight,
         body_ids=("program",),
         names="a program",
     ),
@@ -232,7 +154,7 @@ OPERATIONS: Final = (
         access=Access.BEARER,
         scope="preflight",
         success=201,
-        body=_preflight_by_slug,
+        body=bodies.preflight_by_slug,
         body_ids=("slug",),
         names="a slug",
     ),
@@ -263,7 +185,7 @@ OPERATIONS: Final = (
         scope="alerts:decide",
         success=201,
         fills=("waiting alert",),
-        body=_decision,
+        body=bodies.decision,
         needs_person=True,
     ),
     Operation(
@@ -273,7 +195,7 @@ OPERATIONS: Final = (
         scope="alerts:decide",
         success=201,
         fills=("closed alert",),
-        body=_appeal,
+        body=bodies.appeal,
     ),
     Operation(
         method="GET", path="/api/alerts/{}/dispositions", access=Access.BEARER, scope="alerts:read", fills=("alert",)
@@ -289,7 +211,7 @@ OPERATIONS: Final = (
         access=Access.BEARER,
         scope="actions",
         success=201,
-        body=_action,
+        body=bodies.action,
         body_ids=("program",),
         names="a program",
     ),
@@ -299,7 +221,7 @@ OPERATIONS: Final = (
         access=Access.BEARER,
         scope="actions",
         success=201,
-        body=_action_on_alert,
+        body=bodies.action_on_alert,
         body_ids=("alert",),
         names="an alert",
     ),
@@ -309,7 +231,7 @@ OPERATIONS: Final = (
         access=Access.BEARER,
         scope="actions",
         fills=("waiting action",),
-        body=_approval,
+        body=bodies.approval,
         needs_person=True,
     ),
     *_listed("/api/actions", "actions"),
@@ -320,7 +242,7 @@ OPERATIONS: Final = (
         access=Access.BEARER,
         scope="labels",
         success=201,
-        body=_label,
+        body=bodies.label,
         body_ids=("transfer",),
     ),
     *_listed("/api/labels", "labels"),
@@ -336,15 +258,15 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/autonomy", access=Access.BEARER, scope="policies"),
     Operation(method="GET", path="/api/autonomy/{}", access=Access.BEARER, scope="policies", fills=("program",)),
     Operation(
-        method="POST", path="/api/autonomy/{}", access=Access.OPERATOR, fills=("wide program",), body=_narrow_tier
+        method="POST", path="/api/autonomy/{}", access=Access.OPERATOR, fills=("wide program",), body=bodies.narrow_tier
     ),
-    Operation(method="POST", path="/api/policies", access=Access.OPERATOR, success=201, body=_policy),
+    Operation(method="POST", path="/api/policies", access=Access.OPERATOR, success=201, body=bodies.policy),
     Operation(
         method="POST",
         path="/api/policies",
         access=Access.OPERATOR,
         success=201,
-        body=_policy_of_program,
+        body=bodies.policy_of_program,
         body_ids=("program",),
         names="a program",
     ),
@@ -354,17 +276,17 @@ OPERATIONS: Final = (
         access=Access.OPERATOR,
         success=201,
         fills=("new policy",),
-        body=_activation,
+        body=bodies.activation,
         tenant_wide=True,
     ),
     Operation(method="GET", path="/api/clocks/overdue", access=Access.BEARER, scope="alerts:read"),
-    Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=_key),
+    Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=bodies.key),
     Operation(
         method="POST",
         path="/api/keys",
         access=Access.OPERATOR,
         success=201,
-        body=_key_of_program,
+        body=bodies.key_of_program,
         body_ids=("program",),
         names="a program",
     ),
@@ -378,7 +300,7 @@ OPERATIONS: Final = (
     _record("proof", "chain=dispositions&seq=0"),
     Operation(method="POST", path="/api/skoor/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
-    Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=_tenant),
+    Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=bodies.tenant),
     Operation(method="GET", path="/api/admin/tenants", access=Access.ADMIN),
     Operation(
         method="POST",
@@ -386,7 +308,7 @@ OPERATIONS: Final = (
         access=Access.ADMIN,
         success=201,
         fills=("tenant",),
-        body=_overlap,
+        body=bodies.overlap,
     ),
     Operation(
         method="PUT",
@@ -394,7 +316,7 @@ OPERATIONS: Final = (
         access=Access.ADMIN,
         success=204,
         fills=("tenant",),
-        body=_bank_key,
+        body=bodies.bank_key,
     ),
     Operation(
         method="DELETE", path="/api/admin/tenants/{}/bank-key", access=Access.ADMIN, success=204, fills=("tenant",)
@@ -404,10 +326,10 @@ OPERATIONS: Final = (
         path="/api/admin/programs",
         access=Access.ADMIN,
         success=201,
-        body=_program,
+        body=bodies.program,
         body_ids=("tenant",),
     ),
-    Operation(method="PATCH", path="/api/admin/programs/{}", access=Access.ADMIN, fills=("spare",), body=_change),
+    Operation(method="PATCH", path="/api/admin/programs/{}", access=Access.ADMIN, fills=("spare",), body=bodies.change),
     Operation(
         method="PUT",
         path="/api/admin/programs/{}/accounts/{}",
@@ -421,7 +343,7 @@ OPERATIONS: Final = (
         access=Access.ADMIN,
         success=201,
         fills=("spare",),
-        body=_overlap,
+        body=bodies.overlap,
     ),
 )
 

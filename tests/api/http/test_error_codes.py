@@ -18,8 +18,8 @@ from api.http.errors import refusal_of
 from api.http.operation import RateClass
 from api.http.protocol import HEAD_LIMIT, Protocol
 from api.log import commands
-from features.core.autonomy import DetectorTally
 from api.policies.examples import NEW_POLICY
+from features.core.autonomy import DetectorTally
 from features.core.errors import (
     ConflictError,
     ErrorCode,

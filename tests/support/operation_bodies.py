@@ -1,0 +1,86 @@
+"""Bodies of right calls, made from a world and the ids that a call names (``operations.py``)."""
+
+from typing import Any
+
+from api.policies.examples import ACTIVATION, NEW_POLICY
+from tests.support.callers import TRANSFER, Ids, World
+
+
+def preflight(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programId": ids["program"], "transfer": TRANSFER}
+
+
+def preflight_by_slug(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programSlug": ids["slug"], "transfer": TRANSFER}
+
+
+def key(world: World, _: Ids) -> dict[str, Any]:
+    return {"name": world.fresh(), "mode": "live", "scopes": ["preflight"]}
+
+
+def policy(world: World, _: Ids) -> dict[str, Any]:
+    return NEW_POLICY | {"version": f"clock-{world.fresh()}"}
+
+
+def policy_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return policy(world, ids) | {"programId": ids["program"]}
+
+
+def activation(_: World, __: Ids) -> dict[str, Any]:
+    return ACTIVATION
+
+
+def key_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return {"name": world.fresh(), "mode": "live", "programId": ids["program"], "scopes": []}
+
+
+def event(world: World, _: Ids) -> dict[str, Any]:
+    return {"id": world.fresh(), "created_at": "2026-03-02T14:00:00Z", "type": "odd.thing.happened", "data": {}}
+
+
+def tenant(world: World, _: Ids) -> dict[str, Any]:
+    return {"slug": world.fresh(), "name": "Bank"}
+
+
+def program(world: World, ids: Ids) -> dict[str, Any]:
+    return {"tenantId": ids["tenant"], "slug": world.fresh(), "name": "Program"}
+
+
+def decision(_: World, __: Ids) -> dict[str, Any]:
+    return {"decision": "close", "narrative": "It was explained."}
+
+
+def narrow_tier(_: World, __: Ids) -> dict[str, Any]:
+    return {"tier": "supervised", "note": "We look at each."}
+
+
+def appeal(_: World, __: Ids) -> dict[str, Any]:
+    return {"reason": "It was not."}
+
+
+def action(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programId": ids["program"], "type": "pause_card", "targetType": "card", "targetId": "card_1"}
+
+
+def action_on_alert(world: World, ids: Ids) -> dict[str, Any]:
+    return action(world, world.mine) | {"alertId": ids["alert"]}
+
+
+def approval(_: World, __: Ids) -> dict[str, Any]:
+    return {}
+
+
+def label(_: World, ids: Ids) -> dict[str, Any]:
+    return {"transferId": ids["transfer"], "label": "bad", "reason": "It came back."}
+
+
+def overlap(_: World, __: Ids) -> dict[str, Any]:
+    return {"overlapHours": 24}
+
+
+def bank_key(world: World, _: Ids) -> dict[str, Any]:
+    return {"key": f"test_{world.fresh()}"}
+
+
+def change(world: World, _: Ids) -> dict[str, Any]:
+    return {"name": world.fresh()}
