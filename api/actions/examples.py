@@ -16,6 +16,7 @@ ACTION: Final[dict[str, Any]] = {
     "requestedBy": "ann",
     "approvedBy": None,
     "status": "executed",
+    "change": None,
     "bankResponse": {
         "dryRun": False,
         "request": {"method": "POST", "path": "/transfers/ach/acht_2zExample0001/cancel"},

@@ -67,6 +67,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     requested_by: str
     approved_by: str | None
     status: ActionStatus
+    change: dict[str, Any] | None
     bank_response: dict[str, Any] | None
     error: str | None
     executed_at: str | None
@@ -104,6 +105,7 @@ def to_action(stored: StoredAction) -> Action:
         requested_by=row.requested_by,
         approved_by=row.approved_by,
         status=ActionStatus(row.status),
+        change=None if row.change is None else msgspec.json.decode(row.change),
         bank_response=None if row.bank_response is None else msgspec.json.decode(row.bank_response),
         error=row.error,
         executed_at=instant_text(row.executed_at),

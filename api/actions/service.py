@@ -95,9 +95,9 @@ class ActionService:
     ) -> Action:
         """The action as it stands: carried out, refused to its own requester, or as it was if it did not wait."""
         row = (await self._find(principal, action_id)).row
-        approver = principal.operator if request.approver_id is None else folded_name(request.approver_id)
-        if is_key_operator(approver):
+        if is_key_operator(principal.operator):
             raise ApproverNeededError
+        approver = principal.operator if request.approver_id is None else folded_name(request.approver_id)
         if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
 

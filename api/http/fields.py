@@ -22,7 +22,7 @@ KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 NO_SPACES: Final = r"^[\x21-\x7E]+$(?!\n)"
 ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
 ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
-BANK_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
+BANK_ID: Final = r"^ *[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)"
 LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
@@ -44,7 +44,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     ROUTING: "must be letters, digits, spaces and hyphens",
     NO_NUL: "must not have NUL characters",
     NOT_BLANK: "must have more than spaces, and no NUL characters",
-    BANK_ID: "must not have control characters",
+    BANK_ID: "must not be blank or have control characters",
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
     CURSOR: "must be a nextCursor of this service",

@@ -200,6 +200,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "requestedBy": "Who requested it: the person of X-Operator, or a key.",
     "approvedBy": "The second person; null without one.",
     "approverId": "The approver of record, in place of X-Operator; the rules of that header hold.",
+    "change": "What an action of ours changes, as its approver has to know it; null for an action at the bank.",
     "bankResponse": "How it was carried out: dryRun with its reason, or the request with the bank's status and answer, "
     "account numbers masked; null until then.",
     "Action.error": "Why it failed, in a sentence; null unless it did.",

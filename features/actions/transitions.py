@@ -6,7 +6,7 @@ outcome   approved becomes executed or failed
 Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
-from typing import Any
+from typing import Any, Final
 
 from features.actions.changes import CHANGES, OBJECTIONS
 from features.actions.rows import Transition, action_row, link_of_transition
@@ -26,6 +26,8 @@ from features.core.rows.emit import Emit
 from features.policy.in_force import policy_in_force
 from features.state.action_book import ActionState
 from features.state.program import ProgramState
+
+OWN_APPROVAL: Final = "Whoever requested an action may not approve it."
 
 
 def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, emit: Emit) -> None:
@@ -78,6 +80,7 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
         sent_by=entry.operator,
         principal_id=entry.principal_id,
         at=at,
+        error=OWN_APPROVAL if is_own else None,
     )
     _record(program, action, step, position, emit)
     if action.status is ActionStatus.APPROVED and action.type in CHANGES:

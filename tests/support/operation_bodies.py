@@ -67,7 +67,7 @@ def action_on_alert(world: World, ids: Ids) -> dict[str, Any]:
 
 
 def approval(_: World, __: Ids) -> dict[str, Any]:
-    return {}
+    return {"approverId": "bob"}
 
 
 def label(_: World, ids: Ids) -> dict[str, Any]:

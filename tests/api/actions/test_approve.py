@@ -24,6 +24,7 @@ def test_given_the_requesters_own_name_when_approving_then_it_is_refused_for_goo
         action = acting.approved(waiting["id"], by="bob" if "another" in way else name, json={"approverId": name})
 
     assert (action["status"], action["approvedBy"], action["bankResponse"]) == ("refused", None, None)
+    assert action["error"] == "Whoever requested an action may not approve it."
     assert acting.approved(waiting["id"], by="bob") == action
     assert [step for step, _ in acting.steps(waiting["id"])] == ["requested", "refused"]
     assert not acting.taken
@@ -62,10 +63,10 @@ def test_given_a_key_when_approving_then_it_has_to_name_a_person(acting: Acting)
     ).json()
     headers = {"Authorization": f"Bearer {key['secret']}"}
 
-    refused = acting.approve(waiting["id"], headers=headers)
-
-    assert_refused(refused, 400, "X-Operator")
-    assert refused.json()["code"] == "person_required"
+    for body in (None, {"approverId": "bob"}):
+        refused = acting.approve(waiting["id"], headers=headers, json=body)
+        assert_refused(refused, 400, "X-Operator")
+        assert refused.json()["code"] == "person_required"
     assert acting.approved(waiting["id"], headers=headers | {"X-Operator": "bob"})["approvedBy"] == "bob"
 
 

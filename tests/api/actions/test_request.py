@@ -133,6 +133,7 @@ def test_given_an_alert_of_another_program_when_named_then_it_is_unknown(acting:
         ({"targetType": "TRANSFER"}, "targetType"),
         ({"targetType": ""}, "targetType"),
         ({"targetId": ""}, "targetId"),
+        ({"targetId": "   "}, "targetId"),
         ({"targetId": "acht_1\n"}, "targetId"),
         ({"targetId": "a" * 256}, "targetId"),
         ({"targetId": 7}, "targetId"),

@@ -125,8 +125,15 @@ HOSTILE: Final[dict[str, Hostile]] = {
 }
 
 
-@pytest.mark.parametrize("case", HOSTILE)
-@pytest.mark.parametrize("operation", OURS, ids=titled)
+@pytest.mark.parametrize(
+    ("operation", "case"),
+    [
+        pytest.param(operation, case, id=f"{operation.title}-{case}")
+        for operation in OURS
+        for case in HOSTILE
+        if case != "empty" or not operation.path.endswith("/approve")  # whose body may be left out
+    ],
+)
 def test_given_a_hostile_body_when_written_then_400_and_nothing_is_stored_or_echoed(
     world: World, operation: Operation, case: str
 ) -> None:

@@ -56,7 +56,12 @@ def test_given_a_cap_when_a_second_person_approves_it_then_it_holds_preflights_a
     assert (pending["actionId"], pending["capCents"], pending["requestedBy"]) == (action["id"], "10000", "ann")
     assert preflight(api, tenant, program, 10_001)["decision"] == "review"
 
-    assert approve(api, tenant, action["id"])["status"] == "executed"
+    approved = approve(api, tenant, action["id"])
+    assert (approved["status"], approved["change"]["kind"], approved["change"]["to"]) == (
+        "executed",
+        "per_transaction",
+        "10000",
+    )
 
     over = preflight(api, tenant, program, 10_001)
     (reason,) = [each for each in over["reasons"] if each["id"] == "limit:per_transaction"]
