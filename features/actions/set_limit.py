@@ -11,6 +11,8 @@ from features.core.limits import CapKind, CapVersion, LimitChange, cap_of, digit
 from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
 from features.landing.cap_usage import cap_usage
+from features.landing.policies import bring_into_force
+from features.policy.bodies import ActiveVersion, LimitsBody
 from features.state.action_book import ActionState
 from features.state.program import ProgramState
 
@@ -36,23 +38,42 @@ class SetLimit(Change):
         recorded: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(change, from_=cap))
         return recorded
 
-    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, _emit: Emit) -> str | None:
-        """The cap counts for every entry from this one on."""
+    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
+        """The cap counts for every entry from this one on, and is a line that amounts may be split to stay under."""
         change = change_of(action.change)
-        program.caps.put(
-            CapVersion(
-                kind=change.kind,
-                cap=cap_of(change.to),
-                before=cap_of(change.from_),
-                version=program.caps.next_version,
-                requested_by=action.requested_by,
-                approved_by=action.approved_by or "",
-                since=position.appended_at,
-                note=change.note,
-                action_id=action.id,
-            )
+        version = CapVersion(
+            kind=change.kind,
+            cap=cap_of(change.to),
+            before=cap_of(change.from_),
+            version=program.caps.next_version,
+            requested_by=action.requested_by,
+            approved_by=action.approved_by or "",
+            since=position.appended_at,
+            note=change.note,
+            action_id=action.id,
         )
+        program.caps.put(version)
+        active = ActiveVersion(
+            version=version.version,
+            body=_body_of(program),
+            since=version.since,
+            action_id=action.id,
+            of_program=True,
+        )
+        bring_into_force(program, active, position, emit)
         return None
+
+
+def _body_of(program: ProgramState) -> LimitsBody:
+    """All caps in force as one body."""
+    caps = {kind: digits_of(program.caps.cap(kind)) for kind in CapKind}
+    return LimitsBody(
+        ach_debit_daily_cents=caps[CapKind.ACH_DEBIT_DAILY],
+        ach_debit_monthly_cents=caps[CapKind.ACH_DEBIT_MONTHLY],
+        per_transaction_cents=caps[CapKind.PER_TRANSACTION],
+        entity_daily_cents=caps[CapKind.ENTITY_DAILY],
+        entity_velocity_24h_count=caps[CapKind.ENTITY_VELOCITY_24H],
+    )
 
 
 class PendingChange(msgspec.Struct, frozen=True, kw_only=True):

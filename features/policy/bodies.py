@@ -20,6 +20,7 @@ POLICY: Final = "policy"
 CLOCK: Final = "clock"
 LADDER: Final = "ladder"
 THRESHOLDS: Final = "thresholds"
+LIMITS: Final = "limits"
 
 _UNIQUE: Final = {"uniqueItems": True}
 Cents = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,17})$(?!\n)")]
@@ -103,12 +104,32 @@ class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     increased_monitoring: CountryList
 
 
-Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody
+class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The caps of one program, all five kinds; they change by actions of their own."""
+
+    ach_debit_daily_cents: str | None
+    ach_debit_monthly_cents: str | None
+    per_transaction_cents: str | None
+    entity_daily_cents: str | None
+    entity_velocity_24h_count: str | None
+
+    @property
+    def lines_cents(self) -> tuple[int, ...]:
+        """The caps that somebody's amounts can be split to stay under: of one transfer, and of one entity's day.
+
+        No single amount is near the sum of all debits of a program.
+        """
+        caps = (self.per_transaction_cents, self.entity_daily_cents)
+        return tuple(int(cap) for cap in caps if cap is not None)
+
+
+Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | LimitsBody
 BODIES: Final[Mapping[str, type[Body]]] = {
     POLICY: PolicyBody,
     CLOCK: ClockPolicy,
     LADDER: LimitLadder,
     THRESHOLDS: ThresholdsBody,
+    LIMITS: LimitsBody,
 }
 
 

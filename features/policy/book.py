@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from features.catalogue.thresholds import COUNTRY_LISTS, Thresholds
-from features.policy.bodies import THRESHOLDS, ActiveVersion, ThresholdsBody, decode_body, prefix_of
+from features.policy.bodies import LIMITS, THRESHOLDS, ActiveVersion, LimitsBody, ThresholdsBody, decode_body, prefix_of
 from features.policy.seeds import SEEDS
 from features.windows.series import ALWAYS
 
@@ -30,6 +30,7 @@ class PolicyBook:
         self._of_program: dict[str, list[ActiveVersion]] = {}
         self._activations: set[str] = set()
         self._thresholds = _SEEDED_THRESHOLDS  # by version, compiled once
+        self._capped: dict[str, Thresholds] = {}  # the same with the program's caps among their lines
 
     def activate(self, version: ActiveVersion) -> bool:
         """Bring a version into force; False for an activation that was applied before."""
@@ -52,10 +53,19 @@ class PolicyBook:
         return SEEDED.get(prefix)
 
     def thresholds(self, at: int) -> Thresholds:
-        """The thresholds that count at an instant, ready for use."""
-        version = self.in_force(THRESHOLDS, at)
+        """The thresholds that count at an instant, the program's caps among them, ready for use."""
+        version, limits = self.in_force(THRESHOLDS, at), self.in_force(LIMITS, at)
         assert version is not None
-        return self._thresholds[version.version]
+        thresholds = self._thresholds[version.version]
+        return thresholds if limits is None else self._with_caps(thresholds, limits)
+
+    def _with_caps(self, thresholds: Thresholds, limits: ActiveVersion) -> Thresholds:
+        assert isinstance(limits.body, LimitsBody)
+        version = f"{thresholds.version}+{limits.version}"
+        capped = self._capped.get(version)
+        if capped is None:
+            capped = self._capped[version] = thresholds.with_lines(version, limits.body.lines_cents)
+        return capped
 
     def knows(self, action_id: str) -> bool:
         """Whether the activation that an action stands for was applied."""

@@ -9,15 +9,22 @@ from features.core.instants import DAY_US, HOUR_US
 from features.core.limits import CapKind
 from features.core.preflight import ProposedTransfer, decide
 from features.core.rows.alerts import AlertRow
+from features.core.rows.policies import PolicyRow
 from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 from features.landing.cap_usage import cap_usage
+from features.landing.ladder import LadderParties, ladder_hits
 from features.landing.preflight import PreflightAssessment, assess_proposed
+from features.policy.bodies import BandCaps, Ladder, LimitLadder
+from features.policy.seeds import LADDER_V1
 from features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.caps import approve, request, set_cap
 from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory, detector_story
 
+NOTHING = BandCaps(per_transaction_cents="0", daily_cents="0", monthly_cents="0")
+BANDS = Ladder(clear=NOTHING, review=NOTHING, hold=NOTHING, unscored=NOTHING)
+NOTHING_MAY_MOVE = LimitLadder(counterparty=BANDS, entity=BANDS, rescreen_days=LADDER_V1.rescreen_days)
 BREACH = "program_limit_breach"
 MIDNIGHT = 9 * HOUR_US  # from T0, 15:00 UTC on 2 March, to the end of the day
 APRIL = MIDNIGHT + 29 * DAY_US
@@ -30,7 +37,7 @@ def capped(**caps: int) -> ShardStory:
     return story
 
 
-def late(story: ShardStory, entity: str, cents: int, at: int, *, arrives: int, **over: object) -> None:
+def late(story: ShardStory, entity: str, cents: int, at: int, *, arrives: int, **over: Any) -> None:
     """An ACH debit that is delivered after its own time."""
     data = bank.an_ach_transfer(
         id=f"late_{len(story.entries)}",
@@ -54,7 +61,7 @@ def evidence(alert: AlertRow) -> dict[str, str]:
     return features
 
 
-def proposal(story: ShardStory, cents: int, at: int, **over: object) -> PreflightAssessment:
+def proposal(story: ShardStory, cents: int, at: int, **over: Any) -> PreflightAssessment:
     usual: dict[str, Any] = {
         "rail": Rail.ACH,
         "direction": Direction.OUTGOING,
@@ -78,6 +85,9 @@ def test_given_a_day_or_month_that_is_full_when_it_ends_then_the_next_microsecon
     assert not proposal(story, 100_00, first).crossed
     story.ach("enti_2", 100_00, first)
     assert not breaches(story)
+    sent = LadderParties("enti_2", story.program.entity("enti_2"), None, None)
+    hits = ladder_hits(story.program, NOTHING_MAY_MOVE, sent, cents=1, at=T0 + first)
+    assert [hit.observed for hit in hits] == ["0", "10000", "10000"]
     story.ach("enti_2", 1, first + 1)
     assert breaches(story) == [kind]
 
@@ -136,7 +146,7 @@ def test_given_a_transfer_known_before_a_cancellation_when_it_is_told_late_then_
     assert breaches(story) == ["ach_debit_daily"]
 
 
-def test_given_a_directions_and_attempts_then_only_what_goes_out_and_moves_counts() -> None:
+def test_given_both_directions_and_attempts_then_only_what_goes_out_and_moves_counts() -> None:
     story = capped(entity_daily=100_00, per_transaction=500_00)
     story.ach("enti_1", 900_00, HOUR_US, is_incoming=True)
     story.ach("enti_1", 900_00, HOUR_US, is_incoming=True, type="CREDIT")
@@ -246,3 +256,25 @@ def test_given_actors_in_the_hold_band_when_money_goes_out_then_their_hits_are_h
     }
     assert decide(Band.CLEAR, hard=False, limits_hit=hits) is Decision.HOLD
     assert not proposal(story, 1, 2 * HOUR_US, direction=Direction.INCOMING).limits_hit
+
+
+def test_given_a_cap_on_one_transfer_then_amounts_just_under_it_are_split_to_stay_under_and_removing_it_ends_that() -> (
+    None
+):
+    story = detector_story()
+    for hour in range(2):
+        story.wire("enti_1", "cpty_1", 450_00, hour * HOUR_US)
+    assert story.vector.structuring_thresholds == "300000,1000000"
+    set_cap(story, CapKind.PER_TRANSACTION, 500_00, at=T0 + 2 * HOUR_US)
+    set_cap(story, CapKind.ACH_DEBIT_DAILY, 470_00, at=T0 + 2 * HOUR_US)
+
+    capped_vector = story.wire("enti_1", "cpty_1", 450_00, 3 * HOUR_US)
+
+    assert capped_vector.structuring_thresholds == "50000,300000,1000000"
+    assert capped_vector.structuring_window_count == 3
+    (alert,) = story.alerts("structuring_pattern")
+    assert alert.subject_id == "enti_1"
+    set_cap(story, CapKind.PER_TRANSACTION, None, at=T0 + 4 * HOUR_US)
+    assert story.wire("enti_1", "cpty_1", 450_00, 5 * HOUR_US).structuring_thresholds == "300000,1000000"
+    rows = [(row.version, msgspec.json.decode(row.body)["perTransactionCents"]) for row in story.all(PolicyRow)]
+    assert rows == [("limits-v1", "50000"), ("limits-v2", "50000"), ("limits-v3", None)]

@@ -18,10 +18,9 @@ from features.landing.caps import crossed_by_landed
 from features.landing.ladder import LadderParties, ladder_hits
 from features.landing.preflight import assess_proposed
 from features.landing.stored_transfer import StoredTransfer
-from features.policy.bodies import BandCaps, Ladder, LimitLadder
-from features.policy.seeds import LADDER_V1
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
+from tests.features.landing.test_caps import NOTHING_MAY_MOVE
 from tests.features.landing.test_preflight_matches_landing import Question, landing_of, questions
 from tests.oracle.limits import LimitsOracle, Transfers, is_outgoing, start_of_day, start_of_month
 from tests.support import bank_events as bank
@@ -32,9 +31,6 @@ from tests.support.random_streams import streams
 SHIFTS = (0, 1, DAY_US, 31 * DAY_US, -HOUR_US, -8 * DAY_US)
 VELOCITIES = (0, 1, 2, 3, 8)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-NOTHING = BandCaps(per_transaction_cents="0", daily_cents="0", monthly_cents="0")
-BANDS = Ladder(clear=NOTHING, review=NOTHING, hold=NOTHING, unscored=NOTHING)
-NOTHING_MAY_MOVE = LimitLadder(counterparty=BANDS, entity=BANDS, rescreen_days=LADDER_V1.rescreen_days)
 
 
 def put_cap(program: ProgramState, kind: CapKind, cap: int | None) -> None:
