@@ -2,15 +2,15 @@
 
 Window  the day and the month of the calendar (UTC) up to now, and 24 hours; for ``per_transaction`` the day, of which
         the largest outgoing transfer is shown. Of the two kinds on one entity it is the entity that uses most
-Cost    one look at the transfers that landed since yesterday
+Cost    one look at the transfers that landed in 24 hours
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from features.core.instants import DAY_US, HOURS_24
+from features.core.instants import DAY_US
 from features.core.limits import CapKind
 from features.core.rail_classes import OUTGOING_CLASSES
 from features.landing.caps import period_of
@@ -25,25 +25,21 @@ class CapUsage(NamedTuple):
     n: int
 
 
-UNUSED = CapUsage(None, 0)
+UNUSED: Final = CapUsage(None, 0)
+_OUTGOING: Final = sorted(OUTGOING_CLASSES)
 
 
 def cap_usage(program: ProgramState, now: int) -> Mapping[CapKind, CapUsage]:
     """The use of every kind of cap, whether one is in force or not."""
-    today = now - now % DAY_US
-    rows = program.transfers.landed_since((now - HOURS_24) // DAY_US)
-    rows = rows[rows["moved"] & (rows["at"] <= now)]
-    recent = rows[rows["at"] > now - HOURS_24]
-    outgoing = np.isin(rows["class_id"], sorted(OUTGOING_CLASSES))
-    sent = rows[outgoing & (rows["at"] >= today) & (rows["cents"] != UNPRICED)]
+    moved = program.transfers.moved_in_a_day(now)
+    sent = np.isin(moved.class_id, _OUTGOING) & (moved.at >= now - now % DAY_US) & (moved.cents != UNPRICED)
+    actors, cents = moved.actor[sent], moved.cents[sent]
     return {
         CapKind.ACH_DEBIT_DAILY: _debits(program, CapKind.ACH_DEBIT_DAILY, now),
         CapKind.ACH_DEBIT_MONTHLY: _debits(program, CapKind.ACH_DEBIT_MONTHLY, now),
-        CapKind.PER_TRANSACTION: CapUsage(int(sent["cents"].max()), len(sent)) if len(sent) else UNUSED,
-        CapKind.ENTITY_DAILY: _most_of_one_entity(program, sent["actor"], sent["cents"]),
-        CapKind.ENTITY_VELOCITY_24H: _most_of_one_entity(
-            program, recent["actor"], np.ones(len(recent), dtype=np.int64)
-        ),
+        CapKind.PER_TRANSACTION: CapUsage(int(cents.max()), len(cents)) if len(cents) else UNUSED,
+        CapKind.ENTITY_DAILY: _most_of_one_entity(program, actors, cents),
+        CapKind.ENTITY_VELOCITY_24H: _most_of_one_entity(program, moved.actor, np.ones_like(moved.cents)),
     }
 
 

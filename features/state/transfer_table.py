@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from features.core.instants import DAY_US
+from features.core.instants import DAY_US, HOUR_US, HOURS_24
 from features.windows.id_index import IdIndex, key_of
 from features.windows.series_kinds import SeriesKind
 
@@ -18,6 +18,8 @@ NO_INSTANT: Final = -(2**63)
 UNMEASURED: Final = -1
 UNSCORED: Final = -1
 UNPRICED: Final = -1
+_HOURS_KEPT: Final = 32  # more than a day of them
+_BLOCK: Final = 65_536  # records that are looked at together
 
 
 class TransferRecord(NamedTuple):
@@ -130,6 +132,18 @@ _DAY_BYTES: Final = 3
 _NO_DAY: Final = -(2**23)
 
 
+class MovedColumns(NamedTuple):
+    """Transfers by column: US cents, own time, actor, rail and direction."""
+
+    cents: "np.ndarray[Any, Any]"
+    at: "np.ndarray[Any, Any]"
+    actor: "np.ndarray[Any, Any]"
+    class_id: "np.ndarray[Any, Any]"
+
+
+_NOTHING_MOVED: Final = MovedColumns(*(np.zeros(0, dtype=_COLUMNS[name]) for name in MovedColumns._fields))
+
+
 def _packed(record: TransferRecord) -> bytes:
     """The instants and offsets of a record. OverflowError for a record that has one out of reach."""
     at, effective_at = record.at, record.effective_at
@@ -165,14 +179,14 @@ def _unpacked(packed: bytes, at: int) -> tuple[int, ...]:
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_amounts", "_days", "_far", "_last_lookup", "_records", "_rows")
+    __slots__ = ("_amounts", "_far", "_hours", "_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
         self._records = bytearray()
         self._amounts: dict[int, int] = {}  # by row, where the amount is not the one in US cents
         self._far: dict[int, tuple[int, ...]] = {}  # by row, the instants and offsets of which one is out of reach
         self._rows = IdIndex()
-        self._days: list[tuple[int, int]] = []  # each day on which transfers landed, and the first row of it
+        self._hours: list[tuple[int, int]] = []  # the newest hours in which transfers landed, and the first row of each
         self._last_lookup = ("", key_of(""))
 
     def __len__(self) -> int:
@@ -183,9 +197,10 @@ class TransferTable:
         return self._rows.get(self._last_lookup[1])
 
     def add(self, transfer_id: str, record: TransferRecord) -> int:
-        row, day = len(self), record.scored_at // DAY_US  # it is scored as it lands
-        if not self._days or day > self._days[-1][0]:
-            self._days.append((day, row))
+        row, hour = len(self), record.scored_at // HOUR_US  # it is scored as it lands
+        if not self._hours or hour > self._hours[-1][0]:
+            self._hours.append((hour, row))
+            del self._hours[:-_HOURS_KEPT]
         self._records += bytes(_RECORD.size)
         self.write(row, record)
         looked_up_id, key = self._last_lookup  # ``row_of`` was called before, so the key is hashed once
@@ -204,14 +219,20 @@ class TransferTable:
         """The US cents of a transfer, None when they are not known."""
         return priced(_CENTS.unpack_from(self._records, row * _RECORD.size)[0])
 
-    def landed_since(self, day: int) -> "np.ndarray[Any, Any]":
-        """US cents, own time, actor, class and whether it moved, of the transfers that landed from a day (UTC) on.
+    def moved_in_a_day(self, now: int) -> MovedColumns:
+        """The transfers of the 24 hours up to now that moved money.
 
-        No transfer is later than its landing, so all that happened since are among them.
+        No transfer is later than its landing, so they are among those that landed since; those are read in blocks.
         """
-        place = bisect_left(self._days, (day, -1))
-        first = self._days[place][1] if place < len(self._days) else len(self)
-        return np.frombuffer(bytes(self._records[first * _RECORD.size :]), dtype=_COLUMNS)
+        place = bisect_left(self._hours, ((now - HOURS_24) // HOUR_US, -1))
+        first = self._hours[place][1] if place < len(self._hours) else len(self)
+        size, parts = _RECORD.size, [_NOTHING_MOVED]
+        for start in range(first, len(self), _BLOCK):
+            block = np.frombuffer(bytes(self._records[start * size : (start + _BLOCK) * size]), dtype=_COLUMNS)
+            at = block["at"]
+            rows = np.flatnonzero(block["moved"] & (at > now - HOURS_24) & (at <= now))
+            parts.append(MovedColumns(*(block[name][rows] for name in MovedColumns._fields)))
+        return MovedColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
     def rows_after(self, instant: int) -> list[int]:
         """The rows of the transfers whose own time is later than an instant."""
@@ -257,14 +278,14 @@ class TransferTable:
             del self._amounts[row]
 
     def dump(self) -> tuple[Any, ...]:
-        return (bytes(self._records), self._amounts, list(self._far.items()), self._rows.dump(), self._days)
+        return (bytes(self._records), self._amounts, list(self._far.items()), self._rows.dump(), self._hours)
 
     def load(self, dumped: Any) -> None:
         self._records = bytearray(dumped[0])
         self._amounts = dumped[1]
         self._far = {row: tuple(positions) for row, positions in dumped[2]}
         self._rows.load(dumped[3])
-        self._days = [(day, row) for day, row in dumped[4]]
+        self._hours = [(hour, row) for hour, row in dumped[4]]
 
 
 class StringTable:
