@@ -173,8 +173,7 @@ async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> 
 async def _work_when_caught_up(stores: Stores, engine: Engine, bank_work: BankWork) -> None:
     """What the log holds of the bank's answers and is not committed yet would be asked for again."""
     await _caught_up(engine)
-    shards = stores.progress.shards
-    await restore_lost_policies(stores.registry, stores.owner, stores.appender, stores.clock, shards=shards)
+    await restore_lost_policies(stores.registry, stores.owner)
     await bank_work.run()
 
 

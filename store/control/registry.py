@@ -306,6 +306,11 @@ class Registry:
                 ],
             )
 
+    async def restore_policy(self, place: str, entry: PolicyEntry) -> None:
+        """Append to one program's shard what the control stream has in force, and the shard has lost."""
+        body = msgspec.json.encode(entry)
+        await self._log.append(shard_of(place, self._shards), EntryKind.POLICY, place, self._clock.now(), body)
+
     def policies_by_place(self, tenant_id: str) -> Iterator[tuple[str, tuple[PolicyEntry, ...]]]:
         """What is in force by activation, for the tenant's own state and for each of its programs."""
         policies = self.tenancy.policies.of_tenant(tenant_id)

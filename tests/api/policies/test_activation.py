@@ -264,7 +264,7 @@ def test_given_a_shard_that_lost_its_entries_when_the_service_starts_then_its_po
     in_force(api, tenant, "policy-v2", a_body(POLICY_V1, version="policy-v2", minProgramN=7), program["id"])
 
     def restore() -> Any:
-        return restore_lost_policies(api.registry, api.stores.owner, api.appender, api.clock, shards=SHARDS)
+        return restore_lost_policies(api.registry, api.stores.owner)
 
     entries = len(api.entries())
     api.on_loop(restore)
