@@ -23,6 +23,7 @@ from api.policies.service import PolicyService
 from api.programs.service import ProgramService
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
+from store.duck.policies import PolicyTable
 
 _TAG: Final = "policies"
 
@@ -77,7 +78,7 @@ _ACTIVATE: Final = Operation(
 
 @get("/api/policies", opt=_LIST.as_opt)
 async def list_policies(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Response[bytes | None]:
-    policies_listed = policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
+    policies_listed = await policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
     return published(request, msgspec.json.encode(policies_listed), media_type=JSON, cache=PRIVATE)
 
 
@@ -85,7 +86,7 @@ async def list_policies(request: ApiRequest, policies: NamedDependency[PolicySer
 async def get_policy(
     policy_id: FromPath[str], request: ApiRequest, policies: NamedDependency[PolicyService]
 ) -> Response[bytes | None]:
-    policy = policies.read(principal_of(request.scope), policy_id)
+    policy = await policies.read(principal_of(request.scope), policy_id)
     return published(request, msgspec.json.encode(policy), media_type=JSON, cache=PRIVATE)
 
 
@@ -104,9 +105,12 @@ async def activate_policy(
 
 
 def _policies(resources: Resources) -> PolicyService:
-    registry = resources.stores.registry
+    stores = resources.stores
     return PolicyService(
-        registry=registry, programs=ProgramService(registry.tenancy), actions=action_service(resources)
+        registry=stores.registry,
+        table=PolicyTable(stores.database),
+        programs=ProgramService(stores.registry.tenancy),
+        actions=action_service(resources),
     )
 
 

@@ -7,7 +7,10 @@ from uuid import UUID
 import msgspec
 
 from api.http.fields import ProgramIds, Prose
+from features.core.instants import format_instant
 from features.policy.bodies import PolicyVersion as StoredPolicy
+from features.policy.seeds import policy_id_of
+from store.duck.policies import ProgramVersion
 
 
 class PolicyPrefix(StrEnum):
@@ -65,4 +68,17 @@ def to_policy(stored: StoredPolicy) -> Policy:
         body=msgspec.to_builtins(stored.body),
         active=stored.active,
         created_at=stored.created_at,
+    )
+
+
+def of_program(tenant_id: str, version: ProgramVersion) -> Policy:
+    """A version of a program's own, which has no other id than its place."""
+    return Policy(
+        id=policy_id_of(tenant_id, f"{version.program_id}/{version.version}"),
+        tenant_id=tenant_id,
+        program_id=version.program_id,
+        version=version.version,
+        body=msgspec.json.decode(version.body),
+        active=version.active,
+        created_at=format_instant(version.since),
     )

@@ -4,14 +4,15 @@ Errors  NotFoundError for a policy or program that is not this tenant's; Conflic
         an activation that is under way, and for one that has nothing to do
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import structlog
+from anyio import to_thread
 
 from api.actions.schemas import Action
 from api.actions.service import ActionService
-from api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy, to_policy
+from api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy, of_program, to_policy
 from api.programs.service import ProgramService
 from features.core.actions import ActionType
 from features.core.canonical import canonical, digest_of
@@ -20,15 +21,19 @@ from features.core.principal import Principal
 from features.policy.bodies import PolicyVersion as StoredPolicy
 from features.policy.bodies import decode_body, prefix_of
 from store.control.registry import Registry
+from store.duck.policies import PolicyTable
 
 log = structlog.get_logger()
 
+OF_PROGRAMS: Final = ("autonomy", "limits")
 UNKNOWN_POLICY: Final = "Unknown policy on this tenant."
 
 
 class PolicyService:
-    def __init__(self, *, registry: Registry, programs: ProgramService, actions: ActionService) -> None:
-        self._registry, self._programs, self._actions = registry, programs, actions
+    def __init__(
+        self, *, registry: Registry, table: PolicyTable, programs: ProgramService, actions: ActionService
+    ) -> None:
+        self._registry, self._table, self._programs, self._actions = registry, table, programs, actions
 
     async def create(self, principal: Principal, request: NewPolicy, effect_id: str | None) -> Policy:
         """A new version, in force nowhere yet."""
@@ -63,29 +68,44 @@ class PolicyService:
             effect_id=effect_id,
         )
 
-    def list(self, principal: Principal, query: PoliciesQuery) -> tuple[Policy, ...]:
+    async def list(self, principal: Principal, query: PoliciesQuery) -> tuple[Policy, ...]:
         """Newest first; a programId of another tenant is a 404."""
-        of_program = self._programs.filter_by(principal, query.program_id)
+        program_ids = self._programs.filter_by(principal, query.program_id)
         return tuple(
-            to_policy(stored)
-            for stored in self._of_tenant(principal)
-            if (query.prefix is None or prefix_of(stored.version) in query.prefix)
-            and (of_program is None or stored.program_id in of_program)
-            and query.active in {None, stored.active}
+            policy
+            for policy in await self._of_tenant(principal)
+            if (query.prefix is None or prefix_of(policy.version) in query.prefix)
+            and (program_ids is None or policy.program_id in program_ids)
+            and query.active in {None, policy.active}
         )
 
-    def read(self, principal: Principal, policy_id: str) -> Policy:
-        return to_policy(self._find(principal, policy_id))
+    async def read(self, principal: Principal, policy_id: str) -> Policy:
+        for policy in await self._of_tenant(principal):
+            if policy.id == policy_id.lower():
+                return policy
+        raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
-        for stored in self._of_tenant(principal):
+        """A version that was written here: the others are activated where they are written."""
+        for stored in self._written(principal):
             if stored.id == policy_id.lower():
                 return stored
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
-    def _of_tenant(self, principal: Principal) -> Iterator[StoredPolicy]:
+    async def _of_tenant(self, principal: Principal) -> Sequence[Policy]:
+        """Newest first: what was written here, and the programs' own limits and tiers of autonomy."""
+        own = await to_thread.run_sync(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
+        policies = [
+            *map(to_policy, self._written(principal)),
+            *(of_program(principal.tenant_id, each) for each in own if self._reaches(principal, each.program_id)),
+        ]
+        return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
+
+    def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
         """All callers may read the tenant-wide policies, and those of the programs within their reach."""
-        tenancy = self._registry.tenancy
-        for stored in tenancy.policies.of_tenant(principal.tenant_id).all():
-            if stored.program_id is None or tenancy.programs.find(principal, stored.program_id) is not None:
+        for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
+            if stored.program_id is None or self._reaches(principal, stored.program_id):
                 yield stored
+
+    def _reaches(self, principal: Principal, program_id: str) -> bool:
+        return self._registry.tenancy.programs.find(principal, program_id) is not None

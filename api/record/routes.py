@@ -31,7 +31,7 @@ from api.stores import Stores
 from features.core.canonical import canonical
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
-from store.duck.policies import PolicyBodies
+from store.duck.policies import PolicyTable
 from store.duck.shown_rows import ShownRows
 from store.keys.signing_keys import KeyPurpose
 from store.record.reader import RecordReader
@@ -159,11 +159,11 @@ def _record(resources: Resources) -> RecordService:
 
 def _policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
     """The bodies of all policies that a tenant ever had, as written and as they came into force: links cite them."""
-    policies, in_force = stores.registry.tenancy.policies, PolicyBodies(stores.database)
+    policies, in_force = stores.registry.tenancy.policies, PolicyTable(stores.database)
 
     def of_tenant(tenant_id: str) -> list[bytes]:
         written = {canonical(policy.body) for policy in policies.of_tenant(tenant_id).all()}
-        return [*written.union(in_force.of_tenant(tenant_id))]
+        return [*written.union(in_force.bodies(tenant_id))]
 
     return of_tenant
 

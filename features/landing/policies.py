@@ -38,8 +38,10 @@ def bring_into_force(program: ProgramState, version: ActiveVersion, position: En
 
 
 def emit_composed(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Emit the policy that dispositions cite from now on, where the program's autonomy makes another of it."""
-    at = position.appended_at
+    """Emit the program's autonomy, and the policy that dispositions cite from now on where it makes another of it."""
+    at, own = position.appended_at, program.autonomy
+    if own.version is not None:
+        emit(_row(program, own.version, own.body, position, action_id="", of_program=True))
     given, effective = version_in_force(program, POLICY, at), effective_policy(program, at)
     if effective != given.body:
         composed = msgspec.structs.replace(given, version=effective.version, body=effective)
@@ -48,16 +50,24 @@ def emit_composed(program: ProgramState, position: EntryPosition, emit: Emit) ->
 
 def policy_row(program: ProgramState, version: ActiveVersion, position: EntryPosition) -> PolicyRow:
     """A body that is in force in the program from this entry on, so that whoever reads the record finds it."""
-    body = canonical(version.body)
+    return _row(
+        program, version.version, version.body, position, action_id=version.action_id, of_program=version.of_program
+    )
+
+
+def _row(
+    program: ProgramState, version: str, body: object, position: EntryPosition, *, action_id: str, of_program: bool
+) -> PolicyRow:
+    encoded = canonical(body)
     return PolicyRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
-        version=version.version,
+        version=version,
         shard=position.shard,
         offset=position.offset,
-        of_program=version.of_program,
-        action_id=version.action_id,
-        sha256=digest_of(body),
-        body=body.decode(),
-        since=position.appended_at,
+        of_program=of_program,
+        action_id=action_id,
+        sha256=digest_of(encoded),
+        body=encoded.decode(),
+        in_force_at=position.appended_at,
     )

@@ -1,19 +1,49 @@
-"""Bodies of policies as they came into force, which links of the record cite by digest."""
+"""Policies as they came into force in programs: the bodies that links cite, and the versions of a program's own."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import duckdb
+import msgspec
 
 _BODIES: Final = "SELECT DISTINCT body FROM policies WHERE tenant_id = ?"
+_OF_PROGRAMS: Final = """
+    WITH versions AS (
+        SELECT program_id, version, split_part(version, '-', 1) AS prefix, any_value(body) AS body,
+               epoch_us(min(in_force_at)) AS since, min("offset") AS "offset"
+        FROM policies
+        WHERE tenant_id = ? AND of_program AND list_contains(?, split_part(version, '-', 1))
+        GROUP BY ALL
+    )
+    SELECT program_id, version, body, since,
+           row_number() OVER (PARTITION BY program_id, prefix ORDER BY "offset" DESC) = 1 AS active
+    FROM versions
+"""
 
 
-class PolicyBodies:
+class ProgramVersion(msgspec.Struct, frozen=True):
+    """A version that is one program's own. ``active`` when none of its prefix came after it."""
+
+    program_id: str
+    version: str
+    body: str
+    since: int
+    active: bool
+
+
+class PolicyTable:
     """Reads on a cursor of its own; safe to use from several threads."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def of_tenant(self, tenant_id: str) -> list[bytes]:
+    def bodies(self, tenant_id: str) -> list[bytes]:
         """The canonical body of every version that came into force in any program of the tenant."""
         with self._connection.cursor() as cursor:
             return [body.encode() for (body,) in cursor.execute(_BODIES, [tenant_id]).fetchall()]
+
+    def of_programs(self, tenant_id: str, prefixes: Sequence[str]) -> list[ProgramVersion]:
+        """The versions of these prefixes that came into force in single programs."""
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(_OF_PROGRAMS, [tenant_id, list(prefixes)]).fetchall()
+        return [ProgramVersion(*row) for row in rows]

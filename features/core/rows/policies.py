@@ -21,4 +21,4 @@ class PolicyRow(msgspec.Struct, frozen=True, gc=False):
     action_id: str
     sha256: str
     body: str
-    since: int
+    in_force_at: int

@@ -278,3 +278,25 @@ def test_given_a_shard_that_lost_its_entries_when_the_service_starts_then_its_po
     assert clock_in_force(state, api.clock.now()).standard_hours == 8
     assert policy_in_force(state, api.clock.now()).policy.min_program_n == 7
     assert len(api.entries()) == entries + 3
+
+
+def test_given_a_programs_own_tier_when_policies_are_listed_then_it_is_among_them_and_of_no_other_program(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_program(tenant, slug="second-program")
+    for tier in ("supervised", "standard"):
+        sent = {"tier": tier, "note": "after the review"}
+        answer = api.client.post(f"/api/autonomy/{program['id']}", json=sent, headers=api.operator(tenant))
+        assert answer.status_code in {200, 201, 409}, answer.text
+    api.catch_up()
+
+    def own(**query: str) -> list[tuple[str, str, bool]]:
+        answer = api.client.get("/api/policies", params={"prefix": "autonomy"} | query, headers=api.operator(tenant))
+        return [(policy["programId"], policy["version"], policy["active"]) for policy in answer.json()]
+
+    assert own() == own(programId=program["id"]) == [(program["id"], "autonomy-v1", True)]
+    assert own(programId=other["id"]) == []
+    (policy,) = api.client.get("/api/policies?prefix=autonomy", headers=api.operator(tenant)).json()
+    assert policy["body"]["tier"] == "supervised"
+    assert api.client.get(f"/api/policies/{policy['id']}", headers=api.operator(tenant)).json() == policy
+    assert_refused(activate(api, tenant, policy["id"]), 404)
