@@ -17,6 +17,7 @@ from features.core.commands import EntryResult
 from features.core.ids import derived_id
 from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
+from features.landing.policies import emit_composed
 from features.policy.autonomy import changed, closable_detectors, is_narrower, without
 from features.policy.bodies import PolicyBody
 from features.policy.eligibility import eligible_detectors, is_overturned_recently
@@ -50,7 +51,7 @@ class SetAutonomy(Change):
         policy = given_policy(program, position.appended_at)
         return bool(_added(program.autonomy.body, _change_of(action).body, policy))
 
-    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, _emit: Emit) -> str | None:
+    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
         change, at = _change_of(action), position.appended_at
         if change.replaced != program.autonomy.version:
             return _REPLACED
@@ -63,6 +64,7 @@ class SetAutonomy(Change):
             if _is_too_early(program, position):
                 return _TOO_EARLY
         program.autonomy.put_in_force(change.body, at, widens=bool(added))
+        emit_composed(program, position, emit)
         return None
 
     def _body(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> AutonomyBody:
@@ -111,6 +113,7 @@ def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit)
     )
     _link(program, action, position, emit)
     program.autonomy.put_in_force(body, position.appended_at, widens=False)
+    emit_composed(program, position, emit)
     action.status = ActionStatus.EXECUTED
     step = _link(program, action, position, emit)
     program.actions.put(action)

@@ -13,6 +13,7 @@ from msgspec import json
 from redis import Redis
 
 from features.alerts.rows import alert_id_of
+from features.core.canonical import canonical, digest_of
 from features.core.instants import DAYS_7
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from store.redis_log.server import EmbeddedRedis
@@ -151,6 +152,11 @@ def test_given_evidence_when_widened_by_two_persons_then_granted_alerts_close_an
     assert autonomy.request("standard", by="zoe").status_code == 200
     autonomy.api.clock.advance(DAYS_7 - 1)
     assert autonomy.request("trusted").json()["code"] == "autonomy_too_early"
+    lines = exported(autonomy)
+    cited = {line["body"]["policySha256"] for line in lines if line["chain"] is not None}
+    policies = {digest_of(canonical(line["body"])): line["body"] for line in lines if line["kind"] == "policy"}
+    assert cited == set(policies)
+    assert read["effective"] in policies.values()
 
 
 def abroad(autonomy: AutonomyApi) -> dict[str, Any]:
@@ -179,6 +185,12 @@ def abroad(autonomy: AutonomyApi) -> dict[str, Any]:
         if each["subjectType"] == "transfer"
     )
     return alert
+
+
+def exported(autonomy: AutonomyApi) -> list[dict[str, Any]]:
+    answer = autonomy.api.client.get("/api/record/export", headers=autonomy.api.operator(autonomy.tenant))
+    assert answer.status_code == 200, answer.text
+    return [json.decode(line) for line in answer.content.splitlines()]
 
 
 @pytest.mark.parametrize(
