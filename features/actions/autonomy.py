@@ -1,6 +1,7 @@
 """Changes of a program's autonomy: widened by two persons on evidence, narrowed by one at once, or by itself on a tick.
 
-widen   at most once in 7 days, and only by detectors whose evidence holds, at the request and at the approval alike
+widen   at most once in 7 days, and only by detectors whose evidence holds at the request and at the approval; of
+        requests that wait, one can be carried out, because it names the version that it replaces
 narrow  by a person at any time; by itself when persons overturn too much, or an alert that the policy closed turns bad
 """
 
@@ -27,7 +28,6 @@ from features.state.program import ProgramState
 
 _REPLACED: Final = "The autonomy of the program has changed since the request."
 _NOT_ELIGIBLE: Final = "The evidence does not hold any more for: {}."
-_TOO_EARLY: Final = "The autonomy of the program was widened less than 7 days ago."
 
 
 class SetAutonomy(Change):
@@ -57,12 +57,9 @@ class SetAutonomy(Change):
             return _REPLACED
         policy = given_policy(program, at)
         added = _added(program.autonomy.body, change.body, policy)
-        if added:
-            lost = sorted(added - _eligible(program, position))
-            if lost:
-                return _NOT_ELIGIBLE.format(", ".join(lost))
-            if _is_too_early(program, position):
-                return _TOO_EARLY
+        lost = sorted(added - _eligible(program, position)) if added else ()
+        if lost:
+            return _NOT_ELIGIBLE.format(", ".join(lost))
         program.autonomy.put_in_force(change.body, at, widens=bool(added))
         emit_composed(program, position, emit)
         return None

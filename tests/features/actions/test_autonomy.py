@@ -6,16 +6,19 @@ import msgspec
 import pytest
 
 from features.core.actions import PLATFORM
+from features.core.autonomy import AutonomyBody, AutonomyTier
 from features.core.canonical import canonical, digest_of
 from features.core.commands import OperatorKind
-from features.core.instants import DAY_US, DAYS_7, DAYS_30, format_instant
+from features.core.instants import DAY_US, DAYS_7, DAYS_30, HOUR_US, format_instant
 from features.core.rows.actions import ActionRow
 from features.core.rows.alerts import DispositionRow
 from features.core.rows.record import ChainFactRow
+from features.policy.autonomy import as_left_by
 from features.policy.eligibility import Objection
 from features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory
+from tests.support.bank_events import rfc3339
 from tests.support.clock import T0
 
 
@@ -254,6 +257,62 @@ def test_given_a_closed_alert_when_it_turns_bad_then_the_next_tick_withdraws_its
     assert statuses(story) == "open"
     assert statuses(story, LISTED) == "auto_closed"
     assert not [row for row in story.tick(story.now) if isinstance(row, ActionRow)]
+
+
+def withdrawn(story: AutonomyStory) -> tuple[str, ...]:
+    """What is withdrawn once a minute has passed."""
+    story.tick(story.now)
+    return story.autonomy.history[0].body.withdrawn if story.autonomy.history else ()
+
+
+def test_given_a_closed_alert_of_several_transfers_when_a_later_one_is_bad_then_it_turned_bad() -> None:
+    story = AutonomyStory()
+    for _ in range(6):
+        story.now += HOUR_US
+        story.story.wire("enti_1", "cpty_1", 250_00, story.now)
+    alert = story.story.alert("repeated_amount")
+    (*_, last) = evidence_of(alert)["transferIds"]
+    assert (alert.status, story.evidence("repeated_amount").alerts) == ("auto_closed", 1)
+    assert last != alert.transfer_id
+
+    story.label([msgspec.structs.replace(alert, transfer_id=last)], "bad")
+
+    assert withdrawn(story) == ("repeated_amount",)
+
+
+def test_given_a_closed_alert_when_its_debit_is_returned_as_unauthorized_then_it_turned_bad() -> None:
+    story = AutonomyStory()
+    story.story.introduce("enti_2", last_screened_at=rfc3339(T0 + story.now))
+    debit = story.story.debit("enti_2", "cpty_2", 3_100_00, story.now)
+    assert story.story.alert(LISTED).status == "auto_closed"
+    assert withdrawn(story) == ()
+
+    story.now += DAY_US
+    story.story.return_debit(debit, "R10", story.now)
+
+    assert withdrawn(story) == (LISTED,)
+
+
+def test_given_a_closed_alert_when_the_holder_wins_the_dispute_of_its_payment_then_it_turned_bad() -> None:
+    story = AutonomyStory()
+    story.story.card("bacc_7", 29_000_00, story.now, card_id="card_1")
+    alert = story.story.alert("amount_spike")
+    assert alert.status == "auto_closed"
+
+    story.now += DAY_US
+    dispute = {"id": "disp_1", "transaction_id": alert.transfer_id, "amount": 29_000_00, "outcome": "won"}
+    story.story.deliver("card.dispute.closed", dispute, at=T0 + story.now)
+
+    assert withdrawn(story) == ("amount_spike",)
+
+
+def test_given_a_granted_detector_that_the_policy_has_always_reviewed_then_it_is_not_closable() -> None:
+    body = AutonomyBody(
+        version="autonomy-v1", tier=AutonomyTier.TRUSTED, granted=(CANDIDATE, LISTED), withdrawn=(), note="Earned."
+    )
+    policy = msgspec.structs.replace(POLICY_V1, always_reviewed=(CANDIDATE,), auto_closable_detectors=())
+
+    assert as_left_by(body, policy).auto_closable_detectors == (LISTED,)
 
 
 def test_given_a_detector_of_the_policy_when_its_closed_alert_turns_bad_then_it_is_closable_here_no_more() -> None:

@@ -143,9 +143,19 @@ def test_given_a_label_ok_then_it_counts_from_60_days_after_the_transfer_and_a_b
     assert tally.labelled == 0
     evidence.pass_time(60 * DAY_US)
     assert (tally.labelled, tally.bad) == (1, 0)
+    evidence.set_label(0, OK, transfer_at=0, now=60 * DAY_US)
+    assert (tally.labelled, tally.bad) == (1, 0)
     evidence.set_label(0, BAD, transfer_at=0, now=61 * DAY_US)
     assert (tally.labelled, tally.bad) == (1, 1)
     assert evidence.take_turned_bad() == {"amount_spike"}
+
+
+def test_given_a_label_ok_on_a_transfer_of_60_days_ago_then_it_counts_at_once() -> None:
+    evidence = an_alert()
+
+    evidence.set_label(0, OK, transfer_at=0, now=60 * DAY_US)
+
+    assert evidence.tallies["amount_spike"].labelled == 1
 
 
 def test_given_a_review_then_it_is_recent_for_30_days() -> None:
