@@ -14,6 +14,7 @@ from features.core.canonical import MAX_INTEGER
 from features.core.errors import FieldCode
 from features.core.vocabulary import Band
 from features.detectors.table import DETECTOR_OF, NOT_YET_FED
+from features.policy.autonomy import COMPOSED_BY
 from features.policy.bodies import BODIES, CLOCK, LADDER, POLICY, THRESHOLDS, prefix_of
 
 WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS)
@@ -37,6 +38,8 @@ def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     if not isinstance(version, str):
         return
     prefix = prefix_of(version)
+    if COMPOSED_BY in version:
+        yield Failure("version", f"must not have {COMPOSED_BY}, which is of programs", FieldCode.CONFLICTING)
     if prefix in WRITTEN_ELSEWHERE:
         yield Failure("version", f"with the prefix {prefix} {WRITTEN_ELSEWHERE[prefix]}", FieldCode.CONFLICTING)
     elif prefix not in WRITTEN_HERE:

@@ -234,3 +234,13 @@ def test_given_callers_then_keys_read_within_their_reach_and_only_operators_of_t
     assert api.client.post(path, json=narrowing, headers=api.operator(other)).status_code == 404
     assert api.client.get("/api/autonomy", headers=api.operator(other)).json() == []
     assert autonomy.read()["tier"] == "standard"
+
+
+def test_given_a_policy_that_bears_the_name_of_one_that_autonomy_changed_when_written_then_400(
+    autonomy: AutonomyApi,
+) -> None:
+    version = "policy-v1.autonomy-v1"
+    body = {"version": version, "body": autonomy.read()["effective"] | {"version": version}}
+    refused = autonomy.api.client.post("/api/policies", json=body, headers=autonomy.api.operator(autonomy.tenant))
+
+    assert_refused(refused, 400, "version must not have .autonomy-")

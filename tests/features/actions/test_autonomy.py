@@ -10,8 +10,10 @@ from features.core.autonomy import AutonomyBody, AutonomyTier
 from features.core.canonical import canonical, digest_of
 from features.core.commands import OperatorKind
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, HOUR_US, format_instant
+from features.core.log_entry import EntryKind
 from features.core.rows.actions import ActionRow
 from features.core.rows.alerts import DispositionRow
+from features.core.rows.policies import PolicyRow
 from features.core.rows.record import ChainFactRow
 from features.policy.autonomy import as_left_by
 from features.policy.eligibility import Objection
@@ -20,6 +22,7 @@ from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory
 from tests.support.bank_events import rfc3339
 from tests.support.clock import T0
+from tests.support.policies import a_policy_entry
 
 
 @cache
@@ -352,6 +355,24 @@ def test_given_overturns_then_they_count_for_30_days(passed: int, *, withdrawn: 
     story.tick(story.now)
 
     assert (LISTED not in story.autonomy.effective.auto_closable_detectors) is withdrawn
+
+
+def test_given_trust_when_another_policy_comes_into_force_then_both_together_are_a_policy_with_its_own_row() -> (
+    None
+):
+    story = trusted()
+    narrow = msgspec.structs.replace(POLICY_V1, version="policy-v2", auto_closable_detectors=("round_amount",))
+
+    entry = a_policy_entry("policy-v2", narrow)
+    story.story.append(EntryKind.POLICY, entry.body, at=T0 + story.now)
+
+    effective = story.autonomy.effective
+    assert effective.version == "policy-v2.autonomy-v1"
+    assert effective.auto_closable_detectors == (CANDIDATE, "round_amount")
+    bodies = {row.sha256: row.version for row in story.story.last(PolicyRow)}
+    assert bodies[digest_of(canonical(effective))] == effective.version
+    assert (statuses(story), statuses(story, LISTED)) == ("auto_closed", "open")
+    assert story.evidence(LISTED).alerts == 1
 
 
 def test_given_decisions_by_a_key_then_they_are_no_reviews() -> None:
