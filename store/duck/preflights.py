@@ -22,13 +22,13 @@ _REPEATABLE: Final = "SELECT id FROM preflights WHERE substr(id, 15, 1) = '5'"
 _RECORD: Final = msgspec.json.Decoder(PreflightRecord)
 # A pre-flight counts once, as it was answered; its grade is the newest label of the transfer that landed for it.
 _COUNTS: Final = """
-    WITH answers AS (
+    WITH answers AS MATERIALIZED (
         SELECT program_id, id, decision = 'hold' AS held, decision, degraded, latency_ms FROM preflights
         WHERE {within} AND created_at >= make_timestamp(?)
         QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
     ), landed AS (
-        SELECT program_id, preflight_id AS id, arg_min(transfer_id, "offset") AS transfer_id
-        FROM preflight_matches WHERE {within} GROUP BY ALL
+        SELECT program_id, preflight_id AS id, arg_min(transfer_id, "offset") AS transfer_id FROM preflight_matches
+        WHERE {within} AND (program_id, preflight_id) IN (SELECT (program_id, id) FROM answers) GROUP BY ALL
     ), verdicts AS (
         SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {within} GROUP BY ALL
     )
