@@ -31,9 +31,8 @@ from features.shard.questions import Owner, ProposalScore, ScoreProposal, unscor
 from store.clock import Clock
 from store.ids import IdFactory
 
-APPENDS_LEFT: Final = 2
 APPEND_SHARE: Final = 0.25
-"""What a deadline leaves for the append when the owner is late: time for two of them, and a quarter of what is left."""
+"""How much of the time left is kept for the append while the owner answers, if it does not probably need more."""
 OTHER_TRANSFER: Final = "This idempotencyKey was used for another transfer on this program."
 
 
@@ -137,7 +136,7 @@ class PreflightService:
         if answer_by is None:
             return await self._owner.query(program_id, question)
         left_s = answer_by - asyncio.get_running_loop().time()
-        for_append_s = max(APPENDS_LEFT * self._log.append_s(), APPEND_SHARE * left_s)
+        for_append_s = max(self._log.append_s(), APPEND_SHARE * left_s)
         try:
             return await in_time(self._owner.query(program_id, question), answer_by - for_append_s)
         except TooLateError:
