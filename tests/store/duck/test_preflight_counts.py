@@ -77,6 +77,10 @@ def counted_by_hand(rows: Rows, programs: tuple[str, ...]) -> PreflightCounts:
     )
 
 
+def rounded(counts: PreflightCounts) -> list[float]:
+    return [round(value, 6) for value in counts if value is not None]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_given_random_rows_when_counted_then_each_count_is_the_one_by_hand(
     database: duckdb.DuckDBPyConnection, seed: int
@@ -91,8 +95,8 @@ def test_given_random_rows_when_counted_then_each_count_is_the_one_by_hand(
     of_one = preflights.counts(an_operator(TENANT), first, since=SINCE)
     in_reach = preflights.counts(a_key(TENANT, *first), None, since=SINCE)
 
-    assert everything == pytest.approx(counted_by_hand(rows, PROGRAMS))
-    assert of_one == in_reach == pytest.approx(counted_by_hand(rows, first))
+    assert rounded(everything) == rounded(counted_by_hand(rows, PROGRAMS))
+    assert rounded(of_one) == rounded(in_reach) == rounded(counted_by_hand(rows, first))
     assert all(everything), "a count that is always 0 shows nothing"
     assert preflights.counts(a_key(TENANT, *first), PROGRAMS[1:], since=SINCE).total == 0
 
