@@ -85,8 +85,8 @@ def target_fits(request: Mapping[str, Any]) -> Iterable[Failure]:
     """Whether a type of action takes such a target, which no schema says."""
     allowed = _TARGETS.get(str(request.get("type")))
     if allowed is not None and request.get("targetType") not in allowed:
-        rule = f"must be one of {', '.join(allowed)} for this type of action"
-        yield Failure("targetType", rule, FieldCode.NOT_ONE_OF)
+        listed = allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
+        yield Failure("targetType", f"must be {listed} for this type of action", FieldCode.NOT_ONE_OF)
 
 
 _TARGETS: Final = {type_.value: tuple(action.targets) for type_, action in BANK_ACTIONS.items()}
