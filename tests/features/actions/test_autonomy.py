@@ -10,7 +10,6 @@ from features.core.autonomy import AutonomyBody, AutonomyTier
 from features.core.canonical import canonical, digest_of
 from features.core.commands import OperatorKind
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, HOUR_US, format_instant
-from features.core.log_entry import EntryKind
 from features.core.rows.actions import ActionRow
 from features.core.rows.alerts import DispositionRow
 from features.core.rows.policies import PolicyRow
@@ -22,7 +21,7 @@ from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory
 from tests.support.bank_events import rfc3339
 from tests.support.clock import T0
-from tests.support.policies import a_policy_entry
+from tests.support.policies import in_force_at
 
 
 @cache
@@ -357,14 +356,11 @@ def test_given_overturns_then_they_count_for_30_days(passed: int, *, withdrawn: 
     assert (LISTED not in story.autonomy.effective.auto_closable_detectors) is withdrawn
 
 
-def test_given_trust_when_another_policy_comes_into_force_then_both_together_are_a_policy_with_its_own_row() -> (
-    None
-):
+def test_given_trust_when_another_policy_comes_into_force_then_both_together_are_a_policy_with_its_own_row() -> None:
     story = trusted()
     narrow = msgspec.structs.replace(POLICY_V1, version="policy-v2", auto_closable_detectors=("round_amount",))
 
-    entry = a_policy_entry("policy-v2", narrow)
-    story.story.append(EntryKind.POLICY, entry.body, at=T0 + story.now)
+    in_force_at(story.story, "policy-v2", narrow, story.now)
 
     effective = story.autonomy.effective
     assert effective.version == "policy-v2.autonomy-v1"
