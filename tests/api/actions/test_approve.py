@@ -9,10 +9,29 @@ from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import assert_refused
 
 REQUESTER: Final = "j. lee@Bank.example"
+NOBODY: Final = (
+    "key:live_1",
+    "KEY:x",
+    "policy:policy-v1",
+    " operator:bob",
+    "",
+    "  ",
+    "b\N{CYRILLIC SMALL LETTER O}b",
+    "b\tb",
+    7,
+)
+BROKEN: Final[tuple[Any, ...]] = ({"approver": "bob"}, {"approverId": "bob", "status": "executed"}, [], "bob")
 
 
-@pytest.mark.parametrize("name", [REQUESTER, "J. LEE@BANK.EXAMPLE", "  j.   lee@bank.example ", "j. lee@bank.EXAMPLE"])
-@pytest.mark.parametrize("way", ["X-Operator", "approverId", "approverId sent by another"])
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        (REQUESTER, "X-Operator"),
+        ("J. LEE@BANK.EXAMPLE", "X-Operator"),
+        ("  j.   lee@bank.example ", "approverId"),
+        ("j. lee@bank.EXAMPLE", "approverId sent by another"),
+    ],
+)
 def test_given_the_requesters_own_name_when_approving_then_it_is_refused_for_good(
     acting: Acting, name: str, way: str
 ) -> None:
@@ -41,16 +60,14 @@ def test_given_an_approver_in_the_body_when_approving_then_both_names_are_on_the
     assert (link["actor"], link["sentBy"], link["principalId"]) == ("Bob B.", "ann", acting.links()[0]["principalId"])
 
 
-@pytest.mark.parametrize(
-    "name", ["key:live_1", "KEY:x", "policy:policy-v1", " operator:bob", "", "  ", "bób", "b\tb", 7]
-)
-def test_given_an_approver_that_is_no_persons_name_when_approving_then_nothing_is_recorded(
-    acting: Acting, name: Any
-) -> None:
+def test_given_an_approver_that_is_no_persons_name_when_approving_then_nothing_is_recorded(acting: Acting) -> None:
     waiting = acting.request(FREEZE)
     before = len(acting.api.entries())
 
-    assert_refused(acting.approve(waiting["id"], json={"approverId": name}), 400, "approverId")
+    for name in NOBODY:
+        assert_refused(acting.approve(waiting["id"], json={"approverId": name}), 400, "approverId")
+    for body in BROKEN:
+        assert_refused(acting.approve(waiting["id"], json=body), 400)
 
     assert len(acting.api.entries()) == before
     assert acting.read(waiting["id"]) == waiting
@@ -88,11 +105,9 @@ def test_given_an_action_that_does_not_wait_when_approved_then_it_is_answered_as
     assert acting.links() == links
 
 
-@pytest.mark.parametrize("body", [None, {}, {"approverId": None}])
-def test_given_no_approver_in_the_body_when_approving_then_the_operator_is_the_approver(
-    acting: Acting, body: Any
-) -> None:
-    assert acting.approved(acting.request(FREEZE)["id"], json=body)["approvedBy"] == "bob"
+def test_given_no_approver_in_the_body_when_approving_then_the_operator_is_the_approver(acting: Acting) -> None:
+    for body in (None, {}, {"approverId": None}):
+        assert acting.approved(acting.request(FREEZE)["id"], json=body)["approvedBy"] == "bob"
 
 
 def test_given_another_tenants_action_when_approved_then_it_is_unknown_and_waits_on(acting: Acting) -> None:
@@ -104,14 +119,6 @@ def test_given_another_tenants_action_when_approved_then_it_is_unknown_and_waits
     assert_refused(theirs, 404)
     assert theirs.json()["error"] == nobodys.json()["error"]
     assert acting.read(waiting["id"]) == waiting
-
-
-@pytest.mark.parametrize("body", [{"approver": "bob"}, {"approverId": "bob", "status": "executed"}, [], "bob"])
-def test_given_a_body_with_anything_else_when_approving_then_it_is_refused(acting: Acting, body: Any) -> None:
-    waiting = acting.request(FREEZE)
-
-    assert_refused(acting.approve(waiting["id"], json=body), 400)
-    assert acting.read(waiting["id"])["status"] == "requested"
 
 
 def test_given_an_idempotency_key_when_an_approval_is_repeated_then_the_answer_is_replayed(acting: Acting) -> None:

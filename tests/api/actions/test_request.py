@@ -1,6 +1,6 @@
 """Requests of actions: what is carried out at once, what waits, what is refused, and what the bank is sent."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -10,6 +10,17 @@ from tests.support.alerting import an_alert, decide, read
 from tests.support.bank_api import TEST_KEY
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import assert_refused
+
+HOSTILE: Final = (
+    "acht_../cancel",
+    "acht_1/../../keys",
+    "acht_%2e%2e",
+    "../acht_1",
+    "..",
+    "acht_1?x=1",
+    "acht_\N{LATIN SMALL LETTER E WITH ACUTE}",
+    "xyz_1",
+)
 
 
 def of(type_: str, target: tuple[str, str, str]) -> dict[str, Any]:
@@ -121,39 +132,37 @@ def test_given_an_alert_of_another_program_when_named_then_it_is_unknown(acting:
     assert acting.listed() == []
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        ({"type": "set_limit"}, "type"),
-        ({"type": "activate_policy"}, "type"),
-        ({"type": "Cancel_Transfer"}, "type"),
-        ({"type": "wire_money"}, "type"),
-        ({"type": None}, "type"),
-        ({"targetType": "account"}, "targetType"),
-        ({"targetType": "TRANSFER"}, "targetType"),
-        ({"targetType": ""}, "targetType"),
-        ({"targetId": ""}, "targetId"),
-        ({"targetId": "   "}, "targetId"),
-        ({"targetId": "acht_1\n"}, "targetId"),
-        ({"targetId": "a" * 256}, "targetId"),
-        ({"targetId": 7}, "targetId"),
-        ({"programId": "payroll"}, "programId"),
-        ({"programId": None}, "programId"),
-        ({"alertId": "acht_1"}, "alertId"),
-        ({"amountCents": "1"}, "amountCents"),
-        ({"change": {}}, "change"),
-        ({"requestedBy": "bob"}, "requestedBy"),
-    ],
+BROKEN: Final[tuple[tuple[dict[str, Any], str], ...]] = (
+    ({"type": "set_limit"}, "type"),
+    ({"type": "activate_policy"}, "type"),
+    ({"type": "Cancel_Transfer"}, "type"),
+    ({"type": "wire_money"}, "type"),
+    ({"type": None}, "type"),
+    ({"targetType": "account"}, "targetType"),
+    ({"targetType": "TRANSFER"}, "targetType"),
+    ({"targetType": ""}, "targetType"),
+    ({"targetId": ""}, "targetId"),
+    ({"targetId": "   "}, "targetId"),
+    ({"targetId": "acht_1\n"}, "targetId"),
+    ({"targetId": "a" * 256}, "targetId"),
+    ({"targetId": 7}, "targetId"),
+    ({"programId": "payroll"}, "programId"),
+    ({"programId": None}, "programId"),
+    ({"alertId": "acht_1"}, "alertId"),
+    ({"amountCents": "1"}, "amountCents"),
+    ({"change": {}}, "change"),
+    ({"requestedBy": "bob"}, "requestedBy"),
 )
-def test_given_a_request_that_breaks_a_rule_when_sent_then_nothing_is_recorded(
-    acting: Acting, change: dict[str, Any], path: str
-) -> None:
+
+
+def test_given_a_request_that_breaks_a_rule_when_sent_then_nothing_is_recorded(acting: Acting) -> None:
     before = len(acting.api.entries())
 
-    answer = acting.send(CANCEL | change)
+    for change, path in BROKEN:
+        answer = acting.send(CANCEL | change)
+        assert_refused(answer, 400, path)
+        assert [field["path"] for field in answer.json()["fields"]] == [path]
 
-    assert_refused(answer, 400, path)
-    assert [field["path"] for field in answer.json()["fields"]] == [path]
     assert len(acting.api.entries()) == before
     assert not acting.taken
 
@@ -162,18 +171,14 @@ def test_given_an_unknown_program_when_named_then_it_is_a_404(acting: Acting) ->
     assert_refused(acting.send(CANCEL | {"programId": UNKNOWN_ID}), 404, "program")
 
 
-@pytest.mark.parametrize(
-    "target", ["acht_../cancel", "acht_1/../../keys", "acht_%2e%2e", "../acht_1", "..", "acht_1?x=1", "acht_é", "xyz_1"]
-)
-def test_given_an_id_that_is_not_the_banks_when_carried_out_then_nothing_is_sent_and_it_failed(
-    acting: Acting, target: str
-) -> None:
+def test_given_an_id_that_is_not_the_banks_when_carried_out_then_nothing_is_sent_and_it_failed(acting: Acting) -> None:
     before = len(acting.bank.requests)
 
-    action = acting.request(CANCEL | {"targetId": target})
+    for target in HOSTILE:
+        action = acting.request(CANCEL | {"targetId": target})
+        assert (action["status"], action["bankResponse"]["attempts"]) == ("failed", 0), target
+        assert "no endpoint" in action["error"]
 
-    assert (action["status"], action["bankResponse"]["attempts"]) == ("failed", 0)
-    assert "no endpoint" in action["error"]
     assert not [each for each in acting.bank.requests[before:] if each.method == "POST"]
     assert acting.verified()["ok"]
 
