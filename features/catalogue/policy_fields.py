@@ -9,7 +9,7 @@ POLICY_FIELDS: Final[tuple[Feature, ...]] = (
         "counterparty.countryLists",
         "counterparty_country_lists",
         "string",
-        "",
+        "names of lists",
         "in force then",
         "The lists of policy that its country is on, comma-separated: call_for_action, comprehensively_sanctioned, "
         "increased_monitoring; empty on none, null without a country.",
