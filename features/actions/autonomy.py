@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from features.actions.change import Change
 from features.actions.rows import Transition, action_row, link_of_transition
 from features.core.actions import PLATFORM, ActionEntry, ActionStatus, ActionType
 from features.core.autonomy import AutonomyBody, AutonomyChange, AutonomyRequest, AutonomyTier
@@ -30,51 +29,43 @@ _REPLACED: Final = "The autonomy of the program has changed since the request."
 _NOT_ELIGIBLE: Final = "The evidence does not hold any more for: {}."
 
 
-class SetAutonomy(Change):
-    """A person's change of the tier, or of what the tier leaves closable."""
-
-    def objection(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
-        body = self._body(program, entry, position)
-        current, policy = program.autonomy.body, given_policy(program, position.appended_at)
-        if is_narrower(body.tier, current.tier):
-            return None
-        if any(_change_of(action).replaced == program.autonomy.version for action in _waiting(program)):
-            return EntryResult.PENDING
-        if not _added(current, body, policy) or (body.tier is AutonomyTier.TRUSTED and not body.granted):
-            return EntryResult.UNCHANGED if body.tier is current.tier else EntryResult.NOT_ELIGIBLE
-        return EntryResult.TOO_EARLY if _is_too_early(program, position) else None
-
-    def recorded(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> dict[str, Any]:
-        return _recorded(program, self._body(program, entry, position))
-
-    def needs_second(self, program: ProgramState, action: ActionState, position: EntryPosition) -> bool:
-        policy = given_policy(program, position.appended_at)
-        return bool(_added(program.autonomy.body, _change_of(action).body, policy))
-
-    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
-        change, at = _change_of(action), position.appended_at
-        if change.replaced != program.autonomy.version:
-            return _REPLACED
-        policy = given_policy(program, at)
-        added = _added(program.autonomy.body, change.body, policy)
-        lost = sorted(added - _eligible(program, position)) if added else ()
-        if lost:
-            return _NOT_ELIGIBLE.format(", ".join(lost))
-        program.autonomy.put_in_force(change.body, at, widens=bool(added))
-        emit_composed(program, position, emit)
+def objection(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
+    """Nothing stands against a narrower tier; a wider one needs evidence, and that nothing else waits or is recent."""
+    body = _body_of(program, entry, position)
+    current, policy = program.autonomy.body, given_policy(program, position.appended_at)
+    if is_narrower(body.tier, current.tier):
         return None
+    if any(_change_of(action).replaced == program.autonomy.version for action in _waiting(program)):
+        return EntryResult.PENDING
+    if not _added(current, body, policy) or (body.tier is AutonomyTier.TRUSTED and not body.granted):
+        return EntryResult.UNCHANGED if body.tier is current.tier else EntryResult.NOT_ELIGIBLE
+    return EntryResult.TOO_EARLY if _is_too_early(program, position) else None
 
-    def _body(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> AutonomyBody:
-        request = msgspec.convert(entry.change, AutonomyRequest)
-        policy = given_policy(program, position.appended_at)
-        return changed(
-            program.autonomy.body,
-            request.tier,
-            _eligible(program, position),
-            policy,
-            version=program.autonomy.next_version,
-            note=request.note,
-        )
+
+def recorded(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> dict[str, Any]:
+    """The version that is replaced, and the body that follows from the tier and the evidence."""
+    return _recorded(program, _body_of(program, entry, position))
+
+
+def needs_second(program: ProgramState, action: ActionState, position: EntryPosition) -> bool:
+    """One person may narrow."""
+    policy = given_policy(program, position.appended_at)
+    return bool(_added(program.autonomy.body, _change_of(action).body, policy))
+
+
+def apply(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
+    """The body is in force from this entry on, if it still replaces what it was meant to, and the evidence holds."""
+    change, at = _change_of(action), position.appended_at
+    if change.replaced != program.autonomy.version:
+        return _REPLACED
+    policy = given_policy(program, at)
+    added = _added(program.autonomy.body, change.body, policy)
+    lost = sorted(added - _eligible(program, position)) if added else ()
+    if lost:
+        return _NOT_ELIGIBLE.format(", ".join(lost))
+    program.autonomy.put_in_force(change.body, at, widens=bool(added))
+    emit_composed(program, position, emit)
+    return None
 
 
 def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
@@ -115,6 +106,19 @@ def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit)
     step = _link(program, action, position, emit)
     program.actions.put(action)
     emit(action_row(program, action, position, step))
+
+
+def _body_of(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> AutonomyBody:
+    request = msgspec.convert(entry.change, AutonomyRequest)
+    policy = given_policy(program, position.appended_at)
+    return changed(
+        program.autonomy.body,
+        request.tier,
+        _eligible(program, position),
+        policy,
+        version=program.autonomy.next_version,
+        note=request.note,
+    )
 
 
 def _reason(program: ProgramState, detector: str, turned_bad: Collection[str]) -> str:

@@ -3,8 +3,8 @@
 ``objection`` and ``recorded`` are for the request, ``apply`` for the approval; all see the state as it then stands.
 """
 
-from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from features.core.actions import ActionEntry
 from features.core.commands import EntryResult
@@ -13,22 +13,26 @@ from features.core.rows.emit import Emit
 from features.state.action_book import ActionState
 from features.state.program import ProgramState
 
+Recorded = dict[str, Any] | None
 
-class Change(ABC):
-    """A kind of change. Whatever has nothing to say about ``recorded`` and ``needs_second`` inherits them."""
 
-    @abstractmethod
-    def objection(self, program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
-        """Why the change cannot be requested; None when it can."""
+def as_requested(_program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> Recorded:
+    """The change as it was requested: the state decides no part of it."""
+    return entry.change
 
-    def recorded(self, _program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
-        """The change as the action records it: as requested, unless the state decides a part of it."""
-        return entry.change
 
-    def needs_second(self, _program: ProgramState, _action: ActionState, _position: EntryPosition) -> bool:
-        """Whether a second person must approve the requested change."""
-        return True
+def always(_program: ProgramState, _action: ActionState, _position: EntryPosition) -> bool:
+    return True
 
-    @abstractmethod
-    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
-        """Make the approved change and emit its rows; a sentence when it cannot be made any more."""
+
+class Change(NamedTuple):
+    """A kind of change.
+
+    ``objection`` says why it cannot be requested, None when it can. ``recorded`` is the change as its action shows it.
+    ``apply`` makes the approved change and emits its rows, or returns a sentence when it cannot be made any more.
+    """
+
+    objection: Callable[[ProgramState, ActionEntry, EntryPosition], EntryResult | None]
+    apply: Callable[[ProgramState, ActionState, EntryPosition, Emit], str | None]
+    recorded: Callable[[ProgramState, ActionEntry, EntryPosition], Recorded] = as_requested
+    needs_second: Callable[[ProgramState, ActionState, EntryPosition], bool] = always

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from features.actions import autonomy, set_limit
 from features.actions.activation import objection_to_activation
-from features.actions.autonomy import SetAutonomy
 from features.actions.change import Change
-from features.actions.set_limit import SetLimit
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
 from features.core.log_entry import EntryPosition
 from features.state.program import ProgramState
 
 CHANGES: Final[Mapping[ActionType, Change]] = {
-    ActionType.SET_AUTONOMY: SetAutonomy(),
-    ActionType.SET_LIMIT: SetLimit(),
+    ActionType.SET_AUTONOMY: Change(
+        autonomy.objection, autonomy.apply, recorded=autonomy.recorded, needs_second=autonomy.needs_second
+    ),
+    ActionType.SET_LIMIT: Change(set_limit.objection, set_limit.apply, recorded=set_limit.recorded),
 }
 """The changes that the flow makes with the approval's own entry."""
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from features.actions.change import Change
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
 from features.core.limits import CapKind, CapVersion, LimitChange, cap_of, digits_of
@@ -22,46 +21,45 @@ def change_of(change: dict[str, Any] | None) -> LimitChange:
     return msgspec.convert(change, LimitChange)
 
 
-class SetLimit(Change):
-    """One change of a kind at a time: the next one waits until the first is decided."""
+def objection(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
+    """One change of a kind at a time: another one waits."""
+    kind = change_of(entry.change).kind
+    waiting = program.actions.waiting(ActionType.SET_LIMIT)
+    return EntryResult.PENDING if any(change_of(each.change).kind is kind for each in waiting) else None
 
-    def objection(self, program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-        """Another change of the kind waits."""
-        kind = change_of(entry.change).kind
-        waiting = program.actions.waiting(ActionType.SET_LIMIT)
-        return EntryResult.PENDING if any(change_of(each.change).kind is kind for each in waiting) else None
 
-    def recorded(self, program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
-        """With the cap in force, which the second person sees the change from."""
-        change = change_of(entry.change)
-        cap = digits_of(program.caps.cap(change.kind))
-        recorded: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(change, from_=cap))
-        return recorded
+def recorded(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
+    """With the cap in force, which the second person sees the change from."""
+    change = change_of(entry.change)
+    cap = digits_of(program.caps.cap(change.kind))
+    with_cap: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(change, from_=cap))
+    return with_cap
 
-    def apply(self, program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
-        """The cap counts for every entry from this one on, and is a line that amounts may be split to stay under."""
-        change = change_of(action.change)
-        version = CapVersion(
-            kind=change.kind,
-            cap=cap_of(change.to),
-            before=cap_of(change.from_),
-            version=program.caps.next_version,
-            requested_by=action.requested_by,
-            approved_by=action.approved_by or "",
-            since=position.appended_at,
-            note=change.note,
-            action_id=action.id,
-        )
-        program.caps.put(version)
-        active = ActiveVersion(
-            version=version.version,
-            body=_body_of(program),
-            since=version.since,
-            action_id=action.id,
-            of_program=True,
-        )
-        bring_into_force(program, active, position, emit)
-        return None
+
+def apply(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
+    """The cap counts for every entry from this one on, and is a line that amounts may be split to stay under."""
+    change = change_of(action.change)
+    version = CapVersion(
+        kind=change.kind,
+        cap=cap_of(change.to),
+        before=cap_of(change.from_),
+        version=program.caps.next_version,
+        requested_by=action.requested_by,
+        approved_by=action.approved_by or "",
+        since=position.appended_at,
+        note=change.note,
+        action_id=action.id,
+    )
+    program.caps.put(version)
+    active = ActiveVersion(
+        version=version.version,
+        body=_body_of(program),
+        since=version.since,
+        action_id=action.id,
+        of_program=True,
+    )
+    bring_into_force(program, active, position, emit)
+    return None
 
 
 def _body_of(program: ProgramState) -> LimitsBody:

@@ -21,7 +21,7 @@ from tests.support.running_app import assert_refused
 CAP: Final = {"kind": "per_transaction", "capCents": "5000"}
 
 
-class Caps(Change):
+class Caps:
     """One change at a time; one of ``impossible`` can be approved and not be made."""
 
     def __init__(self) -> None:
@@ -38,7 +38,9 @@ class Caps(Change):
 @pytest.fixture
 def caps(monkeypatch: pytest.MonkeyPatch) -> Caps:
     caps = Caps()
-    monkeypatch.setattr("features.actions.transitions.CHANGES", {ActionType.SET_LIMIT: caps})
+    monkeypatch.setattr(
+        "features.actions.transitions.CHANGES", {ActionType.SET_LIMIT: Change(caps.objection, caps.apply)}
+    )
     return caps
 
 

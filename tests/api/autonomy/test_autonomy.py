@@ -138,6 +138,8 @@ def test_given_evidence_when_widened_by_two_persons_then_granted_alerts_close_an
     assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
     assert {answer.json().get("code") for answer in answers} == {None, "change_pending"}
     assert (requested["type"], requested["status"]) == ("set_autonomy", "requested")
+    body = {"version": "autonomy-v1", "tier": "trusted", "granted": [CANDIDATE], "withdrawn": [], "note": NOTE}
+    assert requested["change"] == {"from": None, "body": body}
     assert autonomy.read()["tier"] == "standard"
     assert autonomy.approve(requested["id"])["status"] == "executed"
     read = autonomy.read()
