@@ -64,6 +64,8 @@ them. A new program begins with what is in force on its tenant.
 _ROUTING: Final = """### Routing
 
 The first of these that applies is the alert's `routeReason`; all but `policy_allows` send it to a person.
+A program's tier of autonomy may take detectors from `autoClosableDetectors` there, or add some that earned it; what
+holds on the program is then a policy of its own, as in `policy-v1.autonomy-v2` (`GET /api/autonomy`).
 
 """
 _DRAFTS: Final = """### Drafts

@@ -1,5 +1,6 @@
 """A program whose transfers go where it did not declare to, the labels and reviews of their alerts, and its tier."""
 
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -175,3 +176,32 @@ class AutonomyStory:
         if at is not None:
             assert at >= self.now
             self.now = at
+
+
+@cache
+def _earned() -> AutonomyStory:
+    story = AutonomyStory()
+    story.earn()
+    return story
+
+
+@cache
+def _trusted() -> AutonomyStory:
+    story = earned()
+    action_id, _ = story.request("trusted")
+    story.approve(action_id)
+    return story
+
+
+def earned() -> AutonomyStory:
+    """A program that earned the candidate, and is still on ``standard``."""
+    return _earned().copied()
+
+
+def trusted() -> AutonomyStory:
+    return _trusted().copied()
+
+
+def status_of_next(story: AutonomyStory, detector: str = CANDIDATE) -> str:
+    """How the next alert of the detector opens."""
+    return story.open_alerts(1, detector)[0].status
