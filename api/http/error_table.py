@@ -184,6 +184,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The program has the tier, and no withdrawn detector is eligible.",
         "Nothing is left to do until `eligibility` changes.",
     ),
+    ErrorCode.LIMIT_UNCHANGED: ErrorEntry(
+        409,
+        "The cap that is requested is in force, or its removal where there is none.",
+        "Nothing is left to do; `GET /api/limits/program/{programId}` shows the caps.",
+    ),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: ErrorEntry(
         409,
         "The tier would let no further detector be closed, because the evidence on none of them holds.",

@@ -56,6 +56,8 @@ LIMIT_PROPERTIES: Final[Mapping[str, str]] = {
     "ChangedLimit.to": f"The cap since: {_CAP}",
     "ChangedLimit.at": "When it came into force.",
     "LimitHit.actorId": "The bank's id of the actor; not_on_file for a counterparty that the bank has given none.",
+    "LimitHit.proposed": "This amount in integer cents, in a string of digits; 1, the least that it can be, where "
+    "its US dollars are not known.",
     "LadderInForce.version": "Version of the ladder.",
     "ladder": "The caps of each band, and how often it is screened again.",
     "LimitLadder.counterparty": "Caps of counterparties by band.",

@@ -32,6 +32,7 @@ _REQUEST: Final = Operation(
     refusals=(
         ErrorCode.PROGRAM_NOT_FOUND,
         ErrorCode.CHANGE_PENDING,
+        ErrorCode.LIMIT_UNCHANGED,
         ErrorCode.NOT_CONFIRMED,
         ErrorCode.STARTING,
     ),

@@ -4,7 +4,7 @@ Unit    cents are strings of digits, a count is an integer; null is no cap
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -13,12 +13,22 @@ from api.http.fields import CentsText, CursorText, PageLimit, Prose
 from api.http.validation import Failure
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
-from features.actions.set_limit import ObservedCap, PendingChange
 from features.core.errors import FieldCode
 from features.core.instants import format_instant
-from features.core.limits import COUNTED_KINDS, MOST_CAP, CapKind, CapVersion, LimitChange, cap_of, digits_of
+from features.core.limits import (
+    COUNTED_KINDS,
+    MOST_CAP,
+    CapKind,
+    CapVersion,
+    LimitChange,
+    ObservedCap,
+    PendingChange,
+    cap_of,
+    digits_of,
+)
 from features.core.money import parse_cents
 
+_KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]
 Cap = str | int | None
 """A cap by its kind: cents, or a count."""
@@ -108,11 +118,13 @@ class LimitHistoryPage(ListPage[ChangedLimit], frozen=True, kw_only=True, rename
 
 def limit_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """What the schema does not say: exactly the cap that the kind needs, and none that is too high."""
-    needed, other = ("capCount", "capCents") if plain.get("kind") in COUNTED_KINDS else ("capCents", "capCount")
-    if needed not in plain:
-        yield Failure(needed, "is required for this kind; null removes the cap", FieldCode.REQUIRED)
-    if other in plain:
-        yield Failure(other, f"must not be given for this kind, which takes {needed}", FieldCode.CONFLICTING)
+    kind = plain.get("kind")
+    if kind in _KINDS:
+        needed, other = ("capCount", "capCents") if kind in COUNTED_KINDS else ("capCents", "capCount")
+        if needed not in plain:
+            yield Failure(needed, "is required for this kind; null removes the cap", FieldCode.REQUIRED)
+        if plain.get(other) is not None:
+            yield Failure(other, f"must not be given for this kind, which takes {needed}", FieldCode.CONFLICTING)
     cents = plain.get("capCents")
     if isinstance(cents, str) and (parse_cents(cents) or 0) > MOST_CAP:
         yield Failure("capCents", f"must be at most {MOST_CAP}", FieldCode.TOO_LARGE)

@@ -98,6 +98,11 @@ class TooEarlyError(ConflictError):
         super().__init__("The program's autonomy was widened less than 7 days ago.", ErrorCode.AUTONOMY_TOO_EARLY)
 
 
+class LimitUnchangedError(ConflictError):
+    def __init__(self) -> None:
+        super().__init__("This cap is in force already.", ErrorCode.LIMIT_UNCHANGED)
+
+
 class PolicyInForceError(ConflictError):
     def __init__(self) -> None:
         super().__init__("This policy is in force already.", ErrorCode.POLICY_IN_FORCE)
@@ -123,6 +128,7 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.NOT_ELIGIBLE: NotEligibleError,
     EntryResult.TOO_EARLY: TooEarlyError,
     EntryResult.IN_FORCE: PolicyInForceError,
+    EntryResult.SAME_CAP: LimitUnchangedError,
 }
 
 

@@ -6,7 +6,16 @@ import msgspec
 
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
-from features.core.limits import CapKind, CapVersion, LimitChange, cap_of, digits_of
+from features.core.limits import (
+    CapKind,
+    CapVersion,
+    LimitChange,
+    ObservedCap,
+    PendingChange,
+    ProgramLimits,
+    cap_of,
+    digits_of,
+)
 from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
 from features.landing.cap_usage import cap_usage
@@ -22,10 +31,12 @@ def change_of(change: dict[str, Any] | None) -> LimitChange:
 
 
 def objection(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-    """One change of a kind at a time: another one waits."""
-    kind = change_of(entry.change).kind
+    """Another change of the kind waits, or the cap is what is requested."""
+    change = change_of(entry.change)
     waiting = program.actions.waiting(ActionType.SET_LIMIT)
-    return EntryResult.PENDING if any(change_of(each.change).kind is kind for each in waiting) else None
+    if any(change_of(each.change).kind is change.kind for each in waiting):
+        return EntryResult.PENDING
+    return EntryResult.SAME_CAP if cap_of(change.to) == program.caps.cap(change.kind) else None
 
 
 def recorded(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
@@ -72,32 +83,6 @@ def _body_of(program: ProgramState) -> LimitsBody:
         entity_daily_cents=caps[CapKind.ENTITY_DAILY],
         entity_velocity_24h_count=caps[CapKind.ENTITY_VELOCITY_24H],
     )
-
-
-class PendingChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that waits for its approver."""
-
-    action_id: str
-    change: LimitChange
-    requested_by: str
-    created_at: int
-
-
-class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
-
-    kind: CapKind
-    newest: CapVersion | None
-    observed: int | None
-    n: int
-
-
-class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """All five kinds, the changes that wait, and every change that was approved, oldest first."""
-
-    limits: tuple[ObservedCap, ...]
-    pending: tuple[PendingChange, ...]
-    history: tuple[CapVersion, ...]
 
 
 def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:

@@ -91,6 +91,7 @@ class EntryResult(StrEnum):
     NOT_WAITING = "not_waiting"  # the action no longer waits for this; it stays as it is
     PENDING = "pending"  # a change of the same thing waits for its approver
     UNCHANGED = "unchanged"  # what is requested is in force already
+    SAME_CAP = "same_cap"  # the cap requested is the one in force
     NOT_ELIGIBLE = "not_eligible"  # the evidence allows no wider autonomy
     TOO_EARLY = "too_early"  # autonomy was widened within the last week
     IN_FORCE = "in_force"  # the policy is in force already

@@ -70,6 +70,7 @@ class ErrorCode(StrEnum):
     ALREADY_APPEALED = "already_appealed"
     CHANGE_PENDING = "change_pending"
     AUTONOMY_UNCHANGED = "autonomy_unchanged"
+    LIMIT_UNCHANGED = "limit_unchanged"
     AUTONOMY_NOT_ELIGIBLE = "autonomy_not_eligible"
     AUTONOMY_TOO_EARLY = "autonomy_too_early"
     CHAIN_INCONSISTENT = "chain_inconsistent"

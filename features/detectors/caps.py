@@ -1,7 +1,7 @@
 """The detector of a program's caps, run on each transfer that lands or lands with another amount.
 
-The transfer is recorded and not held at the rail. There is one alert a kind of cap and a period: the day, the month,
-the transaction, or 24 hours.
+The transfer is recorded and not held at the rail. There is one alert a kind of cap and a period: the day or the month
+of the program, the transaction, or the day or 24 hours of one entity.
 
 Source  ``program_limit_breach`` of the interface; the caps are the bank's own
 """
@@ -28,8 +28,9 @@ LIMIT: Final = "limit"
 
 def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:
     """A crossed cap as a finding on the program."""
-    kind = crossing.kind
-    topic = f"{kind.value}:{context.transfer_id}" if kind is CapKind.PER_TRANSACTION else kind.value
+    kind = crossing.kind.value
+    one = context.transfer_id if crossing.kind is CapKind.PER_TRANSACTION else crossing.actor_id
+    topic = kind if one is None else f"{kind}:{one}"
     return Finding(
         detector=_DETECTOR,
         subject=AlertSubject(SubjectType.PROGRAM, context.program.id),
@@ -62,7 +63,8 @@ _DETECTOR: Final = Detector(
     id=PROGRAM_LIMIT_BREACH,
     opens_when=(
         "A transfer takes what a cap of the program limits strictly over it: ACH debits of the day or the month, one "
-        "transfer, an entity's outgoing transfers of the day, or its transfers of 24 h. One alert a kind and a period."
+        "transfer, an entity's outgoing transfers of the day, or its transfers of 24 h. One alert a kind and a period, "
+        "which is the transfer's own, or the entity's, where the cap is on one."
     ),
     triggers=(),
     features=("velocity_24h_count", "velocity_24h_sum_cents"),

@@ -25,16 +25,17 @@ from features.state.parties import Actor
 from features.state.program import ProgramState
 
 _OUTGOING: Final = Direction.OUTGOING.value
+_OF_ENTITY: Final = frozenset({CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H})
 _DEBITS: Final = frozenset({CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY})
 
 
 class CappedTransfer(NamedTuple):
-    """What caps see of a transfer. ``cents`` are None when they are not known, and whole however many they are."""
+    """What caps see of a transfer. ``cents`` are whole, however many they are (``whole_cents``)."""
 
     rail: str
     direction: str
     ach_type: str | None
-    cents: int | None
+    cents: int
     actor: Actor | None
 
 
@@ -52,6 +53,7 @@ class CapCrossing(NamedTuple):
     at: int
     after: int
     until: int
+    actor_id: str | None  # of the kinds that are on one entity
 
 
 class _Measure(NamedTuple):
@@ -65,8 +67,8 @@ def crossed_by_proposed(program: ProgramState, transfer: CappedTransfer, at: int
         if not _limits(version.kind, transfer):
             continue
         before = _measured(program, version.kind, transfer.actor, at)
-        own = 1 if version.kind is CapKind.ENTITY_VELOCITY_24H else transfer.cents or 0
-        yield from _crossing(version, _Measure(before.transfers + 1, before.value + own), at, at)
+        own = 1 if version.kind is CapKind.ENTITY_VELOCITY_24H else transfer.cents
+        yield from _crossing(version, transfer.actor, _Measure(before.transfers + 1, before.value + own), at, at)
 
 
 def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int) -> Iterator[CapCrossing]:
@@ -74,27 +76,32 @@ def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int
     record = stored.record
     if not record.moved:
         return
-    is_usd = program.strings.text(record.currency) == USD
-    transfer = CappedTransfer(
-        *RAIL_CLASSES[record.class_id],
-        ACH_TYPES[record.ach_type],
-        record.amount if is_usd else stored.cents(),
-        stored.actor,
-    )
-    uncounted = (transfer.cents or 0) - (stored.cents() or 0)  # of an amount over what one transfer counts with
+    cents = whole_cents(record.amount, program.strings.text(record.currency), stored.cents())
+    transfer = CappedTransfer(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], cents, stored.actor)
+    uncounted = cents - (stored.cents() or 0)  # of an amount that windows count with less, or do not know
     for version in program.caps:
         kind = version.kind
         if not _limits(kind, transfer):
             continue
         if kind is CapKind.PER_TRANSACTION:
-            yield from _crossing(version, _Measure(1, transfer.cents or 0), record.at, record.at)
+            yield from _crossing(version, stored.actor, _Measure(1, cents), record.at, record.at)
         elif kind is CapKind.ENTITY_VELOCITY_24H:
             yield from _crossed_velocity(version, stored, now)
         else:
             then, whole = _measured(program, kind, stored.actor, record.at), _whole(program, kind, stored, now)
             count, value = max(then, whole, key=lambda measure: measure.value)
             ends_at = record.at if value == then.value else min(now, period_of(kind, record.at)[1] - 1)
-            yield from _crossing(version, _Measure(count, value + uncounted), record.at, ends_at)
+            yield from _crossing(version, stored.actor, _Measure(count, value + uncounted), record.at, ends_at)
+
+
+def whole_cents(amount: int, currency: str | None, counted_cents: int | None) -> int:
+    """The amount in US cents, also where windows count less of it.
+
+    One that nobody knows is a cent, the least that it can be: it crosses a cap that is used up, and no other.
+    """
+    if currency is None or currency == USD:
+        return amount
+    return min(amount, 1) if counted_cents is None else counted_cents
 
 
 def period_of(kind: CapKind, at: int) -> tuple[int, int]:
@@ -117,44 +124,45 @@ def reason_of(crossing: CapCrossing) -> Reason:
 
 def sentence_of(crossing: CapCrossing) -> str:
     """The crossing in one sentence, the same before the transfer and after it."""
-    of_day = datetime_of(crossing.at).strftime("%Y-%m-%d")
-    cap = f"{crossing.cap if crossing.kind is CapKind.ENTITY_VELOCITY_24H else money(crossing.cap)}"
+    of_day, count = datetime_of(crossing.at).strftime("%Y-%m-%d"), crossing.transfers
+    is_count = crossing.kind is CapKind.ENTITY_VELOCITY_24H
     return _SENTENCES[crossing.kind].format(
         day=of_day,
         month=of_day[:7],
+        actor=crossing.actor_id,
         cents=money(crossing.observed),
-        count=crossing.transfers,
-        cap=f"over the program's cap of {cap} ({crossing.version})",
+        transfers="1 transfer" if count == 1 else f"{count} transfers",
+        cap=f"over the program's cap of {crossing.cap if is_count else money(crossing.cap)} ({crossing.version})",
     )
 
 
 _SENTENCES: Final = {
-    CapKind.ACH_DEBIT_DAILY: "ACH debits of {day} (UTC) come to {cents} in {count} transfers, {cap}.",
-    CapKind.ACH_DEBIT_MONTHLY: "ACH debits of {month} (UTC) come to {cents} in {count} transfers, {cap}.",
+    CapKind.ACH_DEBIT_DAILY: "ACH debits of {day} (UTC) come to {cents} in {transfers}, {cap}.",
+    CapKind.ACH_DEBIT_MONTHLY: "ACH debits of {month} (UTC) come to {cents} in {transfers}, {cap}.",
     CapKind.PER_TRANSACTION: "One outgoing transfer of {cents}, {cap}.",
-    CapKind.ENTITY_DAILY: "The entity sent {cents} on {day} (UTC), in {count} transfers, {cap}.",
-    CapKind.ENTITY_VELOCITY_24H: "{count} transfers of the entity in 24 hours, {cap}.",
+    CapKind.ENTITY_DAILY: "Outgoing transfers of {actor} on {day} (UTC) come to {cents} in {transfers}, {cap}.",
+    CapKind.ENTITY_VELOCITY_24H: "{transfers} of {actor} in 24 hours, {cap}.",
 }
 
 
 def _limits(kind: CapKind, transfer: CappedTransfer) -> bool:
-    """Whether a kind of cap limits such a transfer; sums leave out one whose US cents nobody knows."""
+    """Whether a kind of cap limits such a transfer."""
     if kind is CapKind.ENTITY_VELOCITY_24H:
         return transfer.actor is not None
-    if transfer.cents is None:
-        return False
     if kind in _DEBITS:
         return originates_debit(transfer.rail, transfer.direction, transfer.ach_type)
     return transfer.direction == _OUTGOING and (kind is CapKind.PER_TRANSACTION or transfer.actor is not None)
 
 
-def _crossing(version: CapVersion, measure: _Measure, at: int, ends_at: int) -> Iterator[CapCrossing]:
-    if version.cap is None or measure.value <= version.cap:
+def _crossing(
+    version: CapVersion, actor: Actor | None, measure: _Measure, at: int, ends_at: int
+) -> Iterator[CapCrossing]:
+    kind, cap = version.kind, version.cap
+    if cap is None or measure.value <= cap:
         return
-    start, end = period_of(version.kind, at)
-    yield CapCrossing(
-        version.kind, version.cap, version.version, measure.value, measure.transfers, ends_at, start - 1, end
-    )
+    start, end = period_of(kind, at)
+    actor_id = actor.id if actor is not None and kind in _OF_ENTITY else None
+    yield CapCrossing(kind, cap, version.version, measure.value, measure.transfers, ends_at, start - 1, end, actor_id)
 
 
 def _measured(program: ProgramState, kind: CapKind, actor: Actor | None, at: int) -> _Measure:
@@ -188,11 +196,11 @@ def _crossed_velocity(version: CapVersion, stored: StoredTransfer, now: int) -> 
         return
     count = actor.amounts.count(at - HOURS_24, at)
     if count > cap:
-        yield from _crossing(version, _Measure(count, count), at, at)
+        yield from _crossing(version, actor, _Measure(count, count), at, at)
         return
     times = actor.amounts.times
     for index in range(bisect_right(times, at) - 1, bisect_left(times, min(now + 1, at + HOURS_24))):
         count = index + 1 - bisect_right(times, times[index] - HOURS_24)
         if count > cap:
-            yield from _crossing(version, _Measure(count, count), times[index], times[index])
+            yield from _crossing(version, actor, _Measure(count, count), times[index], times[index])
             return

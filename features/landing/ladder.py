@@ -3,7 +3,7 @@
 The caps are those of each actor's band, which is the band of its latest score; an actor without one is unscored.
 
 Window  day and month of the calendar (UTC) up to the instant, the transfer itself not included; direction outgoing
-Errors  none: a transfer whose US cents are not known crosses no cap, and its score is missing for the same reason
+Errors  none: an amount that is not known in US dollars is a cent (``whole_cents``), which crosses a cap that is used up
 """
 
 from typing import Final, NamedTuple
@@ -70,11 +70,9 @@ def bands_of(program: ProgramState, parties: LadderParties) -> LadderBands:
 
 
 def ladder_hits(
-    program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, cents: int | None, at: int
+    program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, cents: int, at: int
 ) -> tuple[LimitHit, ...]:
     """The caps that an outgoing transfer of ``cents`` would cross, of the counterparty and then of the entity."""
-    if cents is None:
-        return ()
     bands, hits = bands_of(program, parties), list[LimitHit]()
     if bands.counterparty is not None and parties.counterparty_id is not None:
         day, month = _sent_to(parties.counterparty, at)

@@ -5,12 +5,12 @@ Window  all windows end at the instant of the request
 
 import msgspec
 
-from features.core.money import USD, usd_cents_of
+from features.core.money import usd_cents_of
 from features.core.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from features.core.rail_classes import class_of
 from features.core.reason import Reason, Score
 from features.core.vocabulary import Direction, Rail
-from features.landing.caps import CappedTransfer, crossed_by_proposed, reason_of
+from features.landing.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
 from features.landing.ladder import (
     NOT_ON_FILE,
     LadderBands,
@@ -140,9 +140,8 @@ def _limits_hit(
     return ladder_hits(program, ladder_in_force(program, at), parties, cents=_cents_of(transfer), at=at)
 
 
-def _cents_of(transfer: ProposedTransfer) -> int | None:
-    """The whole amount in US cents, also where the windows would count less of it."""
-    return int(transfer.amount_cents) if transfer.currency == USD else None
+def _cents_of(transfer: ProposedTransfer) -> int:
+    return whole_cents(int(transfer.amount_cents), transfer.currency, None)
 
 
 def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: Counterparty | None) -> LadderParties:

@@ -8,8 +8,9 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from features.actions.set_limit import ProgramLimits, program_limits
+from features.actions.set_limit import program_limits
 from features.core.event_results import EventResult
+from features.core.limits import ProgramLimits
 from features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from features.core.reason import Score
 from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder

@@ -129,7 +129,7 @@ class LimitsOracle:
         then = self.observed(kind, actor, record.at, known_at=record.at)
         if kind is CapKind.ENTITY_VELOCITY_24H:
             ends = (each.at for each in self._transfers.known(now) if record.at <= each.at < record.at + HOURS_24)
-            return max((self.observed(kind, actor, end, known_at=now) for end in ends), default=then)
+            return max((then, *(self.observed(kind, actor, end, known_at=now) for end in ends)))
         last = (
             end_of_month(record.at) - 1 if kind is CapKind.ACH_DEBIT_MONTHLY else start_of_day(record.at) + DAY_US - 1
         )

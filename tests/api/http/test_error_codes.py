@@ -315,6 +315,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
             {"kind": "per_transaction", "capCents": "500000", "note": "As agreed."},
         )
     ),
+    ErrorCode.LIMIT_UNCHANGED: sent(
+        "POST", "/api/limits/program/{program}", json={"kind": "per_transaction", "capCents": None}
+    ),
     ErrorCode.AUTONOMY_UNCHANGED: sent("POST", "/api/autonomy/{program}", json={"tier": "standard", "note": "As is."}),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: sent("POST", "/api/autonomy/{program}", json={"tier": "trusted", "note": "More."}),
     ErrorCode.AUTONOMY_TOO_EARLY: widened_again,

@@ -128,7 +128,9 @@ def test_given_a_change_that_waits_when_another_of_its_kind_is_requested_then_40
     assert_refused(refused, 409)
     assert refused.json()["code"] == "change_pending"
     assert request(api, tenant, program, CAP, **{"Idempotency-Key": "one"}).json() == waiting
-    assert request(api, tenant, program, {"kind": "entity_daily", "capCents": "0"}).status_code == 201
+    assert request(api, tenant, program, {"kind": "entity_daily", "capCents": "0", "capCount": None}).status_code == 201
+    unchanged = request(api, tenant, program, {"kind": "ach_debit_daily", "capCents": None})
+    assert (unchanged.status_code, unchanged.json()["code"]) == (409, "limit_unchanged")
     assert approve(api, tenant, waiting["id"], " ANN")["status"] == "refused"
     assert request(api, tenant, program, CAP).status_code == 201
     assert {each["kind"] for each in limits(api, tenant, program)["pending"]} == {"per_transaction", "entity_daily"}
@@ -141,7 +143,7 @@ def test_given_a_change_that_waits_when_another_of_its_kind_is_requested_then_40
         ({"kind": "per_transaction", "capCents": 100}, "capCents", "wrong_type"),
         ({"kind": "per_transaction", "capCents": "9007199254740993"}, "capCents", "too_large"),
         ({"kind": "per_transaction", "capCount": 1}, "capCents", "required"),
-        ({"kind": "per_transaction", "capCents": "1", "capCount": None}, "capCount", "conflicting"),
+        ({"kind": "per_transaction", "capCents": "1", "capCount": 1}, "capCount", "conflicting"),
         ({"kind": "entity_velocity_24h", "capCount": -1}, "capCount", "too_small"),
         ({"kind": "entity_velocity_24h", "capCount": 2**53 + 1}, "capCount", "too_large"),
         ({"kind": "entity_velocity_24h", "capCents": "1"}, "capCount", "required"),
@@ -155,4 +157,5 @@ def test_given_a_cap_that_cannot_be_when_requested_then_400_names_the_field_and_
 
     assert_refused(answer, 400)
     assert {"path": path, "code": code} in answer.json()["fields"]
+    assert "kind" not in path or len(answer.json()["fields"]) == 1
     assert not limits(api, tenant, program)["pending"]

@@ -152,7 +152,7 @@ def test_given_both_directions_and_attempts_then_only_what_goes_out_and_moves_co
     story.ach("enti_1", 900_00, HOUR_US, is_incoming=True, type="CREDIT")
     story.wire("cpty_1", "enti_1", 900_00, HOUR_US)
     story.ach("enti_1", 900_00, HOUR_US, status="REJECTED")
-    story.wire("enti_1", "cpty_1", 900_00, HOUR_US, currency_code="JPY")
+    story.wire("enti_1", "cpty_1", 900_00, HOUR_US, currency_code="JPY")  # without an amount in US dollars
     assert not breaches(story)
 
     story.ach("enti_1", 60_00, 2 * HOUR_US)
@@ -278,3 +278,34 @@ def test_given_a_cap_on_one_transfer_then_amounts_just_under_it_are_split_to_sta
     assert story.wire("enti_1", "cpty_1", 450_00, 5 * HOUR_US).structuring_thresholds == "300000,1000000"
     rows = [(row.version, msgspec.json.decode(row.body)["perTransactionCents"]) for row in story.all(PolicyRow)]
     assert rows == [("limits-v1", "50000"), ("limits-v2", "50000"), ("limits-v3", None)]
+
+
+def test_given_an_amount_that_nobody_knows_in_us_dollars_then_it_crosses_what_is_used_up_and_nothing_else() -> None:
+    story = capped(entity_daily=100_00)
+    euros = {"rail": Rail.INTL_WIRE, "type": None, "currency": "EUR"}
+    story.ach("enti_1", 99_99, HOUR_US)
+    assert not proposal(story, 5, 2 * HOUR_US, **euros).crossed
+    story.ach("enti_1", 1, 2 * HOUR_US)
+
+    crossed = [each.id for each in proposal(story, 5, 3 * HOUR_US, **euros).crossed]
+    assert crossed == ["limit:entity_daily"]
+    assert not proposal(story, 0, 3 * HOUR_US, **euros).crossed
+    story.wire("enti_1", "cpty_1", 5, 3 * HOUR_US, currency_code="EUR")
+    assert breaches(story) == ["entity_daily"]
+
+    story.program.scores.actors.exchange(0, 70, hard=False)
+    hits = proposal(story, 1, 4 * HOUR_US, **euros).limits_hit
+    assert {hit.severity for hit in hits if hit.actor == "entity"} == {"hard"}
+
+
+def test_given_two_entities_over_the_cap_of_a_day_then_each_has_an_alert_that_names_it() -> None:
+    story = capped(entity_daily=100_00, entity_velocity_24h=1)
+    for entity in ("enti_1", "enti_2"):
+        story.wire(entity, "cpty_1", 60_00, HOUR_US)
+        story.wire(entity, "cpty_1", 60_00, 2 * HOUR_US)
+
+    alerts = story.alerts(BREACH)
+
+    named = [(evidence(alert)["limit"], alert.summary.partition("enti_")[2][:1]) for alert in alerts]
+    assert sorted(named) == [(kind, n) for kind in ("entity_daily", "entity_velocity_24h") for n in ("1", "2")]
+    assert all("2 transfers" in alert.summary for alert in alerts)
