@@ -20,7 +20,7 @@ from api.http.auth import OPERATORS_ONLY, folded_name
 from api.lists.cursors import Place, place_key
 from api.lists.list_reader import ListReader
 from api.lists.lists import instant_in
-from api.log.commands import NOT_CONFIRMED, CommandLog
+from api.log.commands import CommandLog
 from api.log.refusals import ApproverNeededError, UnknownActionError, UnknownAlertError
 from api.programs.service import ProgramService
 from features.core.actions import CHANGES_OF_OURS, ActionEntry, ActionStatus, ActionType, ApprovalEntry
@@ -34,6 +34,10 @@ from store.duck.alerts import Alerts
 
 CONCLUDED_WITHIN_S: Final = 25.0
 """Most of the time that a caller waits for; what takes the bank longer goes on by itself."""
+_UNDER_WAY: Final = (
+    "The action {action_id} was accepted, and its outcome is not known yet. GET /api/actions/{action_id} will have it. "
+    "Repeat a request only with the Idempotency-Key that it had: without one it is another action."
+)
 
 log = structlog.get_logger()
 
@@ -181,7 +185,7 @@ class ActionService:
             await self._executor.conclude(stored.row.tenant_id, stored.row.id, within_s=CONCLUDED_WITHIN_S)
             stored = await self._find(principal, action_id)
         if stored.row.status == ActionStatus.APPROVED:
-            raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED)
+            raise UnavailableError(_UNDER_WAY.format(action_id=action_id), ErrorCode.NOT_CONFIRMED)
         return self._marked([stored])[0]
 
     async def _find(self, principal: Principal, action_id: str) -> StoredAction:

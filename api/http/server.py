@@ -7,7 +7,7 @@ import asyncio
 import errno
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
@@ -81,18 +81,19 @@ async def serve_until_signalled(
     *,
     is_ready: Callable[[], bool],
     on_ready: Callable[[], None],
-    on_stop: Callable[[], None],
+    on_stop: Sequence[Callable[[], None]],
 ) -> None:
     """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given.
 
-    ``on_stop`` is called at the signal, to cancel work that takes longer than the last answers may.
+    Each of ``on_stop`` is called at the signal, to cancel work that takes longer than the last answers may.
     """
     server = server_of(app, connections)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
         server.should_exit = True
-        on_stop()
+        for call in on_stop:
+            call()
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop)

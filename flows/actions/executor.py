@@ -80,7 +80,7 @@ class ActionExecutor:
         self._appender, self._waiter, self._shards = appender, waiter, shards
         self._clock, self._new_id, self._retry_after_s = clock, new_id, retry_after_s
         self._started_at = clock.now()
-        self._began = asyncio.Event()
+        self._began, self._leaving = asyncio.Event(), asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._under_way: Counter[str] = Counter()  # by tenant
         self._sent: set[str] = set()  # ids of actions that this process sent, until their outcome is committed
@@ -104,9 +104,16 @@ class ActionExecutor:
 
     async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
         """Carry out an action unless that is under way, and wait for its outcome no longer than this."""
-        task = self._start(tenant_id, action_id)
-        if task is not None:
-            await asyncio.wait([task], timeout=within_s)
+        execution = self._start(tenant_id, action_id)
+        if execution is None:
+            return
+        leaving = asyncio.create_task(self._leaving.wait())
+        await asyncio.wait({execution, leaving}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+
+    def leave(self) -> None:
+        """The process is about to stop: whoever waits for an outcome is let go."""
+        self._leaving.set()
 
     async def stop(self) -> None:
         """Leave what is under way to the next start."""
@@ -182,7 +189,7 @@ class ActionExecutor:
             if answer.verdict is Verdict.DONE:
                 return outcomes.executed(request, answer, attempts)
             if answer.verdict is Verdict.REFUSED or (answer.verdict is Verdict.REFUSED_NOW and not may_be_done):
-                return outcomes.refused(request, answer, attempts)
+                return outcomes.refused(request, answer, attempts, may_be_done=may_be_done)
             may_be_done = True
             if pause_s is None:
                 break

@@ -15,6 +15,10 @@ from flows.actions.bank_actions import ActionAnswer
 ON_RECORD: Final = "Nothing is sent to the bank for an action of this type: it stands on the record."
 NO_ENDPOINT: Final = "The bank has no endpoint that does this to a target with such an id. Nothing was sent."
 REFUSED: Final = "The bank refused the action with status {status}. Nothing was done."
+REFUSED_AFTER_SILENCE: Final = (
+    "The bank refused the action with status {status}, but did not answer an earlier request for it, which it may have "
+    "carried out. Look at the target at the bank before you request the action again."
+)
 KEY_REFUSED: Final = "The bank refused the tenant's key. Nothing was done; the platform's admin can set another key."
 LOOK_AT_THE_BANK: Final = (
     "The bank did not say whether it carried out the action: it may have. Look at the target at the bank before you "
@@ -87,10 +91,11 @@ def executed(request: BankRequest, answer: ActionAnswer, attempts: int) -> Execu
     return ExecutionOutcome(result=Result.EXECUTED, bank_response=_response(request, answer, attempts))
 
 
-def refused(request: BankRequest, answer: ActionAnswer, attempts: int) -> ExecutionOutcome:
-    """By a bank that did nothing."""
-    is_of_key = answer.status in _KEY_STATUSES
-    error = KEY_REFUSED if is_of_key else REFUSED.format(status=answer.status)
+def refused(request: BankRequest, answer: ActionAnswer, attempts: int, *, may_be_done: bool) -> ExecutionOutcome:
+    """By a bank that did nothing, unless ``may_be_done``: by an earlier request that it did not answer."""
+    refusal = REFUSED_AFTER_SILENCE if may_be_done else REFUSED
+    is_of_key = answer.status in _KEY_STATUSES and not may_be_done
+    error = KEY_REFUSED if is_of_key else refusal.format(status=answer.status)
     return ExecutionOutcome(result=Result.FAILED, bank_response=_response(request, answer, attempts), error=error)
 
 

@@ -52,6 +52,7 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     if _add_columns(connection) or renamed:
         for statement in ddl():  # views name their columns when they are made
             connection.execute(statement)
+        connection.execute("CHECKPOINT")  # DuckDB cannot read such a change of a table back from its log
     connection.execute(_KEEP_NEWEST_OFFSETS)
     connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # a stop is quick; the next start reads the log back
     return connection

@@ -101,6 +101,19 @@ def test_given_a_refusal_of_this_request_alone_when_one_before_is_not_known_then
     assert len(acting.taken) == 3 * 3
 
 
+def test_given_a_refusal_when_one_before_was_not_answered_then_it_failed_and_says_to_look_there(
+    acting: Acting,
+) -> None:
+    acting.bank.fail_next(status=500, method="POST")
+    acting.bank.fail_next(status=404, method="POST")
+
+    action = acting.request()
+
+    assert (action["status"], action["bankResponse"]["attempts"]) == ("failed", 2)
+    assert "status 404" in action["error"]
+    assert "Look at the target at the bank" in action["error"]
+
+
 def test_given_a_bank_that_never_says_when_sent_as_often_as_may_be_then_it_failed_and_says_to_look_there(
     acting: Acting,
 ) -> None:
@@ -165,6 +178,7 @@ def test_given_a_bank_that_hangs_when_the_caller_has_waited_then_it_hears_503_an
     assert answer.json()["code"] == "not_confirmed"
     eventually(lambda: acting.listed(status="executed"))
     (action,) = acting.listed()
+    assert f"GET /api/actions/{action['id']}" in answer.json()["error"]
     assert acting.send(CANCEL, headers=headers).json() == action
     assert keys(acting) == {action["id"]}
 

@@ -1,6 +1,7 @@
 """Opening the database file when it is not one, when an earlier version made it, and only to read."""
 
 from pathlib import Path
+from shutil import copy
 
 import duckdb
 import pytest
@@ -47,6 +48,23 @@ def test_given_tables_that_an_earlier_version_made_when_opened_then_they_have_th
     assert (old.paths, old.hard, old.reasons, old.vector.fan_in_count_24h) == (None, False, "", 0)
     assert old.vector.program_unauthorized_return_rate_60d is None
     assert old.vector.amount_cents == new.vector.amount_cents
+
+
+def test_given_a_table_that_got_a_column_when_the_process_ends_before_its_next_commit_then_it_can_be_opened_again(
+    tmp_path: Path,
+) -> None:
+    path, left = tmp_path / "clearhold.duckdb", tmp_path / "left.duckdb"
+    with open_database(path) as database:
+        database.execute("ALTER TABLE labels DROP COLUMN created_at")
+        database.execute("CHECKPOINT")
+
+    with open_database(path):
+        copy(path, left)
+        if (log := Path(f"{path}.wal")).exists():
+            copy(log, f"{left}.wal")
+
+    with open_database(left) as database:
+        assert database.execute("SELECT created_at FROM labels").fetchall() == []
 
 
 def test_given_columns_with_the_names_of_an_earlier_version_when_opened_then_the_rows_are_read_under_the_new_names(
