@@ -316,7 +316,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
         )
     ),
     ErrorCode.LIMIT_UNCHANGED: sent(
-        "POST", "/api/limits/program/{program}", json={"kind": "per_transaction", "capCents": None}
+        "POST", "/api/limits/program/{program}", json={"kind": "entity_daily", "capCents": None}
     ),
     ErrorCode.AUTONOMY_UNCHANGED: sent("POST", "/api/autonomy/{program}", json={"tier": "standard", "note": "As is."}),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: sent("POST", "/api/autonomy/{program}", json={"tier": "trusted", "note": "More."}),
