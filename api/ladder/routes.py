@@ -11,7 +11,7 @@ from api.http.gate import body_of, principal_of, query_of
 from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from api.http.request_schema import RequestSchema
 from api.ladder.examples import EVALUATION_REQUEST, LADDER, LIMIT_EVALUATION, RESCREEN_DUE
-from api.ladder.schemas import EvaluationRequest, LadderInForce, RescreenPage, RescreenQuery
+from api.ladder.schemas import EvaluationRequest, LadderInForce, LadderQuery, RescreenPage, RescreenQuery
 from api.ladder.service import LadderService
 from api.lists.lists import next_link
 from api.preflight.schemas import transfer_rules
@@ -26,10 +26,13 @@ _TAG: Final = "ladder"
 _READ: Final = Operation(
     id="getLadder",
     tag=_TAG,
-    summary="The limit ladder in force: caps of entities and counterparties by band, and how often each is screened.",
+    summary="The limit ladder in force for the tenant, or for one program, which may have its own: caps of entities "
+    "and counterparties by band, and how often each is screened.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
     answers={200: LadderInForce},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    query=RequestSchema(LadderQuery),
     answer_example=LADDER,
 )
 _EVALUATE: Final = Operation(
@@ -64,7 +67,7 @@ _DUE: Final = Operation(
 
 @get("/api/ladder", opt=_READ.as_opt)
 async def get_ladder(request: ApiRequest, ladder: NamedDependency[LadderService]) -> LadderInForce:
-    return ladder.read(principal_of(request.scope))
+    return ladder.read(principal_of(request.scope), query_of(request.scope, LadderQuery).program_id)
 
 
 @post("/api/ladder/evaluate", status_code=200, opt=_EVALUATE.as_opt)

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import CursorText, PageLimit, ProgramIds
+from api.http.fields import BankId, CursorText, PageLimit, ProgramIds
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT, instant_text
 from api.preflight.schemas import TransferRequest
@@ -15,8 +15,12 @@ from features.policy.bodies import LimitLadder
 from store.duck.rescreening import DueEntity
 
 
+class LadderQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: BankId | None = None
+
+
 class LadderInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The tenant's ladder and its version."""
+    """A ladder and its version."""
 
     version: str
     ladder: LimitLadder

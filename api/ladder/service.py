@@ -13,7 +13,7 @@ from api.preflight.schemas import proposed
 from api.programs.service import ProgramService
 from features.core.principal import Principal
 from features.landing.preflight import LimitEvaluation
-from features.policy.bodies import LADDER
+from features.policy.bodies import LADDER, LimitLadder
 from features.policy.in_force import ladder_in_force, version_in_force
 from features.shard.questions import EvaluateLadder, Owner
 from store.clock import Clock
@@ -28,11 +28,19 @@ class LadderService:
         self._programs, self._policies, self._owner = programs, policies, owner
         self._rescreening, self._clock = rescreening, clock
 
-    def read(self, principal: Principal) -> LadderInForce:
-        """The tenant's."""
-        governed, now = self._policies.of_tenant(principal.tenant_id), self._clock.now()
-        version = version_in_force(governed, LADDER, now).version
-        return LadderInForce(version=version, ladder=ladder_in_force(governed, now))
+    def read(self, principal: Principal, program_id: str | None) -> LadderInForce:
+        """The tenant's, or that of one program, which may have its own."""
+        return self._in_force(principal, None if program_id is None else self._programs.read(principal, program_id).id)
+
+    def _in_force(self, principal: Principal, program_id: str | None) -> LadderInForce:
+        policies = self._policies.of_tenant(principal.tenant_id)
+        for own in policies.all() if program_id is not None else ():
+            if own.active and own.program_id == program_id and isinstance(own.body, LimitLadder):
+                return LadderInForce(version=own.version, ladder=own.body)
+        now = self._clock.now()
+        return LadderInForce(
+            version=version_in_force(policies, LADDER, now).version, ladder=ladder_in_force(policies, now)
+        )
 
     async def evaluate(self, principal: Principal, request: EvaluationRequest) -> LimitEvaluation:
         """What the pre-flight of this transfer would say of its limits; nothing is recorded."""
@@ -46,7 +54,11 @@ class LadderService:
         filters = {"programId": programs}
         place = None if query.cursor is None else place_of(query.cursor, filters)
         after = FIRST if place is None else (place.program_id, place.id)
-        cadences = msgspec.to_builtins(self.read(principal).ladder.rescreen_days)
+        cadences = [
+            (program.id, band, days)
+            for program in self._programs.list(principal, source=None)
+            for band, days in msgspec.structs.asdict(self._in_force(principal, program.id).ladder.rescreen_days).items()
+        ]
         rows = await to_thread.run_sync(
             lambda: self._rescreening.due(principal, programs, cadences, after, query.limit + 1, now=self._clock.now())
         )

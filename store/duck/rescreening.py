@@ -7,7 +7,7 @@ own signals of screening.
 Errors  none of its own
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import duckdb
@@ -25,14 +25,16 @@ _DUE: Final = f"""
     ), bands AS (
         SELECT program_id, subject_id AS id, arg_max(band, "offset") AS band FROM scores
         WHERE {{matching}} AND subject_type IN ('entity', 'agent') GROUP BY ALL
-    ), cadences AS (SELECT unnest(?::VARCHAR[]) AS band, unnest(?::BIGINT[]) AS days)
-    SELECT program_id, id, coalesce(bands.band, '{Band.UNSCORED}') AS band, requires_screening, screened_at, days
+    ), cadences AS (
+        SELECT unnest(?::VARCHAR[]) AS program_id, unnest(?::VARCHAR[]) AS band, unnest(?::BIGINT[]) AS days
+    )
+    SELECT newest.program_id, id, coalesce(bands.band, '{Band.UNSCORED}') AS band, requires_screening, screened_at, days
     FROM newest LEFT JOIN bands USING (program_id, id)
-    JOIN cadences ON cadences.band = coalesce(bands.band, '{Band.UNSCORED}')
+    JOIN cadences ON cadences.program_id = newest.program_id AND cadences.band = coalesce(bands.band, '{Band.UNSCORED}')
     WHERE (CASE WHEN screened_at IS NULL THEN requires_screening
         ELSE (?::BIGINT - screened_at) // {DAY_US} > days END)
-        AND (program_id, id) > (?, ?)
-    ORDER BY program_id, id LIMIT ?"""
+        AND (newest.program_id, id) > (?, ?)
+    ORDER BY newest.program_id, id LIMIT ?"""
 
 Place = tuple[str, str]
 """Where a page ended: program and entity of its last row."""
@@ -61,15 +63,16 @@ class Rescreening:
         self,
         principal: Principal,
         program_ids: tuple[str, ...] | None,
-        cadences: Mapping[str, int],
+        cadences: Sequence[tuple[str, str, int]],
         after: Place,
         limit: int,
         *,
         now: int,
     ) -> list[DueEntity]:
-        """At most ``limit`` entities behind ``after``, by program and id; ``cadences`` are days by band."""
+        """At most ``limit`` entities behind ``after``, by program and id; ``cadences`` are program, band, days."""
         predicate = Predicate(principal)
         predicate.among("program_id", program_ids)
-        values = [*predicate.values, *predicate.values, list(cadences), list(cadences.values()), now, *after, limit]
+        columns = [[*column] for column in zip(*cadences, strict=True)] if cadences else [[], [], []]
+        values = [*predicate.values, *predicate.values, *columns, now, *after, limit]
         with self._connection.cursor() as cursor:
             return [DueEntity(*row) for row in cursor.execute(_DUE.format(matching=predicate.sql), values).fetchall()]

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from features.core.instants import DAY_US
 from features.policy.seeds import LADDER_V1
 from tests.support.alerting import deliver, outgoing, party
@@ -97,11 +99,25 @@ def test_given_entities_when_those_due_are_listed_then_never_screened_and_stale_
     assert overdue == {"enti_1": True, "enti_2": True, "enti_3": False, "enti_4": False, "enti_9": None}
 
 
-def test_given_a_tenant_when_its_ladder_is_read_then_it_is_the_one_in_force(
-    api: RunningApp, tenant: dict[str, Any]
+def test_given_a_program_with_a_ladder_of_its_own_when_read_then_it_and_its_cadence_are_shown(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    shown = api.client.get("/api/ladder", headers=api.operator(tenant)).json()
+    other = api.create_program(tenant, slug="other")
+    for each in (program, other):
+        screened = rfc3339(T0 - 20 * DAY_US)
+        deliver(api, each, party("identity", "enti_1", requires_screening=True, last_screened_at=screened))
+    body = msgspec.to_builtins(LADDER_V1) | {"rescreenDays": dict.fromkeys(("clear", "review", "hold", "unscored"), 10)}
+    own = {"version": "ladder-v2", "programId": program["id"], "body": body}
+    policy = api.client.post("/api/policies", json=own, headers=api.operator(tenant)).json()
+    path = f"/api/policies/{policy['id']}/activate"
+    action = api.client.post(path, json={"note": "Stricter."}, headers=api.operator(tenant)).json()
+    api.client.post(f"/api/actions/{action['id']}/approve", headers=api.operator(tenant, "bob"))
 
-    assert shown["version"] == "ladder-v1"
-    assert shown["ladder"]["entity"]["hold"] == {"perTransactionCents": "0", "dailyCents": "0", "monthlyCents": "0"}
-    assert shown["ladder"]["rescreenDays"]["hold"] == LADDER_V1.rescreen_days.hold
+    def ladder(**query: str) -> tuple[str, int]:
+        shown = api.client.get("/api/ladder", params=query, headers=api.operator(tenant)).json()
+        return shown["version"], shown["ladder"]["rescreenDays"]["hold"]
+
+    assert ladder() == ladder(programId=other["id"]) == ("ladder-v1", LADDER_V1.rescreen_days.hold)
+    assert ladder(programId=program["id"]) == ("ladder-v2", 10)
+    due = api.client.get("/api/ladder/rescreen", headers=api.operator(tenant)).json()["data"]
+    assert [(each["programId"], each["cadenceDays"]) for each in due] == [(program["id"], 10)]
