@@ -45,5 +45,6 @@ def test_given_the_blocks_of_the_readme_when_run_in_their_order_then_a_transfer_
 
     assert said.rstrip().endswith("ended with 0"), said
     assert '"score": 100' in said
-    assert '"decision": "review"' in said
+    assert '"score": 58' in said
+    assert '"decision": "hold"' in said
     assert '"detector": "high_risk_geography"' in said
