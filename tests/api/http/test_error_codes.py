@@ -309,12 +309,6 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
         )
     ),
     ErrorCode.ALREADY_APPEALED: twice(lambda world: appeal_of(world.closed_alert(world.payroll))),
-    ErrorCode.CHANGE_PENDING: twice(
-        lambda world: (
-            f"/api/limits/program/{world.payroll['id']}",
-            {"kind": "per_transaction", "capCents": "500000", "note": "As agreed."},
-        )
-    ),
     ErrorCode.LIMIT_UNCHANGED: sent(
         "POST", "/api/limits/program/{program}", json={"kind": "entity_daily", "capCents": None}
     ),
