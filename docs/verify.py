@@ -30,7 +30,7 @@ def checkpoint(path, keys):  # a C2SP signed note: whose chain it is of, how lon
 keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes()).get("keys", ())]
 try: kept = [checkpoint(path, keys) for path in sys.argv[3:]]
 except (InvalidSignature, ValueError): sys.exit("FAIL: a checkpoint is none, or not signed by a published key")
-chains, there, cited = {}, set(), {None}
+chains, there, cited, citing = {}, set(), {None}, ("alertSha256", "policySha256", "bodySha256")
 for number, raw in enumerate(open(sys.argv[1], "rb"), 1):
     line = loads(raw)
     if len(line) != 6 or canonical(line) + b"\n" != raw: sys.exit(f"FAIL: line {number} is not in canonical form")
@@ -40,7 +40,7 @@ for number, raw in enumerate(open(sys.argv[1], "rb"), 1):
     chain.append(sha256((before or "").encode() + body).hexdigest())
     if (line["kind"] + "s", line["seq"], line["prevHash"], line["hash"]) != (name, len(chain) - 1, before, chain[-1]):
         sys.exit(f"FAIL: line {number}: {name} breaks at seq {line['seq']}")
-    cited |= {line["body"].get("alertSha256"), line["body"].get("policySha256")}
+    cited |= {part.get(key) for part in (line["body"], line["body"].get("change") or {}) for key in citing}
 if there != cited - {None}: sys.exit("FAIL: policies or alerts are missing, altered or cited by no link")
 if unsigned := chains.keys() - {None} - {origin.split("/")[-1] for origin, _, _ in kept}:
     sys.exit(f"FAIL: no checkpoint of {', '.join(unsigned)}, so that a cut end cannot be ruled out")

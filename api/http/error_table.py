@@ -155,6 +155,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.POLICY_VERSION_EXISTS: ErrorEntry(
         409, "The tenant has a policy of this version.", "Choose a new version: a policy is never edited."
     ),
+    ErrorCode.POLICY_VERSION_NOT_NEXT: ErrorEntry(
+        409,
+        "The version leaves out one: those of a kind are counted from 1 on, over the tenant and its programs.",
+        "Take the version that `error` names; `GET /api/policies?prefix=` lists those that are there.",
+    ),
     ErrorCode.TOO_MANY_POLICIES: ErrorEntry(
         409,
         "The tenant has a thousand versions of policies, which are kept for good.",

@@ -33,6 +33,8 @@ PERSON: Final = (
 )
 """What the header X-Operator may be, for a person named in a body."""
 
+POLICY_VERSION: Final = r"^[a-z]+-v[1-9][0-9]{0,5}$(?!\n)"
+
 RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     CENTS: 'must be a string of digits, in cents: "9850" is 98.50',
     SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
@@ -48,6 +50,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
     CURSOR: "must be a nextCursor of this service",
+    POLICY_VERSION: "must be a kind of policy and a number, as in clock-v2",
     PERSON: "must be printable ASCII characters, and must not start with key:, policy: or operator:",
 }
 

@@ -98,6 +98,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "band": "Band of the score: clear 0-29, review 30-69, hold 70-100, unscored without a score.",
     "LimitHit.band": "The actor's band, whose cap this is.",
     "version": "Which scorer gave the score, as in trs-v1.",
+    "NewPolicy.version": "The next version of its kind, as in clock-v2; its prefix says what kind it is.",
+    "PolicyBody.version": "The policy's own version.",
     "Policy.version": "Version of the policy; its prefix says what kind it is.",
     "scoreVersion": "Which scorer gave the score, as in trs-v1.",
     "n": "How many observations the score's baselines rest on.",

@@ -54,10 +54,16 @@ _CREATE: Final = Operation(
     id="createPolicy",
     tag=_TAG,
     summary="Writes a new version of a policy. It is in force nowhere until its activation is approved, and is never "
-    "edited or removed. Versions with the prefixes autonomy, limits and rules have routes of their own.",
+    "edited or removed. Versions of a kind are counted: policy-v2 follows policy-v1. Those with the prefixes "
+    "autonomy, limits and rules have routes of their own.",
     access=Access.OPERATOR,
     answers={201: Policy},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.POLICY_VERSION_EXISTS, ErrorCode.TOO_MANY_POLICIES),
+    refusals=(
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.POLICY_VERSION_EXISTS,
+        ErrorCode.POLICY_VERSION_NOT_NEXT,
+        ErrorCode.TOO_MANY_POLICIES,
+    ),
     body=RequestSchema(NewPolicy, rules=policy_failures),
     example=NEW_POLICY,
     answer_example=POLICY | {"version": NEW_POLICY["version"], "body": NEW_POLICY["body"], "active": False},

@@ -9,12 +9,13 @@ from typing import Any, Final
 import jsonschema_rs
 import msgspec
 
+from api.http.fields import COUNTRY, RULE_OF_PATTERN
 from api.http.validation import Failure, failures_of
 from features.core.canonical import MAX_INTEGER
+from features.core.countries import COUNTRIES
 from features.core.errors import FieldCode
 from features.core.vocabulary import Band
 from features.detectors.table import DETECTOR_OF, NOT_YET_FED
-from features.policy.autonomy import COMPOSED_BY
 from features.policy.bodies import BODIES, CLOCK, LADDER, POLICY, THRESHOLDS, prefix_of
 
 WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS)
@@ -38,8 +39,6 @@ def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     if not isinstance(version, str):
         return
     prefix = prefix_of(version)
-    if COMPOSED_BY in version:
-        yield Failure("version", f"must not have {COMPOSED_BY}, which is of programs", FieldCode.CONFLICTING)
     if prefix in WRITTEN_ELSEWHERE:
         yield Failure("version", f"with the prefix {prefix} {WRITTEN_ELSEWHERE[prefix]}", FieldCode.CONFLICTING)
     elif prefix not in WRITTEN_HERE:
@@ -83,6 +82,10 @@ def _of_thresholds(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
         if cents == "0":
             yield Failure(path, "must be more than 0", FieldCode.TOO_SMALL)
         yield from _too_large(path, cents)
+    for name in ("callForAction", "comprehensivelySanctioned", "increasedMonitoring"):
+        for place, country in enumerate(body[name]["countries"]):
+            if country not in COUNTRIES:
+                yield Failure(f"{name}.countries[{place}]", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
 
 
 def _too_large(path: str, cents: str | None) -> Iterator[Failure]:

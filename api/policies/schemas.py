@@ -1,12 +1,12 @@
 """Policies as the interface shows them."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 
-from api.http.fields import ProgramIds, Prose
+from api.http.fields import POLICY_VERSION, ProgramIds, Prose
 from features.core.instants import format_instant
 from features.policy.bodies import PolicyVersion as StoredPolicy
 from features.policy.seeds import policy_id_of
@@ -25,8 +25,7 @@ class PolicyPrefix(StrEnum):
     RULES = "rules"
 
 
-VERSION: Final = r"^[a-z]+-[a-z0-9]([a-z0-9._-]{0,58}[a-z0-9])?$(?!\n)"
-VersionText = Annotated[str, msgspec.Meta(pattern=VERSION)]
+VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 
 
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -61,6 +61,7 @@ class ErrorCode(StrEnum):
     SLUG_TAKEN = "slug_taken"
     TOO_MANY_KEYS = "too_many_keys"
     POLICY_VERSION_EXISTS = "policy_version_exists"
+    POLICY_VERSION_NOT_NEXT = "policy_version_not_next"
     TOO_MANY_POLICIES = "too_many_policies"
     POLICY_IN_FORCE = "policy_in_force"
     ALERT_CLOSED = "alert_closed"

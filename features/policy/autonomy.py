@@ -6,15 +6,11 @@ that an alert names both and a disposition cites a body that allows what was don
 
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Final
 
 import msgspec
 
 from features.core.autonomy import TIERS, AutonomyBody, AutonomyTier
 from features.policy.bodies import PolicyBody
-
-COMPOSED_BY: Final = ".autonomy-"
-"""In the version of a policy that a program's autonomy changes, before the number of the autonomy."""
 
 
 @lru_cache(maxsize=1024)

@@ -54,12 +54,12 @@ Data, not code: what the platform decides alone, how long an alert may wait, how
 thresholds and country lists that transfers are held against. Every tenant starts with the four below. All figures are
 proposed here, and to be tuned on labels. Made from `features/policy`; a test keeps the two equal.
 
-A version is written with `POST /api/policies` and never edited. `POST /api/policies/{id}/activate` requests that it
-comes into force, in every program of the tenant or in the one that it was written for, and another person's approval
-brings it into force from then on. A program's own version stands above the tenant's. What came before stays as it was:
-an alert and its disposition name the policy of their time, and the disposition cites the digest of its body (RFC 8785,
-SHA-256); a transfer is scored with the thresholds and the ladder in force at its own time, and `scoreInputs` names
-them. A new program begins with what is in force on its tenant.
+A version is written with `POST /api/policies` and never edited; those of a kind are counted from 1 on. `POST
+/api/policies/{id}/activate` requests that it comes into force, in every program of the tenant or in the one that it
+was written for, and another person's approval brings it into force from then on. A program's own version stands above
+the tenant's. What came before stays as it was: an alert and its disposition name the policy of their time, and the
+disposition cites the digest of its body (RFC 8785, SHA-256); a transfer is scored with the thresholds and the ladder
+in force at its own time, and `scoreInputs` names them. A new program begins with what is in force on its tenant.
 """
 _ROUTING: Final = """### Routing
 

@@ -58,6 +58,10 @@ class TenantPolicies:
     def find(self, version: str) -> PolicyVersion | None:
         return self._versions.get(version)
 
+    def next_version(self, prefix: str) -> str:
+        """Versions of a kind are counted, over the tenant and its programs together."""
+        return f"{prefix}-v{1 + sum(prefix_of(version) == prefix for version in self._versions)}"
+
     def was_activated_by(self, action_id: str) -> bool:
         return action_id in self._activations
 

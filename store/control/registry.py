@@ -23,7 +23,7 @@ from features.core.log_entry import EntryKind, shard_of
 from features.core.policies import PolicyEntry
 from features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
 from features.core.program import Program
-from features.policy.bodies import Body, PolicyVersion
+from features.policy.bodies import Body, PolicyVersion, prefix_of
 from features.policy.seeds import policy_id_of
 from store.clock import Clock
 from store.control.entries import (
@@ -60,6 +60,7 @@ MOST_POLICIES: Final = 1_000
 
 TOO_MANY_POLICIES: Final = f"A tenant has at most {MOST_POLICIES} versions of policies, which are kept for good."
 VERSION_EXISTS: Final = "The tenant has a policy of this version, and versions are never edited. Choose a new version."
+NOT_NEXT: Final = "Versions of a kind are counted without a gap: the next one is {}."
 UNKNOWN_PROGRAM: Final = "Unknown program on this tenant. GET /api/programs lists them."
 UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 
@@ -266,6 +267,9 @@ class Registry:
                 return known
             if known is not None:
                 raise ConflictError(VERSION_EXISTS, ErrorCode.POLICY_VERSION_EXISTS)
+            expected = policies.next_version(prefix_of(version))
+            if version != expected:
+                raise ConflictError(NOT_NEXT.format(expected), ErrorCode.POLICY_VERSION_NOT_NEXT)
             if len(policies.all()) >= MOST_POLICIES:
                 raise ConflictError(TOO_MANY_POLICIES, ErrorCode.TOO_MANY_POLICIES)
             entry = PolicyCreatedEntry(

@@ -18,7 +18,6 @@ from features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, l
 from store.record.merkle import TILE_LEAVES, MerkleTree
 from store.record.notes import Checkpoint
 
-CITING: Final = ("alertSha256", "policySha256")
 _KEY_BYTES: Final = 32
 
 
@@ -43,11 +42,18 @@ class _Line(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     seq: int | None
 
 
+class _Change(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The part of an action's change that binds the policy which comes into force."""
+
+    body_sha256: str | None = None
+
+
 class _Cites(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """The part of a link's body that binds other lines."""
 
     alert_sha256: str | None = None
     policy_sha256: str | None = None
+    change: _Change | None = None
 
 
 class _Jwk(msgspec.Struct, frozen=True):
@@ -156,7 +162,8 @@ class ExportCheck:
             cites = _CITES.decode(body)
         except msgspec.MsgspecError as error:
             raise self._broken("cites something that is no digest") from error
-        self._cited.update(digest for digest in (cites.alert_sha256, cites.policy_sha256) if digest)
+        changed = None if cites.change is None else cites.change.body_sha256
+        self._cited.update(digest for digest in (cites.alert_sha256, cites.policy_sha256, changed) if digest)
 
     def _chain(self, name: Chain, line: _Line) -> _ChainOfExport:
         if name not in self._chains:

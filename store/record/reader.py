@@ -30,7 +30,9 @@ _IN_SPANS: Final = """
 """
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _CITED_POLICIES: Final = f"""
-    SELECT DISTINCT json_extract_string(body, '$.policySha256') FROM record_chain WHERE {_IN_SPANS}
+    SELECT DISTINCT unnest([
+        json_extract_string(body, '$.policySha256'), json_extract_string(body, '$.change.bodySha256')
+    ]) FROM record_chain WHERE {_IN_SPANS}
 """
 _CITED_ALERTS: Final = f"""
     SELECT "offset", sha256 FROM alert_bodies WHERE tenant_id = ? AND sha256 IN (

@@ -190,9 +190,14 @@ class World:
         policy_id: str = self.send("GET", "/api/policies", bearer(tenant["operatorToken"], "ann")).json()[0]["id"]
         return policy_id
 
+    def next_clock(self, tenant: dict[str, Any]) -> str:
+        """The version that the next clock policy of the tenant must have."""
+        path = "/api/policies?prefix=clock"
+        return f"clock-v{1 + len(self.send('GET', path, bearer(tenant['operatorToken'], 'ann')).json())}"
+
     def new_policy(self, tenant: dict[str, Any]) -> str:
         """A fresh version that is in force nowhere; its id."""
-        body = {"version": f"clock-{self.fresh()}", "body": NEW_POLICY["body"]}
+        body = {"version": self.next_clock(tenant), "body": NEW_POLICY["body"]}
         answer = self.send("POST", "/api/policies", bearer(tenant["operatorToken"], "ann"), json=body)
         assert answer.status_code == 201, answer.text
         policy_id: str = answer.json()["id"]

@@ -19,7 +19,7 @@ def key(world: World, _: Ids) -> dict[str, Any]:
 
 
 def policy(world: World, _: Ids) -> dict[str, Any]:
-    return NEW_POLICY | {"version": f"clock-{world.fresh()}"}
+    return NEW_POLICY | {"version": world.next_clock(world.tenant)}
 
 
 def policy_of_program(world: World, ids: Ids) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def one_key_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
 
 def one_policy_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
     patch.setattr(registry, "MOST_POLICIES", 0)
-    body = NEW_POLICY | {"version": "clock-v9"}
+    body = NEW_POLICY | {"version": world.next_clock(world.tenant)}
     return of(world.send("POST", "/api/policies", world.callers["operator"].headers, json=body))
 
 
@@ -296,6 +296,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
     ErrorCode.TOO_MANY_KEYS: one_key_more,
     ErrorCode.POLICY_VERSION_EXISTS: twice(lambda _: ("/api/policies", NEW_POLICY)),
+    ErrorCode.POLICY_VERSION_NOT_NEXT: sent("POST", "/api/policies", json=NEW_POLICY | {"version": "clock-v900"}),
     ErrorCode.TOO_MANY_POLICIES: one_policy_more,
     ErrorCode.POLICY_IN_FORCE: twice(activation_of("clock-v1")),
     ErrorCode.CHANGE_PENDING: twice(activation_of("clock-v2")),

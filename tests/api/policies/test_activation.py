@@ -89,6 +89,8 @@ def test_given_a_new_version_when_another_person_approves_its_activation_then_ev
         assert clock_in_force(state_of(api, program_id), api.clock.now()).standard_hours == 8
     overdue = api.client.get("/api/clocks/overdue", headers=api.operator(tenant)).json()
     assert overdue["policy"] == CLOCK_V2
+    export = api.client.get("/api/record/export?kinds=policy", headers=api.operator(tenant)).text.splitlines()
+    assert CLOCK_V2 in [msgspec.json.decode(line)["body"] for line in export]
 
 
 def test_given_an_activation_when_its_requester_approves_it_then_it_is_refused_and_nothing_comes_into_force(
@@ -179,6 +181,13 @@ INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ),
     ("autonomy-v2", {}, "is written by POST /api/autonomy/{programId}"),
     ("limits-v2", {}, "is written by POST /api/limits/program/{programId}"),
+    ("policy-abc", {}, "version must be a kind of policy and a number"),
+    ("policy-v2.autonomy-v1", {}, "version must be a kind of policy and a number"),
+    (
+        "thresholds-v2",
+        a_body(THRESHOLDS_V1, callForAction={"asOf": "2026-02-13", "source": "FATF", "countries": ["XX"]}),
+        "body.callForAction.countries[0] must be an ISO 3166-1",
+    ),
     ("rules-v2", {}, "is written by POST /api/rules/{id}/activate"),
     ("weather-v2", {}, "version must begin with one of policy, clock, ladder, thresholds"),
 )
@@ -199,6 +208,7 @@ def test_given_a_version_that_exists_when_written_again_then_409_and_the_first_s
 
     assert_refused(write(api, tenant, "clock-v2", CLOCK_V2 | {"autoHours": 2}), 409, "versions are never edited")
     assert_refused(write(api, tenant, "clock-v1", CLOCK_V2), 409)
+    assert_refused(write(api, tenant, "clock-v4", CLOCK_V2), 409, "the next one is clock-v3")
     assert listed(api, tenant)["clock-v2"]["body"] == CLOCK_V2
     assert_refused(write(api, tenant, "clock-v3", CLOCK_V2, "11111111-1111-4111-8111-111111111111"), 404)
 
