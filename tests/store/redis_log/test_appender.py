@@ -180,6 +180,7 @@ async def test_given_the_server_hangs_then_everyone_hears_within_two_seconds_and
 
     assert time.monotonic() - started < HEARD_WITHIN_S
     assert {type(outcome) for outcome in outcomes} == {UnavailableError}
+    assert own_appender.expected_s() > appender_module.WRITE_WITHIN_S
     os.kill(pid, signal.SIGCONT)
     assert await append(own_appender) > 0
 
