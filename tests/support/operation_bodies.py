@@ -54,6 +54,14 @@ def narrow_tier(_: World, __: Ids) -> dict[str, Any]:
     return {"tier": "supervised", "note": "We look at each."}
 
 
+def limit(_: World, __: Ids) -> dict[str, Any]:
+    return {"kind": "per_transaction", "capCents": "500000", "note": "As agreed."}
+
+
+def evaluation(_: World, ids: Ids) -> dict[str, Any]:
+    return {"programId": ids["program"], "transfer": {"rail": "wire", "direction": "outgoing", "amountCents": "100"}}
+
+
 def appeal(_: World, __: Ids) -> dict[str, Any]:
     return {"reason": "It was not."}
 
