@@ -36,6 +36,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id = "submitPreflight"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Which cap a kind takes, which countries exist, and what the body of a policy is, the document says in words.
+[[operations]]
+include-operation-id = ["requestLimit", "evaluateLadder", "createPolicy"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.
 [[operations]]
 include-operation-id = "decideAlert"
@@ -50,6 +55,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 [[operations]]
 include-operation-id = [
     "listTransfers", "listActions", "listAlerts", "listDispositions", "listEvents", "listLabels", "listCheckpoints",
+    "listLimitHistory", "listRescreeningDue",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
