@@ -97,15 +97,12 @@ class PolicyService:
         own = await to_thread.run_sync(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
         policies = [
             *map(to_policy, self._written(principal)),
-            *(of_program(principal.tenant_id, each) for each in own if self._reaches(principal, each.program_id)),
+            *(of_program(principal.tenant_id, each) for each in own if principal.reaches(each.program_id)),
         ]
         return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
 
     def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
         """All callers may read the tenant-wide policies, and those of the programs within their reach."""
         for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
-            if stored.program_id is None or self._reaches(principal, stored.program_id):
+            if stored.program_id is None or principal.reaches(stored.program_id):
                 yield stored
-
-    def _reaches(self, principal: Principal, program_id: str) -> bool:
-        return self._registry.tenancy.programs.find(principal, program_id) is not None
