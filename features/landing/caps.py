@@ -25,24 +25,29 @@ from features.state.parties import Actor
 from features.state.program import ProgramState
 
 _OUTGOING: Final = Direction.OUTGOING.value
+OR_MORE: Final = " or more (its US dollars are not stated)"
 _OF_ENTITY: Final = frozenset({CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H})
 _DEBITS: Final = frozenset({CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY})
 
 
 class CappedTransfer(NamedTuple):
-    """What caps see of a transfer. ``cents`` are whole, however many they are (``whole_cents``)."""
+    """What caps see of a transfer. ``cents`` are whole, however many they are, and ``is_least`` says that nobody knows
+    how many (``whole_cents``).
+    """
 
     rail: str
     direction: str
     ach_type: str | None
     cents: int
+    is_least: bool
     actor: Actor | None
 
 
 class CapCrossing(NamedTuple):
     """A cap crossed. ``observed`` is over it, in ``transfers`` transfers, in a window that ends at ``at``.
 
-    ``after`` and ``until`` are the ends of the period that has one alert.
+    ``is_least`` says that the transfer's US cents are not known, so that it may be more. ``after`` and ``until`` are
+    the ends of the period that has one alert.
     """
 
     kind: CapKind
@@ -54,11 +59,13 @@ class CapCrossing(NamedTuple):
     after: int
     until: int
     actor_id: str | None  # of the kinds that are on one entity
+    is_least: bool = False
 
 
 class _Measure(NamedTuple):
     transfers: int
     value: int
+    is_least: bool = False
 
 
 def crossed_by_proposed(program: ProgramState, transfer: CappedTransfer, at: int) -> Iterator[CapCrossing]:
@@ -68,7 +75,8 @@ def crossed_by_proposed(program: ProgramState, transfer: CappedTransfer, at: int
             continue
         before = _measured(program, version.kind, transfer.actor, at)
         own = 1 if version.kind is CapKind.ENTITY_VELOCITY_24H else transfer.cents
-        yield from _crossing(version, transfer.actor, _Measure(before.transfers + 1, before.value + own), at, at)
+        measure = _Measure(before.transfers + 1, before.value + own, is_least=transfer.is_least)
+        yield from _crossing(version, transfer.actor, measure, at, at)
 
 
 def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int) -> Iterator[CapCrossing]:
@@ -76,22 +84,24 @@ def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int
     record = stored.record
     if not record.moved:
         return
-    cents = whole_cents(record.amount, program.strings.text(record.currency), stored.cents())
-    transfer = CappedTransfer(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], cents, stored.actor)
+    currency = program.strings.text(record.currency)
+    cents = whole_cents(record.amount, currency, stored.cents())
+    least = stored.cents() is None and currency != USD
+    transfer = CappedTransfer(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], cents, least, stored.actor)
     uncounted = cents - (stored.cents() or 0)  # of an amount that windows count with less, or do not know
     for version in program.caps:
         kind = version.kind
         if not _limits(kind, transfer):
             continue
         if kind is CapKind.PER_TRANSACTION:
-            yield from _crossing(version, stored.actor, _Measure(1, cents), record.at, record.at)
+            yield from _crossing(version, stored.actor, _Measure(1, cents, least), record.at, record.at)
         elif kind is CapKind.ENTITY_VELOCITY_24H:
             yield from _crossed_velocity(version, stored, now)
         else:
             then, whole = _measured(program, kind, stored.actor, record.at), _whole(program, kind, stored, now)
-            count, value = max(then, whole, key=lambda measure: measure.value)
+            count, value, _ = max(then, whole, key=lambda measure: measure.value)
             ends_at = record.at if value == then.value else min(now, period_of(kind, record.at)[1] - 1)
-            yield from _crossing(version, stored.actor, _Measure(count, value + uncounted), record.at, ends_at)
+            yield from _crossing(version, stored.actor, _Measure(count, value + uncounted, least), record.at, ends_at)
 
 
 def whole_cents(amount: int, currency: str | None, counted_cents: int | None) -> int:
@@ -130,7 +140,7 @@ def sentence_of(crossing: CapCrossing) -> str:
         day=of_day,
         month=of_day[:7],
         actor=crossing.actor_id,
-        cents=money(crossing.observed),
+        cents=f"{money(crossing.observed)}{OR_MORE if crossing.is_least else ''}",
         transfers="1 transfer" if count == 1 else f"{count} transfers",
         cap=f"over the program's cap of {crossing.cap if is_count else money(crossing.cap)} ({crossing.version})",
     )
@@ -162,7 +172,10 @@ def _crossing(
         return
     start, end = period_of(kind, at)
     actor_id = actor.id if actor is not None and kind in _OF_ENTITY else None
-    yield CapCrossing(kind, cap, version.version, measure.value, measure.transfers, ends_at, start - 1, end, actor_id)
+    is_least = measure.is_least and kind is not CapKind.ENTITY_VELOCITY_24H
+    yield CapCrossing(
+        kind, cap, version.version, measure.value, measure.transfers, ends_at, start - 1, end, actor_id, is_least
+    )
 
 
 def _measured(program: ProgramState, kind: CapKind, actor: Actor | None, at: int) -> _Measure:

@@ -5,7 +5,7 @@ Window  all windows end at the instant of the request
 
 import msgspec
 
-from features.core.money import usd_cents_of
+from features.core.money import USD, usd_cents_of
 from features.core.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from features.core.rail_classes import class_of
 from features.core.reason import Reason, Score
@@ -128,7 +128,8 @@ def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: in
 
 def _crossed(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, at: int) -> tuple[Reason, ...]:
     ach_type = None if transfer.type is None else transfer.type.value
-    capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, _cents_of(transfer), actor)
+    cents, is_least = _cents_of(transfer), transfer.currency != USD
+    capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, cents, is_least, actor)
     return tuple(map(reason_of, crossed_by_proposed(program, capped, at)))
 
 

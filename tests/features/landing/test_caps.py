@@ -287,11 +287,13 @@ def test_given_an_amount_that_nobody_knows_in_us_dollars_then_it_crosses_what_is
     assert not proposal(story, 5, 2 * HOUR_US, **euros).crossed
     story.ach("enti_1", 1, 2 * HOUR_US)
 
-    crossed = [each.id for each in proposal(story, 5, 3 * HOUR_US, **euros).crossed]
-    assert crossed == ["limit:entity_daily"]
+    (crossed,) = proposal(story, 5, 3 * HOUR_US, **euros).crossed
+    assert (crossed.id, "or more" in crossed.sentence) == ("limit:entity_daily", True)
     assert not proposal(story, 0, 3 * HOUR_US, **euros).crossed
     story.wire("enti_1", "cpty_1", 5, 3 * HOUR_US, currency_code="EUR")
     assert breaches(story) == ["entity_daily"]
+    (alert,) = story.alerts(BREACH)
+    assert "come to 100.01 or more (its US dollars are not stated) in 3 transfers" in alert.summary
 
     story.program.scores.actors.exchange(0, 70, hard=False)
     hits = proposal(story, 1, 4 * HOUR_US, **euros).limits_hit
