@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 from litestar.routes import HTTPRoute
 
+from api.policies.examples import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for
 from tests.support.running_app import assert_refused, assert_stamped
@@ -109,6 +110,13 @@ def expected(operation: Operation, caller: str) -> int:
     return refused.get(caller, operation.success)
 
 
+def theirs_to_write(world: World, operation: Operation, caller: str) -> dict[str, Any]:
+    """Another tenant counts the versions of its own policies."""
+    if caller not in FOREIGN or operation.route != ("POST", "/api/policies") or operation.ids:
+        return {}
+    return {"json": NEW_POLICY | {"version": world.next_clock(world.other)}}
+
+
 @pytest.mark.parametrize("caller", ALL_CALLERS)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=titled)
 def test_given_an_operation_when_called_by_each_kind_of_caller_then_the_first_check_that_fails_answers(
@@ -118,7 +126,7 @@ def test_given_an_operation_when_called_by_each_kind_of_caller_then_the_first_ch
     ids = ids_for(world, operation)
     before = world.stored()
 
-    answer = call(world, operation, world.callers[caller].headers, ids)
+    answer = call(world, operation, world.callers[caller].headers, ids, **theirs_to_write(world, operation, caller))
 
     assert answer.status_code == status, answer.text
     if status < 400:
