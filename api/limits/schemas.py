@@ -119,7 +119,7 @@ class LimitHistoryPage(ListPage[ChangedLimit], frozen=True, kw_only=True, rename
 def limit_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """What the schema does not say: exactly the cap that the kind needs, and none that is too high."""
     kind = plain.get("kind")
-    if kind in _KINDS:
+    if isinstance(kind, str) and kind in _KINDS:
         needed, other = ("capCount", "capCents") if kind in COUNTED_KINDS else ("capCents", "capCount")
         if needed not in plain:
             yield Failure(needed, "is required for this kind; null removes the cap", FieldCode.REQUIRED)

@@ -14,7 +14,12 @@ from tests.support.running_app import assert_refused
 
 KIB: Final = 1_024
 BATCH: Final = "/api/ingest/bank/{}/batch"
-LIMITS: Final = {"/api/preflight": 64 * KIB, "/api/ingest/bank/{}": 1_024 * KIB, BATCH: 4_096 * KIB}
+LIMITS: Final = {
+    "/api/preflight": 64 * KIB,
+    "/api/ladder/evaluate": 64 * KIB,
+    "/api/ingest/bank/{}": 1_024 * KIB,
+    BATCH: 4_096 * KIB,
+}
 USUAL_LIMIT: Final = 256 * KIB
 JSON: Final = "application/json"
 
