@@ -26,8 +26,8 @@ _TAG: Final = "ladder"
 _READ: Final = Operation(
     id="getLadder",
     tag=_TAG,
-    summary="The limit ladder in force for the tenant, or for one program, which may have its own: caps of entities "
-    "and counterparties by band, and how often each is screened.",
+    summary="The limit ladder in force for the tenant, or for one program, which may have its own. It caps entities "
+    "and counterparties by band, and says how often each is screened.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
     answers={200: LadderInForce},

@@ -245,4 +245,4 @@ def test_given_a_policy_that_bears_the_name_of_one_that_autonomy_changed_when_wr
     body = {"version": version, "body": autonomy.read()["effective"] | {"version": version}}
     refused = autonomy.api.client.post("/api/policies", json=body, headers=autonomy.api.operator(autonomy.tenant))
 
-    assert_refused(refused, 400, "version must not have .autonomy-")
+    assert_refused(refused, 400, "version must be a kind of policy and a number")

@@ -17,6 +17,10 @@ from features.shard.questions import (
     AnyQuestion,
     CounterpartyIds,
     CountParties,
+    EvaluateLadder,
+    LackingPolicies,
+    ReadAutonomy,
+    ReadLimits,
     ScoreProposal,
     SeenEvents,
 )
@@ -47,6 +51,10 @@ QUESTIONS: tuple[Any, ...] = (
     CountParties(first=1, upto_actor=5, upto_counterparty=7),
     ActorIds(0, 3),
     CounterpartyIds(2, 5),
+    ReadLimits(NOW),
+    EvaluateLadder(PROPOSED, NOW),
+    ReadAutonomy(NOW),
+    LackingPolicies(("act_1",)),
 )
 
 
