@@ -1,9 +1,11 @@
 """Actions on the record: what is shown is what was signed, and an export of it holds offline."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+import duckdb
 import pytest
 from msgspec import json
 from typer.testing import CliRunner
@@ -55,23 +57,33 @@ def one_of_each(acting: Acting) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def recorded(served: Served) -> tuple[Acting, dict[str, str]]:
-    """A tenant with an action in every status that lasts, whose rows are put by."""
+    """A tenant with an action in every status that lasts."""
     acting = Acting(*served)
     ids = one_of_each(acting)
-    acting.api.database.execute("CREATE TABLE untouched AS SELECT * FROM actions")
     return acting, ids
+
+
+@pytest.fixture
+def tampering(recorded: tuple[Acting, dict[str, str]]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor for one test to change the rows with, which are put back behind it."""
+    with closing(recorded[0].api.database.cursor()) as cursor:
+        cursor.execute("CREATE OR REPLACE TABLE untouched AS SELECT * FROM actions")
+        yield cursor
+        cursor.execute("DELETE FROM actions")
+        cursor.execute("INSERT INTO actions SELECT * FROM untouched")
 
 
 @pytest.mark.parametrize(("statement", "action", "columns"), TAMPERED)
 def test_given_a_shown_action_that_was_changed_when_verified_then_it_is_named_with_its_columns(
-    recorded: tuple[Acting, dict[str, str]], statement: str, action: str, columns: str
+    recorded: tuple[Acting, dict[str, str]],
+    tampering: duckdb.DuckDBPyConnection,
+    statement: str,
+    action: str,
+    columns: str,
 ) -> None:
     acting, ids = recorded
-    with closing(acting.api.database.cursor()) as cursor:
-        cursor.execute("DELETE FROM actions")
-        cursor.execute("INSERT INTO actions SELECT * FROM untouched")
-        assert acting.verified()["ok"]
-        cursor.execute(statement.format(**ids))
+    assert acting.verified()["ok"]
+    tampering.execute(statement.format(**ids))
 
     report = acting.verified()
 

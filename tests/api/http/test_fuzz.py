@@ -8,7 +8,7 @@ import pytest
 from tests.support.fuzz import CallerKind, Target, fuzz, running_target
 from tests.support.running_service import RunningService
 
-EXAMPLES = 20
+EXAMPLES = 10
 SEED = 20_260_917
 
 Running = tuple[RunningService, Target]
