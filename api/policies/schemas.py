@@ -53,7 +53,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tenant_id: str
     program_id: str | None
     version: str
-    body: dict[str, Any]
+    body: Annotated[dict[str, Any], msgspec.Meta(title="AnyBody")]  # generated clients have a PolicyBody
     active: bool
     created_at: str
 
