@@ -6,7 +6,7 @@ import msgspec
 
 from api.actions.schemas import Action
 from api.dispositions.schemas import Disposition
-from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
+from api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT, instant_text
 from api.transfers.schemas import Transfer
@@ -28,7 +28,7 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
     status: Annotated[tuple[AlertStatus, ...], _SOME] | None = None
     route: Annotated[tuple[Route, ...], _SOME] | None = None
-    detector: Annotated[tuple[BankId, ...], _SOME] | None = None
+    detector: Annotated[tuple[Listed, ...], _SOME] | None = None
     severity: Annotated[tuple[Severity, ...], _SOME] | None = None
     sla_tier: Annotated[tuple[SlaTier, ...], _SOME] | None = None
     program_id: ProgramIds | None = None
