@@ -29,7 +29,7 @@ def copied(tree: Path) -> Path:
 
 def compiled(tree: Path) -> Path:
     command = [sys.executable, str(ROOT / "setup.py"), "--quiet", "build_ext", "--inplace", "--parallel", "2"]
-    environment = os.environ | {"CLEARHOLD_COMPILED": "1"}
+    environment = os.environ | {"CLEARHOLD_COMPILED": "1", "CLEARHOLD_OPTIMISATION": "0"}
     built = subprocess.run(command, cwd=copied(tree), env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout[-4_000:] + built.stderr[-4_000:]
     return tree

@@ -19,7 +19,7 @@ from tests.support.running_service import (
 from tests.support.told_owners import owners_told
 
 UNTIL = 1_780_000_000_000_000
-KILLS = 20
+KILLS = 12
 EVENTS = 5_400
 WITHIN_S = 240.0
 

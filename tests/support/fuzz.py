@@ -23,6 +23,7 @@ from tests.support.running_service import RunningService, wait_until_committed
 
 LONG_EXAMPLES: Final = 500
 WITHIN_S: Final = 3_600.0
+ALL_PHASES: Final = "examples,coverage,fuzzing,stateful"
 WITHOUT_LIMITS: Final = {"CLEARHOLD_RATE_LIMITS": "preflight=1000000,write=1000000,read=1000000"}
 TRANSFERS: Final = 4
 CONFIGURATION: Final = """
@@ -125,14 +126,22 @@ def running_target(folder: Path) -> Iterator[tuple[RunningService, Target]]:
         yield service, Target(service)
 
 
-def fuzz(service: RunningService, headers: dict[str, str], folder: Path, *, examples: int, seed: int) -> Findings:
-    """All phases and all checks as one caller. Whatever Schemathesis writes, it writes to the folder."""
+def fuzz(
+    service: RunningService,
+    headers: dict[str, str],
+    folder: Path,
+    *,
+    examples: int,
+    seed: int,
+    phases: str = ALL_PHASES,
+) -> Findings:
+    """All checks as one caller. Whatever Schemathesis writes, it writes to the folder."""
     configuration = folder / "schemathesis.toml"
     configuration.write_text(CONFIGURATION)
     arguments = [f"--config-file={configuration}", "run", f"http://127.0.0.1:{service.port}/openapi.json"]
     for name, value in headers.items():
         arguments += ["--header", f"{name}: {value}"]
-    arguments += ["--checks=all", "--phases=examples,coverage,fuzzing,stateful", "--no-color"]
+    arguments += ["--checks=all", f"--phases={phases}", "--no-color"]
     arguments += [f"--max-examples={examples}", f"--seed={seed}", "--generation-database=none"]
     ended = subprocess.run(
         [Path(sys.executable).with_name("schemathesis"), *arguments],
