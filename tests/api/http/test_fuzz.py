@@ -10,7 +10,7 @@ from tests.support.running_service import RunningService
 
 EXAMPLES = 10
 SEED = 20_260_917
-WITHOUT_COVERAGE = "examples,fuzzing,stateful"  # which is the same for every caller
+WITHOUT_COVERAGE = "examples,fuzzing,stateful"  # for time: as a key, make fuzz alone runs that phase
 
 Running = tuple[RunningService, Target]
 
