@@ -38,6 +38,7 @@ class IdNamespace:
 ALERT_IDS: Final = IdNamespace("alerts")
 POLICY_IDS: Final = IdNamespace("policies")
 SCORE_IDS: Final = IdNamespace("scores")
+SNAPSHOT_IDS: Final = IdNamespace("kri-snapshots")
 _EFFECT_IDS: Final = IdNamespace("ids")
 
 

@@ -32,6 +32,7 @@ class EntryKind(StrEnum):
     APPROVAL = "approval"  # body: JSON of a features.core.actions.ApprovalEntry
     OUTCOME = "outcome"  # body: JSON of a features.core.actions.OutcomeEntry
     POLICY = "policy"  # body: JSON of a features.core.policies.PolicyEntry
+    SNAPSHOT = "snapshot"  # body: JSON of a features.core.kris.SnapshotEntry
     LOSS = "loss"  # body: JSON of a features.core.loss.LossEntry
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 

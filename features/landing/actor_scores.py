@@ -127,12 +127,13 @@ def emit_entity_score(
     if program.holds_agents:
         agent = agent_inputs(program, actor, at)
         weighed_agent = ars_v1.CARD.weigh(agent)
+        former = last.value(actor.index)
         is_news = last.exchange(actor.index, weighed_agent[0], hard=weighed_agent[1]) or force
         if not is_news or emit is no_rows:
             return
         degraded = ars_v1.is_degraded(agent)
         score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
-        emit(_score_row(program, position, (_AGENT, actor.id), score, agent, at=at, degraded=degraded))
+        emit(score_row(program, position, (_AGENT, actor.id), score, agent, at=at, former=former, degraded=degraded))
         return
     if (
         not force
@@ -142,10 +143,11 @@ def emit_entity_score(
         return
     inputs = entity_inputs(program, actor, at)
     weighed = ers_v1.CARD.weigh(inputs)
+    former = last.value(actor.index)
     is_news = last.exchange(actor.index, weighed[0], hard=weighed[1]) or force
     if is_news and emit is not no_rows:
         score = ers_v1.CARD.explain(inputs, weighed)
-        emit(_score_row(program, position, (_ENTITY, actor.id), score, inputs, at=at))
+        emit(score_row(program, position, (_ENTITY, actor.id), score, inputs, at=at, former=former))
 
 
 def emit_counterparty_score(
@@ -170,10 +172,11 @@ def emit_counterparty_score(
     inputs = counterparty_inputs(program, party, at)
     weighed = crs_v1.CARD.weigh(inputs)
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
+    former = last.value(party.index)
     is_news = last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) or force
     if is_news and emit is not no_rows:
         score = crs_v1.CARD.explain(inputs, weighed)
-        emit(_score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at))
+        emit(score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at, former=former))
 
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
@@ -247,7 +250,7 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentIn
     )
 
 
-def _score_row(
+def score_row(
     program: ProgramState,
     position: EntryPosition,
     subject: tuple[str, str],
@@ -255,8 +258,10 @@ def _score_row(
     inputs: object,
     *,
     at: int,
+    former: int | None,
     degraded: bool = False,
 ) -> ScoreRow:
+    """The score that this entry gave a subject, whose score was ``former`` before."""
     kind, subject_id = subject
     return ScoreRow(
         tenant_id=program.tenant_id,
@@ -269,6 +274,7 @@ def _score_row(
         version=score.version,
         score=score.value,
         band=band_word(score.value),
+        former_band=band_word(former),
         n=score.n,
         confidence=score.confidence,
         hard=score.hard,

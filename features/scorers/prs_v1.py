@@ -3,16 +3,14 @@
 Unit    points 0-100, integers; None below 3 measured indicators
 n       the indicators that are measured; the confidence is their share of all that are defined
 Window  each indicator's own
-Errors  none; an indicator that prs-v1 does not know counts for nothing
+Errors  none
 Source  named with each indicator; an indicator's own lines decide what is watch and what is breach
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Final, NamedTuple
 
-import msgspec
-
+from features.core.kris import KriName, KriStatus, KriValue
 from features.core.reason import Reason, Score
 from features.scorers.rule import ReasonKind
 from features.scorers.scorecard import CEILING, PROPOSED, in_order, limits_of
@@ -25,28 +23,14 @@ RULE_BREACH_POINTS: Final = 35
 _NACHA: Final = "Nacha Operating Rules"
 
 
-class KriStatus(StrEnum):
-    OK = "ok"
-    WATCH = "watch"
-    BREACH = "breach"
-    UNMEASURED = "unmeasured"
-
-
-class KriReading(msgspec.Struct, frozen=True, gc=False):
-    """One indicator as measured; ``value`` None is not measured, ``threshold`` is the line of its breach."""
-
-    value: float | None
-    n: int
-    status: KriStatus
-    threshold: float | None = None
-
-
 class _Indicator(NamedTuple):
     watch: ReasonKind
     breach: ReasonKind
 
 
-def _indicator(number: int, name: str, source: str, *, points: int = BREACH_POINTS, hard: bool = False) -> _Indicator:
+def _indicator(
+    number: int, name: KriName, source: str, *, points: int = BREACH_POINTS, hard: bool = False
+) -> _Indicator:
     watch = f"{name} is at or over its watch line, or under it for a coverage."
     breach = f"{name} is over its threshold, or under it for a coverage."
     return _Indicator(
@@ -59,24 +43,24 @@ _INDICATORS: Final = {
     name: _indicator(number, name, source, points=points, hard=hard)
     for number, (name, source, points, hard) in enumerate(
         (
-            ("ach_unauthorized_return_rate", _NACHA, RULE_BREACH_POINTS, True),
-            ("ach_administrative_return_rate", _NACHA, BREACH_POINTS, False),
-            ("ach_overall_return_rate", _NACHA, BREACH_POINTS, False),
-            ("ach_credit_return_rate", PROPOSED, BREACH_POINTS, False),
-            ("reserve_coverage", PROPOSED, RULE_BREACH_POINTS, True),
-            ("review_aging_hours", PROPOSED, BREACH_POINTS, False),
-            ("hold_aging_hours", PROPOSED, BREACH_POINTS, False),
-            ("overdraft_events", PROPOSED, BREACH_POINTS, False),
-            ("freeze_events", PROPOSED, BREACH_POINTS, False),
-            ("volume_velocity", PROPOSED, BREACH_POINTS, False),
-            ("declared_volume_use", PROPOSED, BREACH_POINTS, False),
-            ("counterparty_concentration", PROPOSED, BREACH_POINTS, False),
-            ("verification_denial_rate", PROPOSED, BREACH_POINTS, False),
-            ("card_decline_rate", PROPOSED, BREACH_POINTS, False),
-            ("card_fraud_decline_share", PROPOSED, BREACH_POINTS, False),
-            ("outside_declared_share", PROPOSED, BREACH_POINTS, False),
-            ("hold_share", PROPOSED, BREACH_POINTS, False),
-            ("stale_screening_share", PROPOSED, BREACH_POINTS, False),
+            (KriName.ACH_UNAUTHORIZED_RETURN_RATE, _NACHA, RULE_BREACH_POINTS, True),
+            (KriName.ACH_ADMINISTRATIVE_RETURN_RATE, _NACHA, BREACH_POINTS, False),
+            (KriName.ACH_OVERALL_RETURN_RATE, _NACHA, BREACH_POINTS, False),
+            (KriName.ACH_CREDIT_RETURN_RATE, PROPOSED, BREACH_POINTS, False),
+            (KriName.RESERVE_COVERAGE, PROPOSED, RULE_BREACH_POINTS, True),
+            (KriName.REVIEW_AGING_HOURS, PROPOSED, BREACH_POINTS, False),
+            (KriName.HOLD_AGING_HOURS, PROPOSED, BREACH_POINTS, False),
+            (KriName.OVERDRAFT_EVENTS, PROPOSED, BREACH_POINTS, False),
+            (KriName.FREEZE_EVENTS, PROPOSED, BREACH_POINTS, False),
+            (KriName.VOLUME_VELOCITY, PROPOSED, BREACH_POINTS, False),
+            (KriName.DECLARED_VOLUME_USE, PROPOSED, BREACH_POINTS, False),
+            (KriName.COUNTERPARTY_CONCENTRATION, PROPOSED, BREACH_POINTS, False),
+            (KriName.VERIFICATION_DENIAL_RATE, PROPOSED, BREACH_POINTS, False),
+            (KriName.CARD_DECLINE_RATE, PROPOSED, BREACH_POINTS, False),
+            (KriName.CARD_FRAUD_DECLINE_SHARE, PROPOSED, BREACH_POINTS, False),
+            (KriName.OUTSIDE_DECLARED_SHARE, PROPOSED, BREACH_POINTS, False),
+            (KriName.HOLD_SHARE, PROPOSED, BREACH_POINTS, False),
+            (KriName.STALE_SCREENING_SHARE, PROPOSED, BREACH_POINTS, False),
         ),
         start=1,
     )
@@ -87,7 +71,7 @@ DEFINED: Final = tuple(_INDICATORS)
 REASONS: Final = (*(kind for indicator in _INDICATORS.values() for kind in indicator), _LIMITS.ceiling)
 
 
-def score(readings: Mapping[str, KriReading]) -> Score:
+def score(readings: Mapping[KriName, KriValue]) -> Score:
     """Add up what is at watch and what is in breach."""
     measured = {name: reading for name in DEFINED if (reading := readings.get(name)) and reading.value is not None}
     reasons = [reason for name, reading in measured.items() if (reason := _reason(name, reading)) is not None]
@@ -104,7 +88,7 @@ def score(readings: Mapping[str, KriReading]) -> Score:
     return Score(version=VERSION, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
 
 
-def _reason(name: str, reading: KriReading) -> Reason | None:
+def _reason(name: KriName, reading: KriValue) -> Reason | None:
     indicator = _INDICATORS[name]
     if reading.status is KriStatus.WATCH:
         kind, line = indicator.watch, "at watch"

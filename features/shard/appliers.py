@@ -17,6 +17,7 @@ from features.core.canonical import Chain, canonical
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
 from features.core.directory import DirectoryEntry
 from features.core.instants import format_instant
+from features.core.kris import SnapshotEntry
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
 from features.core.loss import LossBody, LossEntry
 from features.core.policies import PolicyEntry
@@ -31,6 +32,7 @@ from features.landing.party_rows import apply_owner_entry
 from features.landing.policies import apply_policy
 from features.landing.preflight import counterparty_to_match
 from features.shard.backfill_step import apply_step
+from features.shard.kri_snapshots import apply_snapshot
 from features.shard.pipeline import process_bank_event
 from features.shard.ticks import apply_tick
 from features.state.program import ProgramState
@@ -154,6 +156,7 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.APPROVAL.value: Applier(_decoder(ApprovalEntry), _at_position(approve)),
     EntryKind.OUTCOME.value: Applier(_decoder(OutcomeEntry), _at_position(conclude)),
     EntryKind.POLICY.value: Applier(_decoder(PolicyEntry), _at_position(apply_policy)),
+    EntryKind.SNAPSHOT.value: Applier(_decoder(SnapshotEntry), _at_position(apply_snapshot)),
     EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

@@ -48,6 +48,7 @@ from features.landing.party_rows import (
     emit_introduced,
     features_row,
 )
+from features.shard.kri_snapshots import snapshot_after_transfers
 from features.shard.seen_events import earlier_result, entry_of
 from features.state.open_preflights import CounterpartyDetails
 from features.state.program import ProgramState
@@ -228,6 +229,7 @@ AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     label_disputed_check,
     label_by_earlier_dispute,
     match_preflight,
+    snapshot_after_transfers,
 )
 """What follows a landing, in this order. A stage looks at the result and does nothing when it does not concern it."""
 

@@ -7,6 +7,7 @@ from features.actions.autonomy import narrow_by_itself
 from features.alerts.clocks import run_clocks
 from features.core.log_entry import EntryPosition, LogEntry, position_of
 from features.core.rows.emit import Emit
+from features.shard.kri_snapshots import snapshot_on_tick
 from features.state.program import ProgramState
 
 OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
@@ -21,6 +22,7 @@ ON_TICK: Final[tuple[OnTick, ...]] = (
     expire_preflights,
     run_clocks,
     narrow_by_itself,
+    snapshot_on_tick,
 )
 """What every program does on a tick, in this order."""
 

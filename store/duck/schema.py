@@ -13,6 +13,7 @@ from features.core.rows.actions import ActionRow
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.kris import KriSnapshotRow
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
 from features.core.rows.policies import PolicyRow
 from features.core.rows.scores import ScoreRow
@@ -51,6 +52,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("labels", LabelRow),
     ("actions", ActionRow),
     ("policies", PolicyRow),
+    ("kri_snapshots", KriSnapshotRow),
     ("backfills", BackfillRow),
     ("quarantine", QuarantineRow),
     ("record_chain", RecordChainRow),

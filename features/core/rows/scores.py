@@ -9,7 +9,8 @@ import msgspec
 class ScoreRow(msgspec.Struct, frozen=True, gc=False):
     """One score of an entity, counterparty, agent or program, written when it changed.
 
-    A subject without a row is unscored, and so is one whose newest row has no score.
+    A subject without a row is unscored, and so is one whose newest row has no score. The band changed where ``band``
+    and ``former_band`` differ.
     """
 
     tenant_id: str
@@ -22,6 +23,7 @@ class ScoreRow(msgspec.Struct, frozen=True, gc=False):
     version: str
     score: int | None
     band: str
+    former_band: str  # of the subject's row before; unscored where there is none
     n: int
     confidence: float | None
     hard: bool

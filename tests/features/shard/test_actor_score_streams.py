@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from features.core.bands import band_word
 from features.core.instants import DAY_US
+from features.core.kris import KriName, KriValue
 from features.core.log_entry import LogEntry
 from features.core.reason import Reason, Score
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import TransferRow
-from features.scorers import ars_v1, crs_v1, ers_v1
+from features.core.vocabulary import Band
+from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from features.scorers.actor_decay import decayed
 from features.scorers.crs_inputs import CounterpartyInputs
 from features.scorers.ers_inputs import EntityInputs
@@ -22,10 +24,11 @@ from features.state.score_memory import STRONGEST
 from tests.support.random_streams import streams
 
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-_OF_VERSION: Final[dict[str, tuple[type[msgspec.Struct], Callable[[Any], Score]]]] = {
+_OF_VERSION: Final[dict[str, tuple[Any, Callable[[Any], Score]]]] = {
     "ers-v1": (EntityInputs, ers_v1.score),
     "crs-v1": (CounterpartyInputs, crs_v1.score),
     "ars-v1": (ars_v1.AgentInputs, ars_v1.score),
+    "prs-v1": (dict[KriName, KriValue], prs_v1.score),
 }
 
 
@@ -51,6 +54,7 @@ def test_given_a_random_stream_then_each_record_is_another_score_and_its_inputs_
 
         assert (row.score, row.n, row.confidence, row.hard) == (score.value, score.n, score.confidence, score.hard)
         assert row.band == band_word(score.value)
+        assert row.former_band == (before.band if before else Band.UNSCORED)
         assert msgspec.json.decode(row.reasons, type=tuple[Reason, ...]) == score.reasons
         assert (row.score, row.hard) != ((before.score, before.hard) if before else (None, False))
         assert before is None or (before.offset < row.offset and before.scored_at <= row.scored_at)

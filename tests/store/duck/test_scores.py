@@ -30,6 +30,7 @@ def a_score(**over: Any) -> ScoreRow:
         "version": "ers-v1",
         "score": 12,
         "band": "clear",
+        "former_band": "unscored",
         "n": 40,
         "confidence": 0.67,
         "hard": False,

@@ -1,0 +1,83 @@
+"""Key risk indicators (KRIs) of a program: their names, units and status, and what one measurement of one is.
+
+Source  the interface's KriSnapshot and KriValue
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+WINDOW_DAYS: Final = 60
+"""The longest window of an indicator, and so of a snapshot."""
+
+
+class KriName(StrEnum):
+    """The eighteen indicators, in the order in which they are shown."""
+
+    ACH_UNAUTHORIZED_RETURN_RATE = "ach_unauthorized_return_rate"
+    ACH_ADMINISTRATIVE_RETURN_RATE = "ach_administrative_return_rate"
+    ACH_OVERALL_RETURN_RATE = "ach_overall_return_rate"
+    ACH_CREDIT_RETURN_RATE = "ach_credit_return_rate"
+    RESERVE_COVERAGE = "reserve_coverage"
+    REVIEW_AGING_HOURS = "review_aging_hours"
+    HOLD_AGING_HOURS = "hold_aging_hours"
+    OVERDRAFT_EVENTS = "overdraft_events"
+    FREEZE_EVENTS = "freeze_events"
+    VOLUME_VELOCITY = "volume_velocity"
+    DECLARED_VOLUME_USE = "declared_volume_use"
+    COUNTERPARTY_CONCENTRATION = "counterparty_concentration"
+    VERIFICATION_DENIAL_RATE = "verification_denial_rate"
+    CARD_DECLINE_RATE = "card_decline_rate"
+    CARD_FRAUD_DECLINE_SHARE = "card_fraud_decline_share"
+    OUTSIDE_DECLARED_SHARE = "outside_declared_share"
+    HOLD_SHARE = "hold_share"
+    STALE_SCREENING_SHARE = "stale_screening_share"
+
+
+class KriUnit(StrEnum):
+    """The unit of a value and its threshold."""
+
+    RATIO = "ratio"
+    COUNT = "count"
+    CENTS = "cents"
+    DAYS = "days"
+    HOURS = "hours"
+
+
+class KriStatus(StrEnum):
+    """Watch at the line of attention or over it, breach strictly over the threshold; under both for a coverage."""
+
+    OK = "ok"
+    WATCH = "watch"
+    BREACH = "breach"
+    UNMEASURED = "unmeasured"
+
+
+class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One indicator as measured. ``value`` is raw, never smoothed, and None for not measured.
+
+    ``n`` counts what the value is made of; ``threshold`` is the line of its breach.
+    """
+
+    value: float | None
+    n: int
+    unit: KriUnit
+    threshold: float | None
+    status: KriStatus
+    note: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class SnapshotCause(StrEnum):
+    """Why a snapshot was taken: a quarter of an hour passed, 200 transfers landed, or somebody asked for it."""
+
+    SCHEDULED = "scheduled"
+    TRANSFERS = "transfers"
+    REQUESTED = "requested"
+
+
+class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot that somebody asked for, as a log entry: ``id`` becomes the snapshot's."""
+
+    id: str
+    at: int

@@ -1,0 +1,82 @@
+"""Snapshots of a program's key risk indicators, and the Program Risk Score that follows from each.
+
+One is taken every quarter of an hour, after every 200 transfers, and when somebody asks. The quarters of programs begin
+at different minutes, so that the tick of one minute never measures them all.
+"""
+
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+from features.bank.events import TransferSnapshot
+from features.core.bands import band_word
+from features.core.ids import SNAPSHOT_IDS
+from features.core.instants import MINUTE_US
+from features.core.kris import WINDOW_DAYS, SnapshotCause, SnapshotEntry
+from features.core.log_entry import EntryPosition
+from features.core.rows.emit import Emit, no_rows
+from features.core.rows.kris import KriSnapshotRow
+from features.kris.measure import measure_kris
+from features.landing.actor_scores import score_row
+from features.landing.landing_result import LandingResult
+from features.scorers import prs_v1
+from features.state.program import ProgramState
+
+EVERY_MINUTES: Final = 15
+EVERY_TRANSFERS: Final = 200
+_PROGRAM: Final = "program"
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+def snapshot_on_tick(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Take the snapshot of this quarter of an hour, if it is the program's minute."""
+    if (position.appended_at // MINUTE_US - crc32(program.id.encode())) % EVERY_MINUTES == 0:
+        take_snapshot(program, SnapshotCause.SCHEDULED, position, emit)
+
+
+def snapshot_after_transfers(
+    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Take a snapshot after every 200 transfers of the program."""
+    if landed.is_new and len(program.transfers) % EVERY_TRANSFERS == 0:
+        take_snapshot(program, SnapshotCause.TRANSFERS, position, emit)
+
+
+def apply_snapshot(program: ProgramState, entry: SnapshotEntry, position: EntryPosition, emit: Emit) -> None:
+    """Take the snapshot that somebody asked for."""
+    take_snapshot(program, SnapshotCause.REQUESTED, position, emit, snapshot_id=entry.id)
+
+
+def take_snapshot(
+    program: ProgramState, cause: SnapshotCause, position: EntryPosition, emit: Emit, *, snapshot_id: str | None = None
+) -> None:
+    """Measure every indicator, score the program, and store both."""
+    now = position.appended_at
+    kris = measure_kris(program, now)
+    score = prs_v1.score(kris)
+    last = program.scores.program
+    at, former = last.instant(0, now), last.value(0)
+    is_news = last.exchange(0, score.value, hard=score.hard)
+    if emit is no_rows:
+        return
+    if is_news:
+        emit(score_row(program, position, (_PROGRAM, program.id), score, kris, at=at, former=former))
+    emit(
+        KriSnapshotRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            id=snapshot_id or SNAPSHOT_IDS.id_of(f"{program.id}/{position.offset}"),
+            shard=position.shard,
+            offset=position.offset,
+            cause=cause.value,
+            as_of_at=now,
+            window_days=WINDOW_DAYS,
+            kris=_ENCODE(kris).decode(),
+            program_score=score.value,
+            program_score_n=score.n,
+            program_score_version=score.version,
+            band=band_word(score.value),
+            created_at=now,
+        )
+    )
