@@ -1,5 +1,6 @@
 """What every test may ask for: a real Redis, started once, and the event loop that the service runs on."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -13,7 +14,13 @@ from tests.support.clock import FrozenClock, SequentialIds
 
 
 def pytest_sessionstart() -> None:
-    """What was compiled and then changed would be tested as it was."""
+    """What was compiled and then changed would be tested as it was.
+
+    A shell that starts the tests in the background has them ignore the interrupt, and so would every program that they
+    start and interrupt.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if changed := changed_since_compiled():
         pytest.exit(f"{changed[0]} has changed since it was compiled: make compiled, or make interpreted")
 

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -28,9 +30,14 @@ def a_free_port() -> int:
     return port
 
 
-def a_demo(folder: Path, port: int, *options: str) -> subprocess.Popen[str]:
+@contextmanager
+def a_demo(folder: Path, port: int, *options: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "demo", "--data", str(folder), "--port", str(port), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=CHECKOUT)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=CHECKOUT) as demo:
+        try:
+            yield demo
+        finally:
+            demo.terminate()  # of one that a test has failed on; nothing to one that has ended
 
 
 def read_until(demo: subprocess.Popen[str], sentence: str) -> str:
