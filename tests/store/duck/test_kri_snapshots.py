@@ -1,0 +1,135 @@
+"""Snapshots are read by program and instant; another tenant or program sees none of them."""
+
+from time import perf_counter
+from typing import Any, Final
+
+import duckdb
+import pytest
+
+from features.core.errors import ForbiddenError
+from features.core.instants import DAY_US, HOUR_US, MINUTE_US
+from features.core.rows.kris import KriSnapshotRow
+from store.duck.kri_snapshots import KriSnapshots
+from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
+from tests.support.duck_rows import AT, PROGRAM, TENANT
+from tests.support.principals import a_key, an_operator
+
+OPERATOR: Final = an_operator(TENANT)
+MIDNIGHT: Final = AT // DAY_US * DAY_US
+
+
+def a_snapshot(at: int, **over: Any) -> KriSnapshotRow:
+    usual: dict[str, Any] = {
+        "tenant_id": TENANT,
+        "program_id": PROGRAM,
+        "id": f"snp_{at}",
+        "shard": 3,
+        "offset": at,
+        "cause": "scheduled",
+        "as_of_at": at,
+        "window_days": 60,
+        "kris": '{"ach_unauthorized_return_rate":{"value":null,"n":0}}',
+        "program_score": None,
+        "program_score_n": 0,
+        "program_score_version": "prs-v1",
+        "band": "unscored",
+        "created_at": at,
+    }
+    return KriSnapshotRow(**usual | over)
+
+
+def commit(database: duckdb.DuckDBPyConnection, *rows: KriSnapshotRow) -> KriSnapshots:
+    BatchWriter(database).commit(row_tables({KriSnapshotRow: rows}), {}, AT)
+    return KriSnapshots(database)
+
+
+def test_given_snapshots_when_the_newest_is_read_then_it_is_as_written_now_and_as_of_an_instant(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    first = a_snapshot(AT)
+    newest = a_snapshot(AT + HOUR_US, program_score=35, program_score_n=4, band="review", cause="requested")
+    snapshots = commit(database, first, newest, a_snapshot(AT + DAY_US, program_id="prg_2"))
+
+    assert snapshots.newest(OPERATOR, PROGRAM) == newest
+    assert snapshots.newest(OPERATOR, PROGRAM, upto=AT + HOUR_US) == newest
+    assert snapshots.newest(OPERATOR, PROGRAM, upto=AT + HOUR_US - 1) == first
+    assert snapshots.newest(OPERATOR, PROGRAM, upto=AT - 1) is None
+
+
+def test_given_a_program_without_snapshots_or_of_another_tenant_when_it_is_read_then_there_is_none(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    snapshots = commit(database, a_snapshot(AT))
+    stranger = an_operator("tnt_2")
+
+    assert snapshots.newest(OPERATOR, "prg_2") is None
+    assert snapshots.newest(stranger, PROGRAM) is None
+    assert snapshots.of_days(stranger, PROGRAM, AT - DAY_US, AT + DAY_US) == []
+    assert snapshots.newest_of_programs(stranger) == {}
+
+
+def test_given_a_key_of_another_program_when_it_reads_then_it_is_forbidden_and_sees_none_in_lists(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    snapshots, key = commit(database, a_snapshot(AT)), a_key(TENANT, "prg_2")
+
+    with pytest.raises(ForbiddenError):
+        snapshots.newest(key, PROGRAM)
+    with pytest.raises(ForbiddenError):
+        snapshots.of_days(key, PROGRAM, AT, AT + 1)
+    assert snapshots.newest_of_programs(key) == {}
+
+
+def test_given_several_a_day_when_days_are_read_then_each_has_its_last_and_the_end_is_excluded(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    last_of_first = a_snapshot(MIDNIGHT + DAY_US - 1)
+    last_of_third = a_snapshot(MIDNIGHT + 2 * DAY_US + HOUR_US)
+    at_end = a_snapshot(MIDNIGHT + 3 * DAY_US)
+    snapshots = commit(
+        database,
+        a_snapshot(MIDNIGHT - 1),
+        a_snapshot(MIDNIGHT),
+        last_of_first,
+        a_snapshot(MIDNIGHT + 2 * DAY_US),
+        last_of_third,
+        at_end,
+    )
+
+    assert snapshots.of_days(OPERATOR, PROGRAM, MIDNIGHT, at_end.as_of_at) == [last_of_first, last_of_third]
+
+
+def test_given_programs_when_the_newest_of_each_is_read_then_one_offset_in_two_shards_confuses_nothing(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    mine, theirs = a_snapshot(AT + 2), a_snapshot(AT + 1, program_id="prg_2", shard=4)
+    snapshots = commit(database, a_snapshot(AT + 1), mine, theirs, a_snapshot(AT, program_id="prg_2", shard=4))
+
+    assert snapshots.newest_of_programs(OPERATOR) == {PROGRAM: mine, "prg_2": theirs}
+    assert snapshots.newest_of_programs(OPERATOR, ["prg_2", "prg_3"]) == {"prg_2": theirs}
+
+
+def test_given_50000_snapshots_when_they_are_read_then_no_query_takes_long(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    """Ten programs over 52 days; a bound far above the few milliseconds that it takes, but below reading all rows."""
+    kris = '{"' + "k" * 2_500 + '":{}}'
+    rows = [
+        a_snapshot(MIDNIGHT + number // 10 * 15 * MINUTE_US, program_id=f"prg_{number % 10}", offset=number, kris=kris)
+        for number in range(50_000)
+    ]
+    snapshots, end = commit(database, *rows), rows[-1].as_of_at
+
+    def fastest(read: Any) -> float:
+        def once() -> float:
+            start = perf_counter()
+            assert read()
+            return perf_counter() - start
+
+        return min(once() for _ in range(5))
+
+    assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3")) < 0.05
+    assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3", upto=MIDNIGHT + DAY_US)) < 0.05
+    assert fastest(lambda: snapshots.of_days(OPERATOR, "prg_3", end - 30 * DAY_US, end)) < 0.05
+    assert fastest(lambda: snapshots.newest_of_programs(OPERATOR)) < 0.05
