@@ -84,6 +84,7 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
         policy_sha256=policies.sha256,
         at=at,
     )
+    _tally(program, alert, entry, signed)
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
     if entry.operator_kind is OperatorKind.PERSON:
@@ -113,6 +114,16 @@ def _result_of(alert: AlertState | None, entry: DecisionEntry) -> EntryResult:
 def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
     """Whether the decision goes against the draft; None without a draft."""
     return None if recommendation is None else _RECOMMENDATION_OF[decision] != recommendation
+
+
+def _tally(program: ProgramState, alert: AlertState, entry: DecisionEntry, signed: SignedDecision) -> None:
+    """Count the decision of a person; the first one on an alert also with the time that the alert waited for it."""
+    if entry.operator_kind is not OperatorKind.PERSON:
+        return
+    if alert.newest_disposition_id is None:
+        program.day_tallies.count_first_decision(signed.at, alert.opened_at)
+    if signed.overturns_draft is not None:
+        program.day_tallies.count_review(signed.at, overturned=signed.overturns_draft)
 
 
 def _apply(
@@ -157,6 +168,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)
+    program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
     kind = ResultKind.APPEAL

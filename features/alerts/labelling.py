@@ -24,9 +24,10 @@ from features.state.transfer_table import ReturnState
 
 
 def note_label(program: ProgramState, row_index: int, label: LabelValue, position: EntryPosition) -> None:
-    """Let the newest label of a transfer count as evidence on the alerts that it is in."""
-    transfer_at = program.transfers.glance(row_index).at
-    program.closing_evidence.set_label(row_index, label, transfer_at=transfer_at, now=position.appended_at)
+    """Count the newest label of a transfer, also as evidence on the alerts that it is in."""
+    record = program.transfers.read(row_index)
+    program.closing_evidence.set_label(row_index, label, transfer_at=record.at, now=position.appended_at)
+    program.day_tallies.set_label(row_index, label, record, program.returned.get(row_index))
 
 
 def stands_unauthorized(returned: ReturnState) -> bool:

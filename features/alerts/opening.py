@@ -238,6 +238,8 @@ class AlertOpener:
         self._book.put(alert)
         self._count_transfer(finding, alert)
         self._note_alerted(finding, alert)
+        self._program.day_tallies.count_alert(alert.opened_at, closed=is_automated)
+        self._count_as_alerted()
         if self._is_closable(finding):
             self._program.closing_evidence.add_alert(alert.id, alert.detector, closed_by_policy=is_automated)
             self._program.closing_evidence.add_transfer(alert.id, self._row)
@@ -315,6 +317,8 @@ class AlertOpener:
             self._note_alerted(finding, alert)
         if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):
             return
+        if is_news:
+            self._count_as_alerted()
         if is_worse:
             self._upgrade(alert, finding, routing)
         newest = evidence_of(context, finding, alert, routing, self._policies)
@@ -339,6 +343,11 @@ class AlertOpener:
         """An alert on the program has no score, and one that was decided is not changed: neither has the transfer."""
         if alert.waits and finding.subject.type is not SubjectType.PROGRAM:
             self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
+
+    def _count_as_alerted(self) -> None:
+        """Whatever became of the alert, its evidence names the transfer."""
+        transfer = self._context.transfer
+        self._program.day_tallies.set_alerted(self._row, transfer.record, transfer.returned())
 
     def _is_history(self, finding: Finding) -> bool:
         return self._position.appended_at - finding.at > _HISTORY_AFTER_US

@@ -85,6 +85,7 @@ def _land_first(
     )
     transfer = StoredTransfer(program, program.transfers.add(snapshot.id, record), record)
     _enter_windows(transfer, assessment, snapshot, position)
+    program.day_tallies.add_transfer(record, transfer.returned())
     return LandingResult(
         EventResult.APPLIED,
         snapshot.id,
@@ -194,16 +195,17 @@ def _replace(
     """Replace what the transfer contributes to the windows; its new score, if it has one."""
     program, row_index, record = stored.program, stored.row_index, stored.record
     known_at = known_from(program, row_index, position.event_at)
-    old_return = stored.returned()
+    old_return, former = stored.returned(), stored.day_contribution()
     new_return = merged_return(old_return, snapshot, own_at=record.at, event_at=known_at)
     counts_otherwise = _replace_contribution(stored, transfer, known_at=known_at)
     _replace_return((stored, old_return), (transfer, new_return), known_at=known_at)
     if counts_otherwise or old_return != new_return:
         record_change((stored, old_return), (transfer, new_return), known_at=known_at)
-    if old_return == new_return and _SCORED_ON(record) == _SCORED_ON(transfer.record):
-        return None
-    assessment = score_again(transfer)
-    transfer.set_score(assessment, position)
+    assessment = None
+    if old_return != new_return or _SCORED_ON(record) != _SCORED_ON(transfer.record):
+        assessment = score_again(transfer)
+        transfer.set_score(assessment, position)
+    program.day_tallies.replace(former, transfer.day_contribution())
     return assessment
 
 
@@ -214,12 +216,14 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     state = first_return(snapshot, own_at=record.at, event_at=known_at)
     if state is None or row_index in program.returned:
         return LandingResult(EventResult.STALE)
+    former = stored.day_contribution()
     program.returned[row_index] = state
     change_return(program, stored.returned_transfer(), state, ENTER, known_at=known_at)
     record_change((stored, None), (stored, state), known_at=known_at)
     assessment = score_again(stored)
     stored.set_score(assessment, position)
     stored.write()
+    program.day_tallies.replace(former, stored.day_contribution())
     return LandingResult(
         EventResult.STALE,
         snapshot.id,

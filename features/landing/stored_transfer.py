@@ -14,6 +14,7 @@ from features.landing.contribution import Attempt, Movement, ReturnedTransfer
 from features.measurement.assessment import Assessment
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.card_table import card_key
+from features.state.day_tallies import Contribution
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
@@ -134,6 +135,10 @@ class StoredTransfer:
             attempt_kinds(self.cents(), text(record.status), text(record.card_reason)),
             self.row_index,
         )
+
+    def day_contribution(self) -> Contribution:
+        """What the transfer adds to the tallies of its day."""
+        return self.program.day_tallies.contribution(self.row_index, self.record, self.returned())
 
     def returned_transfer(self) -> ReturnedTransfer:
         """What the windows of returns need of the transfer."""

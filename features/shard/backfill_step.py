@@ -45,8 +45,10 @@ def _replace_score(
     if transfer is None or transfer.record.scored_offset > started_offset:
         return
     assessment = Assessment(vector_of(rescored.vector), rescored.score, rescored.degraded)
+    former = transfer.day_contribution()
     transfer.set_score(assessment, position)
     transfer.write()
+    program.day_tallies.replace(former, transfer.day_contribution())
     actor = transfer.actor
     if actor is not None:
         add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)

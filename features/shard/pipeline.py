@@ -67,13 +67,15 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     checksum, key = crc32(entry.body), key_of(event.id)
     stored = program.events.get(key)
     earlier = earlier_result(stored, checksum)
+    event_at = event_time(created_at, appended_at=entry.appended_at)
     if earlier is not None:
         outcome = EventOutcome(earlier)
     else:
-        event_at = event_time(created_at, appended_at=entry.appended_at)
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
         outcome = _applied_or_failed(program, event, entry, position, emit)
         program.events.put(key, entry_of(checksum, outcome.result))
+    family = event_type(event.type).family
+    program.day_tallies.count_event(event_at, family, outcome.result)
     if emit is no_rows:
         return
     fault, subject = None, outcome.subject
@@ -88,7 +90,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
             offset=entry.offset,
             event_id=event.id,
             type=event.type,
-            family=event_type(event.type).family,
+            family=family,
             created_at=created_at,
             appended_at=entry.appended_at,
             result=outcome.result.value,

@@ -9,6 +9,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from features.actions.set_limit import program_limits
+from features.core.day_totals import DayTotals
 from features.core.event_results import EventResult
 from features.core.limits import ProgramLimits
 from features.core.preflight import LimitHit, ProposedTransfer, Resolved
@@ -165,6 +166,17 @@ class LackingPolicies(msgspec.Struct, frozen=True, tag=True):
         return tuple(action_id for action_id in self.action_ids if not program.policies.knows(action_id))
 
 
+class ReadDays(msgspec.Struct, frozen=True, tag=True):
+    """The program's totals over the days [first, upto), which are counted since the epoch, as they are now known."""
+
+    first_day: int
+    upto_day: int
+
+    def answer(self, program: ProgramState) -> DayTotals:
+        is_scored = program.scores.program.value(0) is not None
+        return program.day_tallies.totals(self.first_day, self.upto_day, is_scored=is_scored)
+
+
 AnyQuestion = (
     SeenEvents
     | ScoreProposal
@@ -175,6 +187,7 @@ AnyQuestion = (
     | CounterpartyIds
     | ReadAutonomy
     | LackingPolicies
+    | ReadDays
 )
 
 ANSWER_TYPES: Final[dict[type, object]] = {
@@ -187,6 +200,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     CounterpartyIds: tuple[str, ...],
     ReadAutonomy: ProgramAutonomy,
     LackingPolicies: tuple[str, ...],
+    ReadDays: DayTotals,
 }
 """What each question is answered with: how an answer that came over a socket is decoded."""
 

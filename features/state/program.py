@@ -17,6 +17,7 @@ from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
 from features.state.closing_evidence import ClosingEvidence
 from features.state.counted_lines import CountedLines
+from features.state.day_tallies import DayTallies
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_caps import ProgramCaps
@@ -69,6 +70,7 @@ class ProgramState:
         self.autonomy = AutonomyBook()
         self.closing_evidence = ClosingEvidence()
         self.caps = ProgramCaps()
+        self.day_tallies = DayTallies()
         self.counted_lines = CountedLines(self.policies.thresholds(ALWAYS).lines.cents)
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
@@ -273,6 +275,7 @@ class ProgramState:
         yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
         yield "caps", self.caps.dump()
         yield "counted_lines", self.counted_lines.dump()
+        yield "day_tallies", self.day_tallies.dump()
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -305,6 +308,7 @@ class ProgramState:
             "closing_evidence": self.closing_evidence.load,
             "caps": self.caps.load,
             "counted_lines": self.counted_lines.load,
+            "day_tallies": self.day_tallies.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

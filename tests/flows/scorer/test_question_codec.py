@@ -8,6 +8,7 @@ import pytest
 
 from demo.bank import SimulatedBank
 from features.core.errors import UnavailableError
+from features.core.instants import DAY_US
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.preflight import ProposedCounterparty, ProposedTransfer
 from features.core.vocabulary import Direction, Rail
@@ -20,6 +21,7 @@ from features.shard.questions import (
     EvaluateLadder,
     LackingPolicies,
     ReadAutonomy,
+    ReadDays,
     ReadLimits,
     ScoreProposal,
     SeenEvents,
@@ -55,6 +57,7 @@ QUESTIONS: tuple[Any, ...] = (
     EvaluateLadder(PROPOSED, NOW),
     ReadAutonomy(NOW),
     LackingPolicies(("act_1",)),
+    ReadDays(NOW // DAY_US - 90, NOW // DAY_US + 1),
 )
 
 

@@ -1,0 +1,77 @@
+"""Totals of a program over whole UTC days, which add up over programs to those of a tenant.
+
+Days are counted since the epoch. A transfer belongs to the day of its own time, an alert to the day it was opened on, a
+decision and a bank event to the day of their own times.
+
+Unit    counts; amounts in US cents, waits in seconds
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from features.core.instants import DAY_US, DAYS_60
+
+FINAL_AFTER_DAYS: Final = DAYS_60 // DAY_US + 1
+"""A label ok is provisional on the transfers of a period's last day and of the 60 days before it."""
+
+
+class DayTotals(msgspec.Struct, frozen=True):
+    """What is exact of a number of days. The figures up to ``overturns`` are those that a program tallies by day.
+
+    Attempts count as transfers and move no cents; returns are those that stand, and the unauthorized ones among them
+    those of debits that the program sent. ``clear`` to ``unscored`` go by a transfer's newest band, labels by its band
+    as it landed. An unalerted transfer is one in the band clear that no alert was opened or written with.
+    """
+
+    transfers: int = 0
+    cents: int = 0
+    returned: int = 0
+    unauthorized: int = 0
+    clear: int = 0
+    review: int = 0
+    hold: int = 0
+    unscored: int = 0
+    clear_bad: int = 0
+    review_bad: int = 0
+    hold_bad: int = 0
+    unscored_bad: int = 0
+    clear_ok: int = 0
+    review_ok: int = 0
+    hold_ok: int = 0
+    unscored_ok: int = 0
+    unalerted: int = 0
+    unalerted_cents: int = 0
+    alerts: int = 0  # opened
+    auto_closed: int = 0  # by the policy, as they were opened
+    reviews: int = 0  # decisions of persons where there was a draft to agree with
+    overturns: int = 0  # those of them that went against it
+    provisional_ok: int = 0  # labels ok that may yet turn bad (``FINAL_AFTER_DAYS``)
+    programs: int = 0
+    scored_programs: int = 0  # those with a Program Risk Score
+    waits: dict[int, int] = {}  # from opening to the first decision of a person: how many waited how many seconds
+    events: dict[str, dict[str, int]] = {}  # deliveries by family and result
+
+
+_MAPS: Final = ("waits", "events")
+_FIGURES: Final = tuple(name for name in DayTotals.__struct_fields__ if name not in _MAPS)
+TALLIED: Final = _FIGURES[: _FIGURES.index("overturns") + 1]
+
+
+def day_totals(figures: Mapping[str, int], waits: dict[int, int], events: dict[str, dict[str, int]]) -> DayTotals:
+    """Totals of figures by their names."""
+    return msgspec.convert(dict(figures) | {"waits": waits, "events": events}, DayTotals)
+
+
+def sum_of(totals: Iterable[DayTotals]) -> DayTotals:
+    """The totals of several programs over the same days together."""
+    parts = tuple(totals)
+    waits, events = Counter[int](), dict[str, Counter[str]]()
+    for part in parts:
+        waits.update(part.waits)
+        for family, by_result in part.events.items():
+            events.setdefault(family, Counter()).update(by_result)
+    figures = {name: sum(getattr(part, name) for part in parts) for name in _FIGURES}
+    return day_totals(figures, dict(waits), {family: dict(by_result) for family, by_result in events.items()})
