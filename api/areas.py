@@ -19,6 +19,7 @@ from api.events.routes import AREA as EVENTS
 from api.ingest.routes import AREA as INGEST
 from api.jwks.routes import AREA as JWKS
 from api.keys.routes import AREA as KEYS
+from api.kris.routes import AREA as KRIS
 from api.labels.routes import AREA as LABELS
 from api.ladder.routes import AREA as LADDER
 from api.limits.routes import AREA as LIMITS
@@ -44,6 +45,7 @@ AREAS: Final[tuple[Area, ...]] = (
     INGEST,
     JWKS,
     KEYS,
+    KRIS,
     LABELS,
     LADDER,
     LIMITS,

@@ -338,6 +338,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "replayedUntil": "When the last replayed entry came in, of the shard furthest behind; null before the first.",
     "logUntil": "When the last entry of the log came in.",
     "scored": "How many transfers were scored again.",
+    "snapshotId": "The snapshot of key risk indicators, as the program report names it.",
     "entities": "How many entities were scored again.",
     "counterparties": "How many counterparties were scored again.",
     "agents": "How many of them are agents.",

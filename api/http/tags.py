@@ -22,6 +22,7 @@ TAGS: Final[Mapping[str, str]] = {
     "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
     "keys": "API keys, for operators.",
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
+    "kris": "Key risk indicators of a program.",
     "rescoring": "Scoring again with the scorer of today.",
     "operations": "Health and this document.",
 }

@@ -76,6 +76,7 @@ class ResultKind(StrEnum):
     ACTION = "action"
     APPROVAL = "approval"
     OUTCOME = "outcome"
+    SNAPSHOT = "snapshot"
 
 
 class EntryResult(StrEnum):

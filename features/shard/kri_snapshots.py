@@ -9,8 +9,10 @@ from zlib import crc32
 
 import msgspec
 
+from features.alerts.rows import result_row
 from features.bank.events import TransferSnapshot
 from features.core.bands import band_word
+from features.core.commands import EntryResult, ResultKind
 from features.core.ids import SNAPSHOT_IDS
 from features.core.instants import MINUTE_US
 from features.core.kris import WINDOW_DAYS, SnapshotCause, SnapshotEntry
@@ -44,8 +46,10 @@ def snapshot_after_transfers(
 
 
 def apply_snapshot(program: ProgramState, entry: SnapshotEntry, position: EntryPosition, emit: Emit) -> None:
-    """Take the snapshot that somebody asked for."""
-    take_snapshot(program, SnapshotCause.REQUESTED, position, emit, snapshot_id=entry.id)
+    """Take the snapshot that somebody requested; one that was taken before is not taken again."""
+    if program.kri_memory.add_request(entry.id):
+        take_snapshot(program, SnapshotCause.REQUESTED, position, emit, snapshot_id=entry.id)
+        emit(result_row(program, position, EntryResult.MADE, ResultKind.SNAPSHOT, entry.id))
 
 
 def take_snapshot(

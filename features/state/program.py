@@ -18,6 +18,7 @@ from features.state.card_table import CardTable
 from features.state.closing_evidence import ClosingEvidence
 from features.state.counted_lines import CountedLines
 from features.state.day_tallies import DayTallies
+from features.state.kri_memory import KriMemory
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_caps import ProgramCaps
@@ -71,6 +72,7 @@ class ProgramState:
         self.closing_evidence = ClosingEvidence()
         self.caps = ProgramCaps()
         self.day_tallies = DayTallies()
+        self.kri_memory = KriMemory()
         self.counted_lines = CountedLines(self.policies.thresholds(ALWAYS).lines.cents)
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
@@ -274,6 +276,7 @@ class ProgramState:
         yield "autonomy", self.autonomy.dump()
         yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
         yield "caps", self.caps.dump()
+        yield "kri_memory", self.kri_memory.dump()
         yield "counted_lines", self.counted_lines.dump()
         yield "day_tallies", self.day_tallies.dump()
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
@@ -307,6 +310,7 @@ class ProgramState:
             "autonomy": self.autonomy.load,
             "closing_evidence": self.closing_evidence.load,
             "caps": self.caps.load,
+            "kri_memory": self.kri_memory.load,
             "counted_lines": self.counted_lines.load,
             "day_tallies": self.day_tallies.load,
             "actors": self._load_actors,

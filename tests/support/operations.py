@@ -319,6 +319,7 @@ OPERATIONS: Final = (
     _record("checkpoint", "chain=dispositions"),
     _record("checkpoints"),
     _record("proof", "chain=dispositions&seq=0"),
+    Operation(method="POST", path="/api/kri/snapshot/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/skoor/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=bodies.tenant),

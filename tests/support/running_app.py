@@ -54,6 +54,7 @@ WAITED_FOR: Final = {
     EntryKind.DECISION,
     EntryKind.APPEAL,
     EntryKind.LABEL,
+    EntryKind.SNAPSHOT,
     EntryKind.OWNER,
     EntryKind.ACTION,
     EntryKind.APPROVAL,

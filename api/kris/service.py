@@ -1,0 +1,32 @@
+"""Snapshots of a program's key risk indicators on request: requested here, taken by the flow, which has the state.
+
+Errors  UnavailableError when the snapshot is not committed in time
+"""
+
+import structlog
+
+from api.kris.schemas import SnapshotTaken
+from api.log.commands import CommandLog
+from features.core.kris import SnapshotEntry
+from features.core.log_entry import EntryKind
+from features.core.principal import Principal
+
+log = structlog.get_logger()
+
+
+class KriService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(self, command_log: CommandLog) -> None:
+        self._commands = command_log
+
+    async def take_snapshot(self, principal: Principal, program_id: str, effect_id: str | None) -> SnapshotTaken:
+        """The snapshot, also when it was taken under the same ``effect_id`` before; the program is the principal's."""
+
+        def snapshot(entry_id: str, at: int) -> SnapshotEntry:
+            return SnapshotEntry(id=entry_id, at=at)
+
+        program_id = program_id.lower()
+        result = await self._commands.submit(principal, EntryKind.SNAPSHOT, program_id, snapshot, effect_id=effect_id)
+        log.info("kri_snapshot_taken", program_id=program_id, snapshot_id=result.id)
+        return SnapshotTaken(snapshot_id=result.id)

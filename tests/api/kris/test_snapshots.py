@@ -1,0 +1,87 @@
+"""Snapshots over HTTP: who may take one, what is stored, and what a repeat is."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from features.core.principal import Principal
+from store.duck.kri_snapshots import KriSnapshots
+from tests.support.principals import an_operator
+from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused
+
+UNKNOWN = "0b0c4a53-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def operator(tenant: dict[str, Any]) -> Principal:
+    return an_operator(tenant["id"])
+
+
+def take(api: RunningApp, program: str, token: str | None, **more: str) -> httpx.Response:
+    headers = ({} if token is None else {"Authorization": f"Bearer {token}"}) | more
+    return api.client.post(f"/api/kri/snapshot/{program}", headers=headers)
+
+
+def stored_ids(api: RunningApp) -> list[str]:
+    return [id_ for (id_,) in api.stores.database.execute("SELECT id FROM kri_snapshots ORDER BY id").fetchall()]
+
+
+def test_given_the_owners_token_alone_when_a_snapshot_is_taken_then_it_is_stored_before_the_answer(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], operator: Principal
+) -> None:
+    answer = take(api, program["id"].upper(), tenant["operatorToken"])
+
+    assert answer.status_code == 200
+    stored = KriSnapshots(api.stores.database).newest(operator, program["id"])
+    assert stored is not None
+    assert answer.json() == {"snapshotId": stored.id}
+    assert (stored.cause, stored.program_score, stored.band) == ("requested", None, "unscored")
+
+
+def test_given_one_key_when_sent_twice_also_after_its_answer_was_lost_then_there_is_one_snapshot(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    token = tenant["operatorToken"]
+    first = take(api, program["id"], token, **{"Idempotency-Key": "once"})
+    replayed = take(api, program["id"], token, **{"Idempotency-Key": "once"})
+    for key in api.sync_redis.keys("idem:*"):
+        api.sync_redis.delete(key)
+    again = take(api, program["id"], token, **{"Idempotency-Key": "once"})
+    other = take(api, program["id"], token)
+
+    assert [each.status_code for each in (first, replayed, again, other)] == [200] * 4
+    assert first.json() == replayed.json() == again.json() != other.json()
+    assert replayed.headers["idempotent-replayed"] == "true"
+    assert stored_ids(api) == sorted(each.json()["snapshotId"] for each in (first, other))
+
+
+def test_given_many_at_once_when_they_are_taken_then_each_is_a_snapshot_of_its_own(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: take(api, program["id"], tenant["operatorToken"]), range(16)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert stored_ids(api) == sorted({answer.json()["snapshotId"] for answer in answers})
+    assert len(stored_ids(api)) == 16
+
+
+def test_given_anyone_else_or_another_program_when_one_is_requested_then_401_and_nothing_is_stored(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_tenant("second-bank")
+    made = api.client.post("/api/keys", json={"name": "k", "mode": "live"}, headers=api.operator(tenant))
+    refused = [
+        take(api, program["id"], other["operatorToken"]),
+        take(api, UNKNOWN, tenant["operatorToken"]),
+        take(api, "not-a-uuid", tenant["operatorToken"]),
+        take(api, program["id"], None),
+        take(api, program["id"], made.json()["secret"]),
+        take(api, program["id"], ADMIN_TOKEN, **{"X-Operator": "root"}),
+    ]
+
+    for answer in refused:
+        assert_refused(answer, 401)
+    assert stored_ids(api) == []
