@@ -30,7 +30,7 @@ from api.telemetry.metrics_port import metrics_served, metrics_socket
 from api.telemetry.observe import Observed
 from api.telemetry.readiness import READY, Readiness, Replay
 from api.telemetry.request_log import RequestLog
-from api.wiring import wired_gate, wired_record, wired_record_collector, wired_resources
+from api.wiring import wired_collectors, wired_gate, wired_record, wired_resources
 from features.core.build import BUILD
 from features.core.instants import format_instant
 from features.shard.shards import Shards
@@ -100,7 +100,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = _metrics(stores, engine, resources.preflight_log, backfills, bank_work, connections, data_dir.path)
+        metrics = _metrics(stores, engine, resources.preflight_log, backfills, bank_work, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -340,7 +340,7 @@ def _metrics(
     backfills: BackfillService,
     bank_work: BankWork,
     connections: Connections,
-    folder: Path,
+    settings: Settings,
 ) -> CollectorRegistry:
     """The metrics of everything but the requests."""
     metrics = CollectorRegistry()
@@ -351,7 +351,8 @@ def _metrics(
         metrics.register(collector)
     metrics.register(ScorerCollector(engine.scorers))
     metrics.register(ConnectionCollector(connections))
-    metrics.register(wired_record_collector(stores, links=engine.chains.sizes, folder=folder))
+    for collector in wired_collectors(stores, settings, links=engine.chains.sizes):
+        metrics.register(collector)
     return metrics
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from api.http.operation import RateClass
 from api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
+from api.telemetry.program_collector import MOST_PROGRAMS
 from store.data_dir import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable
@@ -21,6 +22,7 @@ SCORERS: Final = "CLEARHOLD_SCORERS"
 BASE_URL: Final = "CLEARHOLD_BASE_URL"
 METRICS_PORT: Final = "CLEARHOLD_METRICS_PORT"
 METRICS_HOST: Final = "CLEARHOLD_METRICS_HOST"
+PROGRAM_METRICS: Final = "CLEARHOLD_PROGRAM_METRICS"
 BANK_URL: Final = "CLEARHOLD_BANK_URL"
 BANK_RATE: Final = "CLEARHOLD_BANK_RATE"
 ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
@@ -46,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     metrics_port: int | None = None
     metrics_host: str = LOOPBACK
+    program_metrics: int = 0  # programs whose indicators are among the metrics, at most
     bank_url: str | None = None
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
     scorers: int = 0
@@ -62,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         environment: Mapping[str, str],
         metrics_port: int | None = None,
         metrics_host: str | None = None,
+        program_metrics: int | None = None,
         scorers: int | None = None,
         accept_loss: bool = False,
     ) -> Self:
@@ -81,6 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             base_url=_base_url_in(environment),
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
             metrics_host=metrics_host or environment.get(METRICS_HOST) or LOOPBACK,
+            program_metrics=_program_metrics_in(environment) if program_metrics is None else program_metrics,
             bank_url=_bank_url_in(environment),
             bank_rate=_bank_rate_in(environment),
             scorers=_scorers_in(environment) if scorers is None else scorers,
@@ -125,6 +130,13 @@ def _scorers_in(environment: Mapping[str, str]) -> int:
         return min(MOST_SCORERS, len(os.sched_getaffinity(0)) - 1) if sys.platform == "linux" else 0
     if not text.isascii() or not text.isdigit() or len(text) > len(str(MOST_SCORERS)) or int(text) > MOST_SCORERS:
         raise StartupError(f"{SCORERS} must be a number of processes, 0-{MOST_SCORERS}; 0 scores in this one.")
+    return int(text)
+
+
+def _program_metrics_in(environment: Mapping[str, str]) -> int:
+    text = environment.get(PROGRAM_METRICS) or "0"
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(MOST_PROGRAMS)) or int(text) > MOST_PROGRAMS:
+        raise StartupError(f"{PROGRAM_METRICS} must be a number of programs, 0-{MOST_PROGRAMS}; 0 shows none.")
     return int(text)
 
 

@@ -1,10 +1,11 @@
 """From opened stores to the resources of the areas, the gate and the record. Nothing is opened or started here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import duckdb
+from prometheus_client.registry import Collector
 
 from api.area import ActionExecutor, Rescoring, Resources
 from api.http.auth import Authenticator
@@ -18,13 +19,16 @@ from api.log.commands import CommandLog
 from api.log.pending_entries import PendingEntries
 from api.log.preflight_log import PreflightLog
 from api.log.recorded_preflights import RecordedPreflights
+from api.settings import Settings
 from api.stores import RecordStores, Stores
+from api.telemetry.program_collector import ProgramCollector, ProgramName
 from api.telemetry.readiness import Readiness
 from api.telemetry.record_collector import RecordCollector
 from features.windows.id_index import IdIndex
 from store.clock import Clock
 from store.control.registry import Registry
 from store.duck.entry_results import EntryResults
+from store.duck.newest_snapshots import NewestSnapshots
 from store.duck.preflights import Preflights
 from store.idempotency import IdempotencyClaims
 from store.keys.signing_keys import KeyPurpose, SigningKeys
@@ -107,13 +111,26 @@ def wired_record(
     )
 
 
-def wired_record_collector(stores: Stores, *, links: Callable[[], Mapping[str, int]], folder: Path) -> RecordCollector:
-    """The metrics of the record; ``links`` counts those of each chain, ``folder`` is the data directory."""
-    return RecordCollector(
+def wired_collectors(
+    stores: Stores, settings: Settings, *, links: Callable[[], Mapping[str, int]]
+) -> Iterator[Collector]:
+    """The metrics of what is stored; ``links`` counts those of each chain."""
+    yield RecordCollector(
         links=links,
         checkpoint_log=stores.record.checkpoint_log,
         checkpoints=stores.record.checkpoints,
         verifications=stores.record.verifications,
-        folder=folder,
+        folder=settings.data,
         clock=stores.clock,
     )
+    if not settings.program_metrics:
+        return
+    tenancy = stores.registry.tenancy
+
+    def name_of(program_id: str) -> ProgramName | None:
+        program = tenancy.programs.of_any_tenant(program_id)
+        tenant = None if program is None else tenancy.tenants.find(program.tenant_id)
+        return None if program is None or tenant is None else ProgramName(tenant.slug, program.slug, program.source)
+
+    snapshots = NewestSnapshots(stores.database)
+    yield ProgramCollector(snapshots, name_of=name_of, most=settings.program_metrics, clock=stores.clock)

@@ -12,11 +12,26 @@ from api.app import serve as run_service
 from api.cli import backup, check, explain, rebuild, replay, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
+from api.telemetry.program_collector import MOST_PROGRAMS
 from features.core.build import BUILD
 from store.data_dir import StartupError
 from store.logs import configure_logs
 
 CANNOT_START: Final = 2
+
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(help="Port for /metrics; 0 picks a free port. Default: 9464 if it is free.", min=0, max=65_535),
+]
+MetricsHost = Annotated[str | None, typer.Option(help="Address for /metrics, which names tenants. Default: 127.0.0.1.")]
+ProgramMetrics = Annotated[
+    int | None,
+    typer.Option(
+        help="Programs whose risk indicators and scores /metrics shows, at most. Default: none.",
+        min=0,
+        max=MOST_PROGRAMS,
+    ),
+]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,13 +67,9 @@ def serve(
     data: Annotated[Path, typer.Option(help="Data directory; created if it does not exist.", file_okay=False)],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free port.", min=0, max=65_535)] = 8080,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(help="Port for /metrics; 0 picks a free port. Default: 9464 if it is free.", min=0, max=65_535),
-    ] = None,
-    metrics_host: Annotated[
-        str | None, typer.Option(help="Address for /metrics, which names tenants. Default: 127.0.0.1.")
-    ] = None,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = None,
+    program_metrics: ProgramMetrics = None,
     scorers: Annotated[
         int | None,
         typer.Option(
@@ -84,6 +95,7 @@ def serve(
                 environment=os.environ,
                 metrics_port=metrics_port,
                 metrics_host=metrics_host,
+                program_metrics=program_metrics,
                 scorers=scorers,
                 accept_loss=accept_loss,
             ),

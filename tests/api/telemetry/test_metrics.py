@@ -13,12 +13,16 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import Settings
 from api.telemetry.metrics_port import USUAL_PORT
+from features.shard.kri_snapshots import EVERY_TRANSFERS
+from store.clock import SystemClock
 from store.data_dir import StartupError
-from tests.support.bank_events import an_ach_transfer, an_event
+from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import RunningService, wait_until_committed
 from tests.support.waiting import eventually
@@ -46,6 +50,7 @@ class Scrape:
     def __init__(self, address: str) -> None:
         families = list(text_string_to_metric_families(httpx.get(address).raise_for_status().text))
         self.kinds = {family.name: family.type for family in families}
+        self.labels = {family.name: _labels(family) for family in families if family.samples}
         self._samples = [sample for family in families for sample in family.samples]
 
     def values(self, name: str, **labels: str) -> list[float]:
@@ -55,6 +60,10 @@ class Scrape:
 
     def total(self, name: str, **labels: str) -> float:
         return sum(self.values(name, **labels))
+
+
+def _labels(family: Metric) -> set[str]:
+    return {label for sample in family.samples for label in sample.labels} - {"le"}
 
 
 class Room:
@@ -79,10 +88,34 @@ class Room:
         headers = {"Bank-Signature": hmac.new(secret, body, hashlib.sha256).hexdigest()}
         self.service.ask("POST", f"/api/ingest/bank/{self.program['id']}", headers, body, expect=expect)
 
+    def originate(self, count: int) -> None:
+        """So many ACH debits of now, in one batch."""
+        now = SystemClock().now()
+        debits = [
+            an_ach_transfer(id=f"acht_{now}_{each}", type="DEBIT", created_at=rfc3339(now)) for each in range(count)
+        ]
+        body = b"\n".join(
+            an_event("ach.outgoing_transfer.created", debit, event_id=f"evnt_{debit['id']}", created_at=now)
+            for debit in debits
+        )
+        secret = self.program["ingestSecret"].encode()
+        headers = {"Bank-Signature": hmac.new(secret, body, hashlib.sha256).hexdigest()}
+        url = f"http://127.0.0.1:{self.service.port}/api/ingest/bank/{self.program['id']}/batch"
+        httpx.post(url, content=body, headers=headers).raise_for_status()
+
+
+def documented() -> list[tuple[str, str, set[str]]]:
+    """Name, kind and labels of each series that the document names."""
+    rows = re.findall(
+        r"^\| `(clearhold_\w+)` \| (\w+) \| ([\w, ]*) ?\|", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    return [(name, kind, set(re.findall(r"\w+", labels))) for name, kind, labels in rows]
+
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    with RunningService(tmp_path_factory.mktemp("metrics") / "data", "--metrics-port", "0") as service:
+    options = ("--metrics-port", "0", "--program-metrics", "1")
+    with RunningService(tmp_path_factory.mktemp("metrics") / "data", *options) as service:
         yield Room(service)
 
 
@@ -173,9 +206,44 @@ def test_given_the_two_ports_then_metrics_are_on_one_of_them_and_nothing_else_is
 def test_given_the_document_then_it_names_every_series_and_no_other(room: Room) -> None:
     kinds = {name: kind for name, kind in room.scrape().kinds.items() if name.startswith("clearhold_")}
 
-    rows = re.findall(r"^\| `(clearhold_\w+)` \| (\w+) \|", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    rows = documented()
 
-    assert dict(rows) == {name + ("_total" if kind == "counter" else ""): kind for name, kind in kinds.items()}
+    assert {name: kind for name, kind, _ in rows} == {
+        name + ("_total" if kind == "counter" else ""): kind for name, kind in kinds.items()
+    }
+
+
+def test_given_the_document_then_series_have_the_labels_that_it_names(room: Room) -> None:
+    room.originate(EVERY_TRANSFERS)
+    eventually(lambda: room.scrape().values("program_kri_value", kri="ach_unauthorized_return_rate", program="payroll"))
+
+    shown = room.scrape().labels
+
+    named = {name.removesuffix("_total"): labels for name, _, labels in documented()}
+    assert {name: labels for name, labels in shown.items() if name in named} == {
+        name: labels for name, labels in named.items() if name in shown
+    }
+    assert len(named.keys() & shown.keys()) > 30
+
+
+def test_given_a_program_when_openmetrics_is_accepted_then_the_answer_is_that_and_names_the_program(room: Room) -> None:
+    room.originate(EVERY_TRANSFERS)
+    eventually(lambda: room.scrape().values("program_kri_value", program="payroll"))
+
+    answer = httpx.get(room.address, headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    families = {
+        family.name: family
+        for family in openmetrics_families(answer.text)  # type: ignore[no-untyped-call]
+    }
+
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert answer.text.endswith("# EOF\n")
+    (age,) = families["clearhold_program_snapshot_age_seconds"].samples
+    assert age.labels == {"tenant": "first-bank", "program": "payroll", "source": "bank"}
+    assert 0 <= age.value < 60
+    assert families["clearhold_program_snapshot_age_seconds"].unit == "seconds"
+    (status,) = families["clearhold_program_kri_status"].samples[:1]
+    assert status.labels.keys() == {"tenant", "program", "source", "kri", "unit"}
 
 
 def test_given_a_redis_of_its_own_that_dies_then_the_numbers_still_come_and_say_so(tmp_path: Path) -> None:
@@ -261,11 +329,16 @@ def test_given_an_option_and_a_variable_then_the_option_counts() -> None:
     assert (named.metrics_port, unnamed.metrics_port) == (0, 9999)
 
 
-def test_given_a_service_that_is_open_to_the_network_when_served_then_its_metrics_are_not(tmp_path: Path) -> None:
+def test_given_a_service_that_is_open_to_the_network_when_served_then_its_metrics_are_not_and_name_no_program(
+    tmp_path: Path,
+) -> None:
     with RunningService(tmp_path / "data", "--host", EVERYWHERE, "--metrics-port", "0") as service:
         address = logged(service, "metrics_on")[0]["address"]
+        kinds = Scrape(address).kinds
 
     assert address.startswith("http://127.0.0.1:")
+    assert "clearhold_log_reachable" in kinds
+    assert not [name for name in kinds if name.startswith("clearhold_program")]
 
 
 def test_given_a_host_for_the_metrics_when_named_then_an_option_goes_before_the_variable() -> None:

@@ -1,0 +1,137 @@
+"""Key risk indicators and scores of programs for Prometheus, from the newest snapshot of each.
+
+Unit    as each indicator's label ``unit`` says; scores 0-100; ages in seconds
+Errors  none; while the database does not answer, the snapshots of the last read are shown, and age
+
+What is not measured has no series, and never shows as 0. Labels are slugs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from time import monotonic
+from typing import Final, NamedTuple
+
+import duckdb
+import structlog
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from features.core.instants import SECOND_US
+from features.core.kris import KriStatus
+from features.core.vocabulary import ProgramSource
+from store.clock import Clock
+from store.duck.newest_snapshots import NewestSnapshot, NewestSnapshots
+
+KEPT_S: Final = 1.0
+MOST_PROGRAMS: Final = 500
+"""So many make some 38,000 series, 5 MB a scrape."""
+
+_OF_PROGRAM: Final = ("tenant", "program", "source")
+_OF_INDICATOR: Final = (*_OF_PROGRAM, "kri", "unit")
+_STATUS_NUMBERS: Final = {KriStatus.OK: 0, KriStatus.WATCH: 1, KriStatus.BREACH: 2}
+
+log = structlog.get_logger()
+
+
+class ProgramName(NamedTuple):
+    """How a program is named in labels."""
+
+    tenant: str
+    program: str
+    source: ProgramSource
+
+
+class _Program(NamedTuple):
+    name: ProgramName
+    snapshot: NewestSnapshot
+
+
+class ProgramCollector(Collector):
+    """Shows at most ``most`` programs; ``name_of`` is None for a program that is not there any more. One thread's."""
+
+    def __init__(
+        self,
+        snapshots: NewestSnapshots,
+        *,
+        name_of: Callable[[str], ProgramName | None],
+        most: int,
+        clock: Clock,
+    ) -> None:
+        self._snapshots, self._name_of, self._most, self._clock = snapshots, name_of, most, clock
+        self._read_at = -KEPT_S
+        self._latest: Mapping[str, NewestSnapshot] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        candidates = self._candidates()
+        programs = candidates[: self._most]
+        yield GaugeMetricFamily(
+            "clearhold_program_metrics_left_out",
+            "Programs with a snapshot that are beyond the number of programs shown.",
+            value=len(candidates) - len(programs),
+        )
+        yield from self._scores(programs)
+        yield from _indicators(programs)
+
+    def _candidates(self) -> list[_Program]:
+        """Programs of the bank before simulated ones, higher scores first, and then by slug."""
+        named = ((self._name_of(program_id), snapshot) for program_id, snapshot in self._newest().items())
+        programs = [_Program(name, snapshot) for name, snapshot in named if name is not None]
+        return sorted(
+            programs,
+            key=lambda each: (
+                each.name.source is ProgramSource.SIMULATED,
+                1 if each.snapshot.score is None else -each.snapshot.score,
+                each.name,
+            ),
+        )
+
+    def _newest(self) -> Mapping[str, NewestSnapshot]:
+        """What was read last, for a moment; then it is read again."""
+        now = monotonic()
+        if now - self._read_at >= KEPT_S:
+            self._read_at = now
+            try:
+                self._latest = self._snapshots.by_program()
+            except duckdb.Error as error:
+                log.warning("program_metrics_not_read", error=repr(error))
+        return self._latest
+
+    def _scores(self, programs: list[_Program]) -> Iterator[Metric]:
+        score = GaugeMetricFamily("clearhold_program_score", "Program Risk Score, 0-100.", labels=_OF_PROGRAM)
+        n = GaugeMetricFamily(
+            "clearhold_program_score_n", "Indicators that were measured for the score.", labels=_OF_PROGRAM
+        )
+        age = GaugeMetricFamily(
+            "clearhold_program_snapshot_age", "Age of the newest snapshot.", labels=_OF_PROGRAM, unit="seconds"
+        )
+        now = self._clock.now()
+        for name, snapshot in programs:
+            if snapshot.score is not None:
+                score.add_metric(name, snapshot.score)
+            n.add_metric(name, snapshot.score_n)
+            age.add_metric(name, max(0, now - snapshot.as_of_at) / SECOND_US)
+        yield from (score, n, age)
+
+
+def _indicators(programs: list[_Program]) -> Iterator[Metric]:
+    value, threshold, status, n = (
+        GaugeMetricFamily(f"clearhold_program_kri_{name}", about, labels=_OF_INDICATOR)
+        for name, about in (
+            ("value", "Key risk indicator as measured."),
+            ("threshold", "The line of its breach."),
+            ("status", "0 ok, 1 watch, 2 breach."),
+            ("n", "Observations that it is made of."),
+        )
+    )
+    for name, snapshot in programs:
+        for kri, reading in snapshot.kris.items():
+            if reading.value is None:
+                continue
+            labels = (*name, kri, reading.unit)
+            value.add_metric(labels, reading.value)
+            n.add_metric(labels, reading.n)
+            if reading.threshold is not None:
+                threshold.add_metric(labels, reading.threshold)
+            if reading.status in _STATUS_NUMBERS:
+                status.add_metric(labels, _STATUS_NUMBERS[reading.status])
+    yield from (value, threshold, status, n)
