@@ -17,6 +17,7 @@ from api.http.http_app import routes_document
 from features.bank import docs_page as events_page
 from features.catalogue import docs_page as features_page
 from features.detectors import docs_page as detectors_page
+from features.kris import docs_page as kris_page
 from features.policy import docs_page as policies_page
 from features.scorers import docs_page as reasons_page
 
@@ -34,6 +35,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "errors.md": errors_page.markdown,
     "events.md": events_page.markdown,
     "features.md": features_page.markdown,
+    "kris.md": kris_page.markdown,
     "openapi-admin.json": partial(openapi_text, administration=True),
     "openapi.json": openapi_text,
     "policies.md": policies_page.markdown,

@@ -11,14 +11,15 @@ import msgspec
 
 from api.http.fields import COUNTRY, RULE_OF_PATTERN
 from api.http.validation import Failure, failures_of
+from features.catalogue.kris import KRIS
 from features.core.canonical import MAX_INTEGER
 from features.core.countries import COUNTRIES
 from features.core.errors import FieldCode
 from features.core.vocabulary import Band
 from features.detectors.table import DETECTOR_OF, NOT_YET_FED
-from features.policy.bodies import BODIES, CLOCK, LADDER, POLICY, THRESHOLDS, prefix_of
+from features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, THRESHOLDS, prefix_of
 
-WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS)
+WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI)
 WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
     "autonomy": "is written by POST /api/autonomy/{programId}",
     "limits": "is written by POST /api/limits/program/{programId}",
@@ -30,6 +31,8 @@ _VALIDATORS: Final = {
     prefix: jsonschema_rs.validator_for(schema, validate_formats=True) for prefix, schema in _SCHEMAS.items()
 }
 _KNOWN_DETECTORS: Final = frozenset({*DETECTOR_OF, *NOT_YET_FED})
+_LOWER: Final = frozenset(kri.name.value for kri in KRIS if kri.is_lower)
+_REACHED_FIRST: Final = "must be reached before the breach: not above it, and not below it for a coverage"
 _ALWAYS_A_PERSONS: Final = frozenset({Band.HOLD.value, Band.UNSCORED.value})
 
 
@@ -88,6 +91,17 @@ def _of_thresholds(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
                 yield Failure(f"{name}.countries[{place}]", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
 
 
+def _of_kri(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
+    seen: set[str] = set()
+    for place, line in enumerate(body["lines"]):
+        name, watch, breach = line["kri"], line["watch"], line["breach"]
+        if name in seen:
+            yield Failure(f"lines[{place}].kri", "must be each indicator once", FieldCode.CONFLICTING)
+        seen.add(name)
+        if watch < breach if name in _LOWER else watch > breach:
+            yield Failure(f"lines[{place}].watch", _REACHED_FIRST, FieldCode.CONFLICTING)
+
+
 def _too_large(path: str, cents: str | None) -> Iterator[Failure]:
     if cents is not None and int(cents) > MAX_INTEGER:
         yield Failure(path, f"must be at most {MAX_INTEGER}", FieldCode.TOO_LARGE)
@@ -98,4 +112,5 @@ _RULES: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[Failure]]
     CLOCK: _of_clock,
     LADDER: _of_ladder,
     THRESHOLDS: _of_thresholds,
+    KRI: _of_kri,
 }

@@ -20,6 +20,7 @@ class PolicyPrefix(StrEnum):
     CLOCK = "clock"
     LADDER = "ladder"
     THRESHOLDS = "thresholds"
+    KRI = "kri"
     AUTONOMY = "autonomy"
     LIMITS = "limits"
     RULES = "rules"
@@ -29,7 +30,7 @@ VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 
 
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``body`` is what the prefix of ``version`` says: policy, clock, ladder or thresholds."""
+    """``body`` is what the prefix of ``version`` says: policy, clock, ladder, thresholds or kri."""
 
     version: VersionText
     program_id: UUID | None = None

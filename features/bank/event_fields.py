@@ -21,6 +21,7 @@ from features.bank.field_kinds import (
     OBJECT,
     OBJECTS,
     PEP_STATUS,
+    SIGNED_CENTS,
     TEXT,
     TEXTS,
     VERIFICATION_STATUS,
@@ -204,6 +205,18 @@ ACCOUNT_FIELDS: Final = (
     EventField("entity_id", TEXT, "Its owner where `owners` is absent."),
     EventField("type", TEXT, "Such as CHECKING."),
     EventField("status", TEXT, "OPEN, FROZEN or CLOSED; else it follows from the event's type."),
+    EventField("currency_code", CURRENCY, "Of its balances; USD where it is absent, and no other is counted."),
+    EventField(
+        "balances",
+        OBJECT,
+        "What a reserve account holds is available and locked together; one that states only one of them says nothing.",
+        (
+            EventField("available_amount", SIGNED_CENTS, "What can be paid out."),
+            EventField("available_balance", SIGNED_CENTS, "The same under another name."),
+            EventField("locked_amount", SIGNED_CENTS, "What overdrafts lock."),
+            EventField("locked_balance", SIGNED_CENTS, "The same under another name."),
+        ),
+    ),
     EventField("updated_at", INSTANT, "Orders the snapshots of an account; else the event's `created_at` does."),
 )
 """Of an ``account.*`` event."""

@@ -159,6 +159,7 @@ class AccountSnapshot(msgspec.Struct, frozen=True, gc=False):
     owner_id: str | None
     type: str | None
     status: str | None
+    balance_cents: int | None
     updated_at: int | None
 
 

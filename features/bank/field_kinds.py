@@ -49,6 +49,16 @@ CENTS: Final = FieldKind(
         ]
     },
 )
+SIGNED_CENTS: Final = FieldKind(
+    "whole cents, as an integer such as -6000 or the same as a string of digits",
+    lambda value: fields.signed_cents(value) is not None,
+    {
+        "anyOf": [
+            {"type": "integer", "minimum": -MAX_CENTS, "maximum": MAX_CENTS},
+            {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,17})$"},
+        ]
+    },
+)
 FLAG: Final = FieldKind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 INSTANT: Final = FieldKind(
     "an RFC 3339 date-time with an offset, or a date",

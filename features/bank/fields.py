@@ -37,6 +37,16 @@ def cents(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= MAX_CENTS else None
 
 
+def signed_cents(value: object) -> int | None:
+    """Whole cents that may be below zero, as balances are, given like ``cents``."""
+    if isinstance(value, str) and value.startswith("-"):
+        below = parse_cents(value[1:])
+        return None if below is None else -below
+    if type(value) is int and value < 0:
+        return value if -value <= MAX_CENTS else None
+    return cents(value)
+
+
 def instant(value: object) -> int | None:
     return parse_instant(value) if isinstance(value, str) else None
 

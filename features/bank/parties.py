@@ -6,9 +6,22 @@ Errors  none: an object without a usable id is None; any other field of an odd t
 from typing import Any, Final
 
 from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
-from features.bank.fields import country, country_in, flag, instant, mapping, name, text, texts, word
+from features.bank.fields import (
+    country,
+    country_in,
+    currency,
+    flag,
+    instant,
+    mapping,
+    name,
+    signed_cents,
+    text,
+    texts,
+    word,
+)
 from features.bank.masking import last_four
 from features.bank.transfers import country_of_counterparty
+from features.core.money import USD
 from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 
 _ENTITY_TYPES: Final = frozenset(EntityType)
@@ -81,5 +94,19 @@ def read_account(suffix: str, data: dict[str, Any]) -> AccountSnapshot | None:
         owner_id=text(owners[0]) if owners else text(data.get("entity_id")),
         type=word(data.get("type")),
         status=status,
+        balance_cents=_balance_cents(data),
         updated_at=instant(data.get("updated_at")),
     )
+
+
+def _balance_cents(data: dict[str, Any]) -> int | None:
+    """Available and locked together; None when the object does not state both of them in US dollars."""
+    balances, is_in_dollars = mapping(data.get("balances")), (currency(data.get("currency_code")) or USD) == USD
+    available, locked = _part(balances, "available"), _part(balances, "locked")
+    return available + locked if is_in_dollars and available is not None and locked is not None else None
+
+
+def _part(balances: dict[str, Any], part: str) -> int | None:
+    """Older objects of the bank end the names of amounts in ``_balance``."""
+    amount = signed_cents(balances.get(f"{part}_amount"))
+    return signed_cents(balances.get(f"{part}_balance")) if amount is None else amount

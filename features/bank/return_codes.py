@@ -6,6 +6,7 @@ Source  Nacha Operating Rules
 from typing import Final
 
 UNAUTHORIZED_RETURN_CODES: Final = frozenset({"R05", "R07", "R10", "R11", "R29", "R51"})
+ADMINISTRATIVE_RETURN_CODES: Final = frozenset({"R02", "R03", "R04"})
 # The account was closed, missing, misnumbered or not for such entries: two on two accounts look like probing.
 PROBING_RETURN_CODES: Final = frozenset({"R02", "R03", "R04", "R20"})
 # After these the receiver must not be debited again.

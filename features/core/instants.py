@@ -21,6 +21,8 @@ DAYS_90: Final = 90 * DAY_US
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_S: Final = 86_400
+_BANKING_DAYS_BACK: Final = (4, 4, 2, 2, 2, 2, 3)  # calendar days to the second weekday before, from Monday on
+_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 _REMEMBERED: Final = 8_192
 _LONGEST: Final = 64
 _UNREAD: Final = -(2**63)
@@ -63,6 +65,12 @@ def month_of_day(day: int) -> tuple[int, int]:
     """The calendar month (UTC) of a day, which is counted since the epoch, as [start, end)."""
     first = datetime_of(day * DAY_US).replace(day=1)
     return instant_of(first), instant_of((first + timedelta(days=31)).replace(day=1))
+
+
+def two_banking_days_before(at: int) -> int:
+    """Midnight UTC of the second weekday before the day of ``at``; bank holidays count as days."""
+    day = at // DAY_US
+    return (day - _BANKING_DAYS_BACK[(day + _EPOCH_WEEKDAY) % 7]) * DAY_US
 
 
 def format_instant(at: int) -> str:

@@ -19,6 +19,7 @@ CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_C
 ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.ACH)
 ORIGINATED_CLASS: Final = RAIL_CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
 ACH_DEBIT: Final = ACH_TYPES.index(AchType.DEBIT.value)
+ACH_CREDIT: Final = ACH_TYPES.index(AchType.CREDIT.value)
 
 _NUMBERS: Final = {rail_class: number for number, rail_class in enumerate(RAIL_CLASSES)}
 

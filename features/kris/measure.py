@@ -1,16 +1,74 @@
-"""The key risk indicators of a program as of an instant, from its running counters."""
+"""The key risk indicators of a program as of an instant, from its running counters, each held against its lines.
 
-from features.core.instants import DAYS_60
-from features.core.kris import KriName, KriStatus, KriUnit, KriValue
+Window  each indicator's own, half-open, (now - w, now]
+Errors  none: what was not observed is unmeasured
+"""
+
+from functools import lru_cache
+
+import msgspec
+
+from features.catalogue.kris import KRIS, Kri
+from features.core.kris import KriName, KriStatus, KriValue
+from features.kris.accounts import account_events
+from features.kris.aging import agings
+from features.kris.parties import entity_shares
+from features.kris.reading import Reading
+from features.kris.reserve import reserve_coverage
+from features.kris.returns import return_rates
+from features.kris.transfers import transfer_shares
+from features.kris.volume import volumes
+from features.policy.bodies import KriBody, KriLine
+from features.policy.in_force import clock_in_force, kris_in_force
 from features.state.program import ProgramState
-
-_BREACH = 0.005
 
 
 def measure_kris(program: ProgramState, now: int) -> dict[KriName, KriValue]:
-    """Every indicator that is defined, in their order; ``now`` is not before any entry that was applied."""
-    n = program.originated.measure_now(now - DAYS_60, now)[0]
-    value = program.unauthorized.count(now - DAYS_60, now) / n if n else None
-    status = KriStatus.UNMEASURED if value is None else KriStatus.BREACH if value > _BREACH else KriStatus.OK
-    rate = KriValue(value=value, n=n, unit=KriUnit.RATIO, threshold=_BREACH, status=status)
-    return {KriName.ACH_UNAUTHORIZED_RETURN_RATE: rate}
+    """Every indicator, in their order. It moves the windows of the state up to now, so it is part of an entry."""
+    policy, clock = kris_in_force(program, now), clock_in_force(program, now)
+    upto = program.kri_windows.advance(now)
+    program.kri_facts.forget_before(upto)
+    rates = return_rates(program, upto)
+    readings = {
+        **rates,
+        **reserve_coverage(program, policy, rates, upto),
+        **agings(program, upto),
+        **account_events(program),
+        **volumes(program, upto),
+        **entity_shares(program, upto),
+        **transfer_shares(program),
+    }
+    hours = {KriName.REVIEW_AGING_HOURS: clock.standard_hours, KriName.HOLD_AGING_HOURS: clock.complex_hours}
+    lines = _lines_of(policy)
+    return {kri.name: _value(kri, readings[kri.name], lines[kri.name], hours.get(kri.name, 1)) for kri in KRIS}
+
+
+@lru_cache(maxsize=64)
+def _lines_of(policy: KriBody) -> dict[KriName, KriLine]:
+    return {line.kri: line for line in policy.lines}
+
+
+def _value(kri: Kri, reading: Reading, line: KriLine, factor: float) -> KriValue:
+    watch, breach = line.watch * factor, line.breach * factor
+    return KriValue(
+        value=None if reading.value is None else float(reading.value),
+        n=reading.n,
+        unit=kri.unit,
+        threshold=breach,
+        status=status_of(reading.value, watch, breach, is_lower=kri.is_lower),
+        note=msgspec.UNSET if reading.note is None else reading.note,
+    )
+
+
+def status_of(value: float | None, watch: float, breach: float, *, is_lower: bool) -> KriStatus:
+    """Watch at its line or over it, breach strictly over its own; under both, strictly, where low is bad (ruling 31).
+
+    A watch line of 0 means any value over 0.
+    """
+    if value is None:
+        return KriStatus.UNMEASURED
+    if is_lower:
+        is_watched, is_breached = value < watch, value < breach
+    else:
+        is_watched, is_breached = value >= watch and value > 0, value > breach
+    return KriStatus.BREACH if is_breached else KriStatus.WATCH if is_watched else KriStatus.OK

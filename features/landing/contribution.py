@@ -40,4 +40,6 @@ class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
     moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
     outgoing_ach: bool
     originated: bool  # a debit: what comes back of others accuses nobody here
+    sends_credit: bool
+    is_rck: bool  # a bounced check, presented again
     row_index: int

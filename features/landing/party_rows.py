@@ -32,6 +32,9 @@ Data = dict[str, Any]
 Snapshot = TypeVar("Snapshot", EntitySnapshot, CounterpartySnapshot, AccountSnapshot)
 
 BANK: Final = "bank"
+_FROZEN: Final = "frozen"
+_OVERDRAFTED: Final = "overdrafted"
+_DECISIONS: Final = frozenset({VerificationStatus.VERIFIED.value, VerificationStatus.DENIED.value})
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -46,11 +49,24 @@ def apply_entity_event(
     if suffix == "created" and snapshot.verification_status is None and not actor.profiles:
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
-    if actor.merge(snapshot, known_at=position.event_at) is None:
+    former_status = actor.profiles[-1][2].verification_status if actor.profiles else None
+    profile = actor.merge(snapshot, known_at=position.event_at)
+    if profile is None:
         return EventOutcome(EventResult.STALE, subject)
+    program.kri_facts.screen(actor.index, profile)
+    if profile.verification_status in _DECISIONS and profile.verification_status != former_status:
+        is_denied = profile.verification_status == VerificationStatus.DENIED
+        program.kri_facts.decide(actor.index, _decided_at(suffix, snapshot, position), denied=is_denied)
     emit(entity_row(program, actor, masked_text(bytes(raw)), position))
     emit_entity_score(program, actor, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
+
+
+def _decided_at(suffix: str, snapshot: EntitySnapshot, position: EntryPosition) -> int:
+    """When a decision was delivered; one that the bank's directory tells of is at least as old as its object."""
+    if suffix or snapshot.updated_at is None:
+        return position.event_at
+    return min(snapshot.updated_at, position.event_at)
 
 
 def apply_counterparty_event(
@@ -84,16 +100,21 @@ def apply_account_event(
     order = (updated_at, position.event_at)
     is_known = program.is_account(snapshot.id)
     is_newest = program.meet_account(snapshot.id, order)
+    if snapshot.balance_cents is not None:
+        program.kri_facts.set_balance(snapshot.id, snapshot.type, snapshot.balance_cents, order)
+    if suffix == _FROZEN:
+        program.kri_facts.freeze(snapshot.id, position.event_at)
+    elif suffix == _OVERDRAFTED:
+        program.kri_facts.overdraft(snapshot.id, position.event_at)
     learnt = learn_owner(program, snapshot.id, snapshot.owner_id, order)
     emit_owner_learnt(program, learnt, position, emit)
-    if not is_newest and not learnt.is_stored:
+    is_alert = snapshot.owner_id is None and snapshot.type is None and snapshot.status is None
+    if not is_newest and not learnt.is_stored and not is_alert:
         return EventOutcome(EventResult.STALE, subject)
-    if snapshot.owner_id is None and snapshot.type is None and snapshot.status is None:
+    if is_alert:  # of an overdraft: it names an account and states nothing about it
         if not is_known:
             emit(account_row(program, snapshot.id, position, told_by=None))
-        return EventOutcome(
-            EventResult.STORED, subject
-        )  # an overdraft alert names an account and states nothing about it
+        return EventOutcome(EventResult.APPLIED if suffix == _OVERDRAFTED else EventResult.STORED, subject)
     told_by = BANK if learnt.is_stored else None
     if is_newest:
         row = account_row(program, snapshot.id, position, told_by=told_by)

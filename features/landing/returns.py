@@ -6,6 +6,7 @@ Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 
 from features.bank.events import TransferSnapshot
 from features.bank.return_codes import (
+    ADMINISTRATIVE_RETURN_CODES,
     FROZEN_RETURN_CODE,
     PROBING_RETURN_CODES,
     STOP_RETURN_CODES,
@@ -63,6 +64,8 @@ def change_return(
         return
     for series in _series_of(program, transfer, state):
         change_times(series, state.at, sign, known_at)
+    for kind in _kinds_of_program(transfer, state):
+        change_kind(program.series_by_kind, kind, state.at, 0, sign, known_at)
     actor, counterparty = transfer.actor, transfer.counterparty
     if actor is not None and transfer.originated:
         change_kind(series_of_party(actor), SeriesKind.DEBIT_RETURN, state.at, 0, sign, known_at)
@@ -74,6 +77,19 @@ def change_return(
         change_kind(series_of_party(counterparty), SeriesKind.FROZEN, state.at, 0, sign, known_at)
     if state.code in PROBING_RETURN_CODES and actor is not None:
         _change_probe(actor, counterparty, transfer.row_index, state.at, sign, known_at)
+
+
+def _kinds_of_program(transfer: ReturnedTransfer, state: ReturnState) -> list[SeriesKind]:
+    """The program's series that a return is counted in, beside the unauthorized ones."""
+    if transfer.sends_credit:
+        return [SeriesKind.CREDIT_RETURN]
+    kinds: list[SeriesKind] = []
+    if transfer.originated:
+        if state.code in ADMINISTRATIVE_RETURN_CODES:
+            kinds.append(SeriesKind.ADMINISTRATIVE_RETURN)
+        if not transfer.is_rck:
+            kinds.append(SeriesKind.DEBIT_RETURN_BUT_RCK)
+    return kinds
 
 
 def _change_probe(

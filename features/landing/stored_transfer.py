@@ -8,13 +8,14 @@ from features.core.bands import band_word
 from features.core.log_entry import EntryPosition
 from features.core.money import USD
 from features.core.money_flow import money_leaves
-from features.core.rail_classes import ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
+from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.rows.transfers import TransferRow
 from features.landing.contribution import Attempt, Movement, ReturnedTransfer
 from features.measurement.assessment import Assessment
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.card_table import card_key
 from features.state.day_tallies import Contribution
+from features.state.kri_windows import RCK
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
@@ -49,8 +50,11 @@ class StoredTransfer:
         return None if row_index is None else cls.read(program, row_index)
 
     def write(self) -> None:
-        """Store the record as it is now."""
+        """Store the record as it is now, and count it so."""
+        windows = self.program.kri_windows
+        before = windows.contribution(self.row_index)
         self.program.transfers.write(self.row_index, self.record)
+        windows.replace(self.row_index, before)
 
     def set_score(self, assessment: Assessment, position: EntryPosition) -> None:
         """Replace the score in the record; ``write`` stores it."""
@@ -148,6 +152,8 @@ class StoredTransfer:
             moved=self.record.moved,
             outgoing_ach=self.record.class_id == ORIGINATED_CLASS,
             originated=self.is_originated(),
+            sends_credit=self.record.class_id == ORIGINATED_CLASS and self.record.ach_type == ACH_CREDIT,
+            is_rck=self.program.strings.text(self.record.sec_code) == RCK,
             row_index=self.row_index,
         )
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US
+from features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US, two_banking_days_before
 from features.core.vocabulary import Rail
 from features.measurement.groups import AchEntries, Amounts, Cards, Returns
 from features.measurement.subject import Subject
@@ -15,8 +15,6 @@ NEWEST: Final = 64
 MEDIAN_FLOOR: Final = 5
 UNPRICED_LOOKS: Final = 1_024  # transfers without an amount that are passed over to find the newest with one
 _WITHIN_PARTS: Final = 10
-_BANKING_DAYS_BACK: Final = (4, 4, 2, 2, 2, 2, 3)  # calendar days to the second weekday before, from Monday on
-_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 _NO_AMOUNTS: Final = Amounts(None, None, 0, 0, 0, 0)
 _NO_CARD: Final = Cards(0, 0, 0, 0, 0, 0, 0, 0, 0)
 _CARD: Final = Rail.CARD.value
@@ -95,7 +93,7 @@ def ach_entries(subject: Subject, program: ProgramSeries, at: int, own_count: in
     debits = actor.ach_debits
     every = debits.count(ALWAYS, at) - own_debit if debits is not None else 0
     of_day = debits.count(at - DAY_US, at) - own_debit if debits is not None else 0
-    since = _two_banking_days_before(at) - 1
+    since = two_banking_days_before(at) - 1
     return AchEntries(
         entity_ach_debits_all=every,
         entity_pulled_cents_2bd=_cents(subject, SeriesKind.PULLED, since, at),
@@ -191,9 +189,3 @@ def _cents(subject: Subject, kind: SeriesKind, after: int, upto: int) -> int:
     return cents_in(subject.actor.series_by_kind, kind, after, upto) - (
         own.cents or 0 if own.moved and own.actor is subject.actor and kind in own.kinds else 0
     )
-
-
-def _two_banking_days_before(at: int) -> int:
-    """Midnight UTC of the second weekday before the day of ``at``; bank holidays count as days."""
-    day = at // DAY_US
-    return (day - _BANKING_DAYS_BACK[(day + _EPOCH_WEEKDAY) % 7]) * DAY_US

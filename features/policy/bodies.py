@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from features.core.actions import ActionType
 from features.core.canonical import MAX_INTEGER, canonical, digest_of
+from features.core.kris import KriName
 from features.core.vocabulary import Band
 
 POLICY: Final = "policy"
@@ -21,11 +22,14 @@ CLOCK: Final = "clock"
 LADDER: Final = "ladder"
 THRESHOLDS: Final = "thresholds"
 LIMITS: Final = "limits"
+KRI: Final = "kri"
 
 _UNIQUE: Final = {"uniqueItems": True}
 Cents = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,17})$(?!\n)")]
 Hours = Annotated[float, Meta(ge=0, le=87_600)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]
+Line = Annotated[float, Meta(ge=0, le=1_000_000)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 Country = Annotated[str, Meta(pattern=r"^[A-Z]{2}$(?!\n)")]
 DetectorIds = Annotated[tuple[str, ...], Meta(max_length=200, extra_json_schema=_UNIQUE)]
 
@@ -104,6 +108,25 @@ class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     increased_monitoring: CountryList
 
 
+class KriLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One indicator's lines: at ``watch`` or over it needs attention, strictly over ``breach`` is a breach.
+
+    Of a coverage they are below; of an aging they are parts of its decision clock, in hours.
+    """
+
+    kri: KriName
+    watch: Line
+    breach: Line
+
+
+class KriBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The lines of every key risk indicator, and the return rates that an exposure is measured with at least."""
+
+    lines: Annotated[tuple[KriLine, ...], Meta(min_length=len(KriName), max_length=len(KriName))]
+    fleet_overall_return_rate: Share
+    fleet_unauthorized_return_rate: Share
+
+
 class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The caps of one program, all five kinds; they change by actions of their own."""
 
@@ -123,12 +146,13 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         return tuple(int(cap) for cap in caps if cap is not None)
 
 
-Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | LimitsBody
+Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | KriBody | LimitsBody
 BODIES: Final[Mapping[str, type[Body]]] = {
     POLICY: PolicyBody,
     CLOCK: ClockPolicy,
     LADDER: LimitLadder,
     THRESHOLDS: ThresholdsBody,
+    KRI: KriBody,
     LIMITS: LimitsBody,
 }
 

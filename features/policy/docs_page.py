@@ -11,6 +11,8 @@ from features.policy.routing import RouteReason
 from features.policy.seeds import (
     CLOCK_V1,
     CLOCK_VERSION,
+    KRI_V1,
+    KRI_VERSION,
     LADDER_V1,
     LADDER_VERSION,
     POLICY_V1,
@@ -51,7 +53,7 @@ _ROUTES: Final[Mapping[RouteReason, str]] = {
 _HEAD: Final = """# Policies
 
 Data, not code: what the platform decides alone, how long an alert may wait, how much an actor may move, and the
-thresholds and country lists that transfers are held against. Every tenant starts with the four below. All figures are
+thresholds and country lists that transfers are held against. Every tenant starts with the five below. All figures are
 proposed here, and to be tuned on labels. Made from `features/policy`; a test keeps the two equal.
 
 A version is written with `POST /api/policies` and never edited; those of a kind are counted from 1 on. `POST
@@ -85,6 +87,7 @@ def markdown() -> str:
         f"\n## {LADDER_VERSION}\n\nAn actor in the hold band moves nothing.\n\n{_ladder()}"
         f"\nScreened again after so many days: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"
         f"\n## {THRESHOLDS_VERSION}\n\n{_thresholds()}"
+        f"\n## {KRI_VERSION}\n\n{_kris()}"
     )
 
 
@@ -102,6 +105,18 @@ def _thresholds() -> str:
         f"Reporting thresholds that amounts are split to stay under: {lines} (31 CFR 1010.311, 1010.410, 1020.410).\n"
         "A threshold that comes into force counts the amounts of the seven days before it too.\n\n"
         f"| list | as of | countries | source |\n|---|---|---|---|\n{lists}"
+    )
+
+
+def _kris() -> str:
+    return (
+        "The lines of watch and breach of each key risk indicator, with their sources in [kris](kris.md). Those of an\n"
+        "aging are parts of the decision clock in force: `standardHours` for review, `complexHours` for hold.\n\n"
+        "| field | value | why |\n|---|---|---|\n"
+        f"| fleetOverallReturnRate | {KRI_V1.fleet_overall_return_rate:g} | A young program's exposure is measured "
+        "with at least this rate: its own first debits have not come back yet. |\n"
+        f"| fleetUnauthorizedReturnRate | {KRI_V1.fleet_unauthorized_return_rate:g} | The same for the unauthorized "
+        "rate. |\n"
     )
 
 

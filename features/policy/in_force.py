@@ -15,10 +15,12 @@ from features.policy.autonomy import as_left_by
 from features.policy.autonomy_book import AutonomyBook
 from features.policy.bodies import (
     CLOCK,
+    KRI,
     LADDER,
     POLICY,
     ActiveVersion,
     ClockPolicy,
+    KriBody,
     LimitLadder,
     PolicyBody,
     policy_sha256,
@@ -74,6 +76,11 @@ def clock_in_force(program: Governed, at: int) -> ClockPolicy:
 def ladder_in_force(program: Governed, at: int) -> LimitLadder:
     """The limits and the screening cadence of a program at ``at``."""
     return cast(LimitLadder, version_in_force(program, LADDER, at).body)
+
+
+def kris_in_force(program: Governed, at: int) -> KriBody:
+    """The lines of a program's key risk indicators at ``at``."""
+    return cast(KriBody, version_in_force(program, KRI, at).body)
 
 
 def thresholds_of(program: Governed, at: int) -> Thresholds:

@@ -8,12 +8,15 @@ from typing import Final
 from features.core.actions import ActionType
 from features.core.ids import POLICY_IDS
 from features.core.instants import format_instant
+from features.core.kris import KriName
 from features.core.vocabulary import Band
 from features.policy.bodies import (
     BandCaps,
     Body,
     ClockPolicy,
     CountryList,
+    KriBody,
+    KriLine,
     Ladder,
     LimitLadder,
     PolicyBody,
@@ -26,6 +29,7 @@ POLICY_VERSION: Final = "policy-v1"
 CLOCK_VERSION: Final = "clock-v1"
 LADDER_VERSION: Final = "ladder-v1"
 THRESHOLDS_VERSION: Final = "thresholds-v1"
+KRI_VERSION: Final = "kri-v1"
 
 POLICY_V1: Final = PolicyBody(
     version=POLICY_VERSION,
@@ -92,11 +96,38 @@ THRESHOLDS_V1: Final = ThresholdsBody(
         ),
     ),
 )
+_LINES: Final = {  # watch and breach; those of KRIs 1 to 3 are Nacha's limits, watched from 80 % of them
+    KriName.ACH_UNAUTHORIZED_RETURN_RATE: (0.004, 0.005),
+    KriName.ACH_ADMINISTRATIVE_RETURN_RATE: (0.024, 0.03),
+    KriName.ACH_OVERALL_RETURN_RATE: (0.12, 0.15),
+    KriName.ACH_CREDIT_RETURN_RATE: (0.03, 0.05),
+    KriName.RESERVE_COVERAGE: (1.25, 1),
+    KriName.REVIEW_AGING_HOURS: (0.75, 1),
+    KriName.HOLD_AGING_HOURS: (0.75, 1),
+    KriName.OVERDRAFT_EVENTS: (1, 3),
+    KriName.FREEZE_EVENTS: (1, 2),
+    KriName.VOLUME_VELOCITY: (2, 3),
+    KriName.DECLARED_VOLUME_USE: (0.8, 1),
+    KriName.COUNTERPARTY_CONCENTRATION: (0.25, 0.4),
+    KriName.VERIFICATION_DENIAL_RATE: (0.05, 0.1),
+    KriName.CARD_DECLINE_RATE: (0.15, 0.3),
+    KriName.CARD_FRAUD_DECLINE_SHARE: (0.05, 0.1),
+    KriName.OUTSIDE_DECLARED_SHARE: (0, 0.01),
+    KriName.HOLD_SHARE: (0.02, 0.05),
+    KriName.STALE_SCREENING_SHARE: (0.05, 0.1),
+}
+KRI_V1: Final = KriBody(
+    lines=tuple(KriLine(kri=name, watch=watch, breach=breach) for name, (watch, breach) in _LINES.items()),
+    # A debit network's order of magnitude; a program of its own history is measured with its own rates above them.
+    fleet_overall_return_rate=0.015,
+    fleet_unauthorized_return_rate=0.0003,
+)
 SEEDS: Final[tuple[tuple[str, Body], ...]] = (
     (POLICY_VERSION, POLICY_V1),
     (CLOCK_VERSION, CLOCK_V1),
     (LADDER_VERSION, LADDER_V1),
     (THRESHOLDS_VERSION, THRESHOLDS_V1),
+    (KRI_VERSION, KRI_V1),
 )
 
 

@@ -10,17 +10,18 @@ Source  named with each indicator; an indicator's own lines decide what is watch
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from features.catalogue.kris import KRIS
 from features.core.kris import KriName, KriStatus, KriValue
 from features.core.reason import Reason, Score
 from features.scorers.rule import ReasonKind
-from features.scorers.scorecard import CEILING, PROPOSED, in_order, limits_of
+from features.scorers.scorecard import CEILING, in_order, limits_of
 
 VERSION: Final = "prs-v1"
 MEASURED_FLOOR: Final = 3
 WATCH_POINTS: Final = 10
 BREACH_POINTS: Final = 25
 RULE_BREACH_POINTS: Final = 35
-_NACHA: Final = "Nacha Operating Rules"
+HEAVY: Final = frozenset({KriName.ACH_UNAUTHORIZED_RETURN_RATE, KriName.RESERVE_COVERAGE})
 
 
 class _Indicator(NamedTuple):
@@ -28,43 +29,18 @@ class _Indicator(NamedTuple):
     breach: ReasonKind
 
 
-def _indicator(
-    number: int, name: KriName, source: str, *, points: int = BREACH_POINTS, hard: bool = False
-) -> _Indicator:
+def _indicator(number: int, name: KriName, source: str) -> _Indicator:
     watch = f"{name} is at or over its watch line, or under it for a coverage."
     breach = f"{name} is over its threshold, or under it for a coverage."
+    is_heavy = name in HEAVY
+    points = RULE_BREACH_POINTS if is_heavy else BREACH_POINTS
     return _Indicator(
         ReasonKind(f"PRS-WAT-{number:02d}", f"{name}_watch", (WATCH_POINTS,), None, watch, source),
-        ReasonKind(f"PRS-BRE-{number:02d}", f"{name}_breach", (points,), None, breach, source, hard=hard),
+        ReasonKind(f"PRS-BRE-{number:02d}", f"{name}_breach", (points,), None, breach, source, hard=is_heavy),
     )
 
 
-_INDICATORS: Final = {
-    name: _indicator(number, name, source, points=points, hard=hard)
-    for number, (name, source, points, hard) in enumerate(
-        (
-            (KriName.ACH_UNAUTHORIZED_RETURN_RATE, _NACHA, RULE_BREACH_POINTS, True),
-            (KriName.ACH_ADMINISTRATIVE_RETURN_RATE, _NACHA, BREACH_POINTS, False),
-            (KriName.ACH_OVERALL_RETURN_RATE, _NACHA, BREACH_POINTS, False),
-            (KriName.ACH_CREDIT_RETURN_RATE, PROPOSED, BREACH_POINTS, False),
-            (KriName.RESERVE_COVERAGE, PROPOSED, RULE_BREACH_POINTS, True),
-            (KriName.REVIEW_AGING_HOURS, PROPOSED, BREACH_POINTS, False),
-            (KriName.HOLD_AGING_HOURS, PROPOSED, BREACH_POINTS, False),
-            (KriName.OVERDRAFT_EVENTS, PROPOSED, BREACH_POINTS, False),
-            (KriName.FREEZE_EVENTS, PROPOSED, BREACH_POINTS, False),
-            (KriName.VOLUME_VELOCITY, PROPOSED, BREACH_POINTS, False),
-            (KriName.DECLARED_VOLUME_USE, PROPOSED, BREACH_POINTS, False),
-            (KriName.COUNTERPARTY_CONCENTRATION, PROPOSED, BREACH_POINTS, False),
-            (KriName.VERIFICATION_DENIAL_RATE, PROPOSED, BREACH_POINTS, False),
-            (KriName.CARD_DECLINE_RATE, PROPOSED, BREACH_POINTS, False),
-            (KriName.CARD_FRAUD_DECLINE_SHARE, PROPOSED, BREACH_POINTS, False),
-            (KriName.OUTSIDE_DECLARED_SHARE, PROPOSED, BREACH_POINTS, False),
-            (KriName.HOLD_SHARE, PROPOSED, BREACH_POINTS, False),
-            (KriName.STALE_SCREENING_SHARE, PROPOSED, BREACH_POINTS, False),
-        ),
-        start=1,
-    )
-}
+_INDICATORS: Final = {kri.name: _indicator(number, kri.name, kri.source) for number, kri in enumerate(KRIS, start=1)}
 _LIMITS: Final = limits_of("PRS")
 
 DEFINED: Final = tuple(_INDICATORS)

@@ -11,7 +11,7 @@ Unit    instants in microseconds; windows are taken by the transfers' own time
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -47,6 +47,7 @@ class AlertBook:
         "_rows",
         "_tallies",
         "_unpacked",
+        "_waiting",
         "_windows",
         "disputes_lost",
         "disputes_waiting",
@@ -57,6 +58,7 @@ class AlertBook:
 
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
+        self._waiting: dict[str, AlertState] = {}  # those of them that a person has yet to decide
         self._packed: dict[str, bytes] = {}
         self._packer = TextPacker()
         self._loose: dict[str, AlertState] = {}  # with texts that are not packed, the one written last behind
@@ -80,6 +82,11 @@ class AlertBook:
     @property
     def unpacked_count(self) -> int:
         return len(self._unpacked)
+
+    @property
+    def waiting(self) -> Iterable[AlertState]:
+        """The alerts that a person has yet to decide."""
+        return self._waiting.values()
 
     def get(self, alert_id: str) -> AlertState | None:
         """The alert; a changed one must be given to ``put``."""
@@ -116,10 +123,9 @@ class AlertBook:
     def put(self, alert: AlertState) -> None:
         """Store an alert whose texts were just set, and schedule its due time or the end of its window."""
         self._packed.pop(alert.id, None)
-        self._unpacked[alert.id] = alert
-        if alert.waits:
-            self._wait_for_clock(alert)
-        else:
+        self._hold_unpacked(alert)
+        if not alert.waits:
+            self._waiting.pop(alert.id, None)
             heappush(self._over, (alert.ends_at, alert.id))
 
     def set_texts(self, alert: AlertState, texts: Texts) -> None:
@@ -246,8 +252,7 @@ class AlertBook:
             self._packer.load(content)
         elif part == "whole":
             for alert in map(_DECODER.decode, content):
-                self._unpacked[alert.id] = alert
-                self._wait_for_clock(alert)
+                self._hold_unpacked(alert)
         elif part == "windows":
             self._windows.update(
                 (subject, [AlertWindow(*window) for window in windows]) for subject, windows in content
@@ -274,8 +279,12 @@ class AlertBook:
             }
             parts[part].update(content)
 
-    def _wait_for_clock(self, alert: AlertState) -> None:
-        if alert.waits and alert.due_at is not None and alert.escalated_at is None:
+    def _hold_unpacked(self, alert: AlertState) -> None:
+        self._unpacked[alert.id] = alert
+        if not alert.waits:
+            return
+        self._waiting[alert.id] = alert
+        if alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
 
 

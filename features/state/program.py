@@ -18,7 +18,9 @@ from features.state.card_table import CardTable
 from features.state.closing_evidence import ClosingEvidence
 from features.state.counted_lines import CountedLines
 from features.state.day_tallies import DayTallies
+from features.state.kri_facts import KriFacts
 from features.state.kri_memory import KriMemory
+from features.state.kri_windows import KriWindows
 from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_caps import ProgramCaps
@@ -49,6 +51,8 @@ class ProgramState:
         self.events = IdIndex()
         self.transfers = TransferTable()
         self.strings = StringTable()
+        self.kri_windows = KriWindows(self.transfers, self.strings, self.declared_at)
+        self.kri_facts = KriFacts()
         self.actors: list[Actor] = []
         self.counterparties = CounterpartyBook()
         self.account_ids: list[str] = []
@@ -81,6 +85,7 @@ class ProgramState:
         self._accounts: dict[str, int] = {}
         self._account_actors: dict[str, Actor] = {}
         self._owners: dict[str, str] = {}
+        self._untransacted = 0  # accounts that no transfer has named
         self._account_orders: dict[str, tuple[int, int]] = {}  # of the newest snapshot of each account
         self._owner_orders: dict[str, tuple[int, int]] = {}  # of the newest word on its owner
         self.merged: dict[int, int] = {}  # see ``ProgramSeries``
@@ -89,13 +94,18 @@ class ProgramState:
     def declare(self, program: Program, *, at: int) -> None:
         """Store a declaration of the program; the first one counts for all earlier time too."""
         self.tenant_id, self.slug = program.tenant_id, program.slug
+        self.kri_facts.declare_reserve(program.program_reserve_account_id)
         volume = program.declared_monthly_volume_cents
         declared = Declared(
             monthly_volume_cents=parse_cents(volume) if volume is not None else None,
             rails=",".join(sorted(program.declared_rails)),
             countries=",".join(sorted(program.declared_countries)),
         )
-        self.declarations.append((max(at, self.declarations[-1][0]) if self.declarations else ALWAYS, declared))
+        since = max(at, self.declarations[-1][0]) if self.declarations else ALWAYS
+        before = [(row, self.kri_windows.contribution(row)) for row in self.kri_windows.rows_from(since)]
+        self.declarations.append((since, declared))
+        for row, contribution in before:
+            self.kri_windows.replace(row, contribution)
 
     @property
     def holds_agents(self) -> bool:
@@ -125,6 +135,8 @@ class ProgramState:
 
     def meet_account(self, account_id: str, order: tuple[int, int]) -> bool:
         """Remember that the bank told of an account; False for an older snapshot of it."""
+        if account_id not in self._account_orders and account_id not in self._accounts:
+            self._untransacted += 1
         is_newest = order >= self._account_orders.get(account_id, order)
         if is_newest:
             self._account_orders[account_id] = order
@@ -210,9 +222,16 @@ class ProgramState:
         if number is None:
             number = self._accounts[account_id] = len(self.account_ids)
             self.account_ids.append(account_id)
-            if account_id not in self._account_orders:
+            if account_id in self._account_orders:
+                self._untransacted -= 1
+            else:
                 self.introduced_accounts.append(account_id)
         return number
+
+    @property
+    def account_count(self) -> int:
+        """The accounts that a transfer or the bank has named."""
+        return len(self._accounts) + self._untransacted
 
     def known_account_number(self, account_id: str | None) -> int:
         """The index of an account that a transfer named, -1 for any other id."""
@@ -256,6 +275,7 @@ class ProgramState:
         yield "events", self.events.dump()
         yield "transfers", self.transfers.dump()
         yield "strings", self.strings.dump()
+        yield "kri_windows", self.kri_windows.dump()
         yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
         yield from in_slices("counted", self.counted.items())
         yield (
@@ -268,6 +288,7 @@ class ProgramState:
                 list(self.merged.items()),
             ),
         )
+        yield "kri_facts", self.kri_facts.dump()
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
         yield from (("alerts", part) for part in self.alerts.dump())
@@ -299,9 +320,11 @@ class ProgramState:
             "events": self.events.load,
             "transfers": self.transfers.load,
             "strings": self.strings.load,
+            "kri_windows": self.kri_windows.load,
             "returned": self._load_returned,
             "counted": self._load_counted,
             "accounts": self._load_accounts,
+            "kri_facts": self.kri_facts.load,
             "preflights": self.preflights.load,
             "scores": self.scores.load,
             "alerts": self.alerts.load,
@@ -346,6 +369,7 @@ class ProgramState:
         self._owner_orders = {account_id: (order[0], order[1]) for account_id, order in owner_orders.items()}
         self.merged.update(merged)
         self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
+        self._untransacted = sum(account_id not in self._accounts for account_id in orders)
 
     def _load_actors(self, dumped: Any) -> None:
         for each in dumped:

@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Iterator
 from typing import Any, Final
 
+import numpy as np
+
 from features.core.instants import DAY_US
 from features.scorers.actor_decay import day_of, fades_at
 
@@ -79,6 +81,14 @@ class LastScores:
         """The newest score; None for a subject that is unscored."""
         code = self._codes[index] & _VALUE if index < len(self._codes) else 0
         return code - 1 if code else None
+
+    def values(self, indexes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """The newest scores of several subjects, -1 for those that are unscored."""
+        codes = np.frombuffer(self._codes, np.uint16)
+        values = np.full(indexes.size, -1, np.int16)
+        known = indexes < codes.size
+        values[known] = (codes[indexes[known]] & _VALUE).astype(np.int16) - 1
+        return values
 
     def is_marked(self, index: int) -> bool:
         return index < len(self._codes) and self._codes[index] & _MARK != 0

@@ -66,9 +66,12 @@ class Glance(NamedTuple):
     at: int
     counterparty: int
     status: int
+    country: int
+    sec_code: int
     card_reason: int
     class_id: int
     ach_type: int
+    score: int
     moved: bool
 
 
@@ -113,8 +116,9 @@ def counted_of(dumped: Any) -> Counted:
 
 
 _RECORD: Final = struct.Struct("<2q31s5i2H5H2BbH?i")  # without the amount, which is nearly always that in US cents
-_GLANCE: Final = struct.Struct("<2q35xi12x4xH6xH2B3x?")
+_GLANCE: Final = struct.Struct("<2q35xi16x3H2xH2Bb2x?")
 _CENTS: Final = struct.Struct("<q")
+_AT: Final = struct.Struct("<8xq")
 _COLUMNS: Final = np.dtype(
     {
         "names": ["cents", "at", "actor", "class_id", "moved"],
@@ -218,6 +222,11 @@ class TransferTable:
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when they are not known."""
         return priced(_CENTS.unpack_from(self._records, row * _RECORD.size)[0])
+
+    def at(self, row: int) -> int:
+        """A transfer's own time."""
+        at: int = _AT.unpack_from(self._records, row * _RECORD.size)[0]
+        return at
 
     def moved_in_a_day(self, now: int) -> MovedColumns:
         """The transfers of the 24 hours up to now that moved money.

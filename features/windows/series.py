@@ -87,6 +87,10 @@ class EventTimes(InMemory):
         n = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
         return n + self._unrevised(after, upto)[0] if self.revised_at > upto else n
 
+    def count_now(self, after: int, upto: int) -> int:
+        """Facts in (after, upto] as known now, whatever became known after ``upto``."""
+        return bisect_right(self.times, upto) - bisect_right(self.times, after)
+
     def count_between(self, after: int, upto: int, *, as_of: int) -> int:
         """Facts in (after, upto], as known at ``as_of``, which is not before ``upto``."""
         times = self.times

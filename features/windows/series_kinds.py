@@ -35,6 +35,9 @@ class SeriesKind(StrEnum):
     STOP = "stop"  # returns after which a debit must not be repeated
     OTHER_INCOMING = "other_incoming"  # incoming and not in "received": ACH debits of others, and cards
     FROZEN = "frozen"  # returns of ACH entries that the program sent, from an account that is frozen
+    ADMINISTRATIVE_RETURN = "administrative_return"  # of ACH debits that the program sent: closed, missing, misnumbered
+    DEBIT_RETURN_BUT_RCK = "debit_return_but_rck"  # the same as "debit_return" without re-presented checks
+    CREDIT_RETURN = "credit_return"  # returns of ACH credits that the program sent
 
 
 AMOUNT_KINDS: Final = frozenset(

@@ -1,6 +1,6 @@
 """Policies written and brought into force over HTTP: two people, every program of the tenant, and nothing edited."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -8,7 +8,7 @@ import pytest
 
 from features.core.errors import UnavailableError
 from features.policy.in_force import clock_in_force, policy_in_force, thresholds_of
-from features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
+from features.policy.seeds import CLOCK_V1, KRI_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
 from flows.lost_policies import restore_lost_policies
@@ -21,6 +21,13 @@ CLOCK_V2: Final = {"autoHours": 1, "standardHours": 8, "complexHours": 48.5, "ap
 def a_body(seed: msgspec.Struct, **over: Any) -> dict[str, Any]:
     body: dict[str, Any] = msgspec.to_builtins(seed)
     return body | over
+
+
+LINES: Final = tuple(a_body(KRI_V1)["lines"])
+
+
+def a_kri_body(lines: Iterable[dict[str, Any]], **over: Any) -> dict[str, Any]:
+    return a_body(KRI_V1, lines=list(lines), **over)
 
 
 def write(api: RunningApp, tenant: dict[str, Any], version: str, body: Any, program_id: str | None = None) -> Any:
@@ -179,6 +186,12 @@ INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
         a_body(THRESHOLDS_V1, callForAction={"asOf": "2026-02-13", "source": "FATF", "countries": ["Iran"]}),
         "body.callForAction.countries[0] must be an ISO 3166-1",
     ),
+    ("kri-v2", a_kri_body(LINES[1:]), "body.lines must have at least 18 items"),
+    ("kri-v2", a_kri_body((LINES[0], *LINES[:-1])), "body.lines[1].kri must be each indicator once"),
+    ("kri-v2", a_kri_body(({**LINES[0], "watch": 0.006}, *LINES[1:])), "body.lines[0].watch must be reached before"),
+    ("kri-v2", a_kri_body((*LINES[:4], {**LINES[4], "watch": 0.9}, *LINES[5:])), "body.lines[4].watch must be reached"),
+    ("kri-v2", a_kri_body(({**LINES[0], "kri": "luck"}, *LINES[1:])), "body.lines[0].kri must be one of"),
+    ("kri-v2", a_kri_body(LINES, fleetOverallReturnRate=1.5), "body.fleetOverallReturnRate must be at most 1"),
     ("autonomy-v2", {}, "is written by POST /api/autonomy/{programId}"),
     ("limits-v2", {}, "is written by POST /api/limits/program/{programId}"),
     ("policy-abc", {}, "version must be a kind of policy and a number"),
@@ -189,7 +202,7 @@ INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
         "body.callForAction.countries[0] must be an ISO 3166-1",
     ),
     ("rules-v2", {}, "is written by POST /api/rules/{id}/activate"),
-    ("weather-v2", {}, "version must begin with one of policy, clock, ladder, thresholds"),
+    ("weather-v2", {}, "version must begin with one of policy, clock, ladder, thresholds, kri"),
 )
 
 
@@ -198,7 +211,7 @@ def test_given_a_body_that_breaks_a_rule_when_written_then_400_names_it_and_noth
 ) -> None:
     for version, body, sentence in INVALID:
         assert_refused(write(api, tenant, version, body), 400, sentence)
-    assert len(listed(api, tenant)) == 4
+    assert len(listed(api, tenant)) == 5
 
 
 def test_given_a_version_that_exists_when_written_again_then_409_and_the_first_stays(

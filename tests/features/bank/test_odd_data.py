@@ -208,7 +208,7 @@ def test_given_an_overdraft_alert_when_it_is_delivered_then_it_changes_nothing_k
     story.deliver("account.overdrafted", alert)
 
     assert (frozen.id, frozen.status) == ("bacc_1", "FROZEN")
-    assert story.one(EventRow).result == "stored"
+    assert story.one(EventRow).result == "applied"
     assert not story.last(AccountRow)
     assert not story.last(TransferRow)
 

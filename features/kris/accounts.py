@@ -1,0 +1,13 @@
+"""Accounts that were overdrafted, and freezes, of 30 days."""
+
+from features.core.kris import KriName
+from features.kris.reading import UNMEASURED, Reading
+from features.state.program import ProgramState
+
+
+def account_events(program: ProgramState) -> dict[KriName, Reading]:
+    facts, n = program.kri_facts, program.account_count
+    return {
+        KriName.OVERDRAFT_EVENTS: Reading(facts.overdrafted, n) if n else UNMEASURED,
+        KriName.FREEZE_EVENTS: Reading(facts.freezes, n) if n else UNMEASURED,
+    }

@@ -1,0 +1,28 @@
+"""Shares of the transfers of 30 days: card declines, what was not declared, and the hold band."""
+
+from features.core.kris import KriName
+from features.kris.reading import Reading, ratio
+from features.state.kri_windows import (
+    AUTHORIZATIONS,
+    COMPARABLE,
+    DECLINES,
+    FRAUD_DECLINES,
+    IN_HOLD,
+    OUTSIDE,
+    SCORED,
+)
+from features.state.program import ProgramState
+
+
+def transfer_shares(program: ProgramState) -> dict[KriName, Reading]:
+    count = program.kri_windows.count
+
+    def share(part: int, whole: int) -> Reading:
+        return ratio(count(part), count(whole), count(whole))
+
+    return {
+        KriName.CARD_DECLINE_RATE: share(DECLINES, AUTHORIZATIONS),
+        KriName.CARD_FRAUD_DECLINE_SHARE: share(FRAUD_DECLINES, AUTHORIZATIONS),
+        KriName.OUTSIDE_DECLARED_SHARE: share(OUTSIDE, COMPARABLE),
+        KriName.HOLD_SHARE: share(IN_HOLD, SCORED),
+    }

@@ -1,0 +1,207 @@
+"""What the key risk indicators count of a program's transfers, over the 30 and the 60 days that end now.
+
+The rows of all transfers stand in order of their own time, and each window has a place in them: what is behind it has
+left the window. A transfer is counted as its record stands: when the record changes, its old contribution is taken
+away and the new one added. Measuring moves the windows up, and each transfer leaves each window once.
+
+Window  half-open, (now - w, now]; now never goes back, and is never before a transfer's own time
+Unit    amounts in US cents; 4 bytes a transfer, 8 a counterparty
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from features.core.bands import HOLD_FROM
+from features.core.instants import DAYS_30, DAYS_60
+from features.core.money_flow import money_leaves
+from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
+from features.core.vocabulary import Direction
+from features.state.program_series import Declared
+from features.state.transfer_table import UNSCORED, StringTable, TransferTable
+from features.windows.series import ALWAYS
+from features.windows.series_kinds import DECLINED, FRAUD_REASONS
+
+RCK: Final = "RCK"  # a bounced check, presented again as a debit
+
+# What is counted, by its place among the counts; the first two over 60 days, the others over 30.
+ACH_CREDITS: Final = 0
+RCK_DEBITS: Final = 1
+AUTHORIZATIONS: Final = 2
+DECLINES: Final = 3
+FRAUD_DECLINES: Final = 4
+COMPARABLE: Final = 5  # with a rail or a country that the program's declaration speaks of
+OUTSIDE: Final = 6  # of those, with one that it does not name
+SCORED: Final = 7
+IN_HOLD: Final = 8
+_COUNTS: Final = 9
+_FIRST_OF_30D: Final = 2
+_WINDOWS: Final = (DAYS_60, DAYS_30)
+_OF_60D, _OF_30D = 0, 1
+
+_LEAVES: Final = tuple(
+    tuple(money_leaves(rail, direction, ach_type) for ach_type in ACH_TYPES) for rail, direction in RAIL_CLASSES
+)
+_AUTHORIZED_CLASSES: Final = frozenset(
+    number for number in CARD_CLASSES if RAIL_CLASSES[number][1] == Direction.OUTGOING.value
+)  # a refund is no authorization
+
+
+class Contribution(NamedTuple):
+    """What one transfer adds; ``leaving_cents`` is what it paid the counterparty, -1 for none."""
+
+    counts: tuple[int, ...]
+    leaving_cents: int
+    counterparty: int
+
+
+class KriWindows:
+    """The windows of one program; ``declared_at`` gives its declaration at an instant."""
+
+    __slots__ = (
+        "_counts",
+        "_declared_at",
+        "_newest_at",
+        "_rows",
+        "_strings",
+        "_tails",
+        "_transfers",
+        "_upto",
+        "cents_of",
+        "leaving_cents",
+        "paid_parties",
+    )
+
+    def __init__(self, transfers: TransferTable, strings: StringTable, declared_at: Callable[[int], Declared]) -> None:
+        self._transfers, self._strings, self._declared_at = transfers, strings, declared_at
+        self._rows = array("I")
+        self._newest_at = ALWAYS
+        self._tails = [0, 0]  # of 60 days and of 30: the first row inside
+        self._upto = ALWAYS  # the instant that the windows end at
+        self._counts = [0] * _COUNTS
+        self.leaving_cents = 0
+        self.paid_parties = 0
+        self.cents_of = array("q")  # by index of the counterparty
+
+    def count(self, kind: int) -> int:
+        return self._counts[kind]
+
+    def most_paid_cents(self) -> int:
+        """The cents that went to the counterparty that was paid most."""
+        return int(np.frombuffer(self.cents_of, np.int64).max()) if self.cents_of else 0
+
+    def add(self, row: int) -> None:
+        """Count a transfer that landed."""
+        at = self._transfers.at(row)
+        if at >= self._newest_at:
+            self._rows.append(row)
+            self._newest_at = at
+        else:
+            self._rows.insert(bisect_right(self._rows, at, key=self._transfers.at), row)
+        for window, span in enumerate(_WINDOWS):
+            self._tails[window] += at <= self._upto - span  # it lands behind the window
+        self._change(self.contribution(row), 1, at)
+
+    def replace(self, row: int, before: Contribution) -> None:
+        """Count a transfer whose record changed as it stands now; ``before`` is what it contributed until then."""
+        after = self.contribution(row)
+        if after != before:
+            at = self._transfers.at(row)
+            self._change(before, -1, at)
+            self._change(after, 1, at)
+
+    def advance(self, now: int) -> int:
+        """Move the windows up to now, and return the instant that they end at."""
+        now = self._upto = max(now, self._upto, self._newest_at)
+        rows, last = self._rows, len(self._rows)
+        for window, tail in enumerate(self._tails):
+            oldest = now - _WINDOWS[window]
+            place = tail
+            while place < last and self._transfers.at(rows[place]) <= oldest:
+                self._change_in(window, self.contribution(rows[place]), -1)
+                place += 1
+            self._tails[window] = place
+        return now
+
+    def rows_from(self, at: int) -> "array[int]":
+        """The rows of the transfers whose own time is not before an instant."""
+        if at > self._newest_at:
+            return array("I")
+        return self._rows[bisect_right(self._rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
+
+    def contribution(self, row: int) -> Contribution:
+        """What a transfer contributes as its record stands."""
+        glance = self._transfers.glance(row)
+        text = self._strings.text
+        counts: list[int] = []
+        if glance.class_id == ORIGINATED_CLASS and glance.moved:
+            if glance.ach_type == ACH_CREDIT:
+                counts.append(ACH_CREDITS)
+            elif glance.ach_type == ACH_DEBIT and text(glance.sec_code) == RCK:
+                counts.append(RCK_DEBITS)
+        elif glance.class_id in _AUTHORIZED_CLASSES:
+            counts.append(AUTHORIZATIONS)
+            if text(glance.status) == DECLINED:
+                counts.append(DECLINES)
+                if text(glance.card_reason) in FRAUD_REASONS:
+                    counts.append(FRAUD_DECLINES)
+        declared = self._declared_at(glance.at)
+        if declared.rails or declared.countries:
+            counts += _against(RAIL_CLASSES[glance.class_id][0], text(glance.country), declared)
+        if glance.score != UNSCORED:
+            counts.append(SCORED)
+            if glance.score >= HOLD_FROM:
+                counts.append(IN_HOLD)
+        leaves = glance.moved and glance.cents > 0 and _LEAVES[glance.class_id][glance.ach_type]
+        return Contribution(tuple(counts), glance.cents if leaves else 0, glance.counterparty if leaves else -1)
+
+    def _change(self, contribution: Contribution, sign: int, at: int) -> None:
+        for window, span in enumerate(_WINDOWS):
+            if at > self._upto - span:
+                self._change_in(window, contribution, sign)
+
+    def _change_in(self, window: int, contribution: Contribution, sign: int) -> None:
+        for kind in contribution.counts:
+            if (kind < _FIRST_OF_30D) == (window == _OF_60D):
+                self._counts[kind] += sign
+        if window == _OF_30D and contribution.leaving_cents:
+            self.leaving_cents += sign * contribution.leaving_cents
+            if contribution.counterparty >= 0:
+                self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
+
+    def _change_party(self, counterparty: int, cents: int) -> None:
+        missing = counterparty + 1 - len(self.cents_of)
+        if missing > 0:
+            self.cents_of.extend([0] * missing)
+        before = self.cents_of[counterparty]
+        self.cents_of[counterparty] = before + cents
+        self.paid_parties += (before + cents > 0) - (before > 0)
+
+    def dump(self) -> tuple[Any, ...]:
+        numbers = (self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties)
+        return (self._rows.tobytes(), self.cents_of.tobytes(), numbers)
+
+    def load(self, dumped: Any) -> None:
+        rows, cents_of, numbers = dumped
+        self._rows.frombytes(rows)
+        self.cents_of.frombytes(cents_of)
+        self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties = numbers
+
+
+@lru_cache(maxsize=1024)
+def _against(rail: str, country: str | None, declared: Declared) -> tuple[int, ...]:
+    """How a rail and a country compare with a declaration; one that declares neither rails nor countries says nothing.
+
+    A country that was not delivered compares with nothing, and neither do rails or countries that were not declared.
+    """
+    known = [(rail, declared.rails)] if declared.rails else []
+    if declared.countries and country is not None:
+        known.append((country, declared.countries))
+    if not known:
+        return ()
+    is_outside = any(word not in words.split(",") for word, words in known)
+    return (COMPARABLE, OUTSIDE) if is_outside else (COMPARABLE,)
