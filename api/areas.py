@@ -27,6 +27,7 @@ from api.policies.routes import AREA as POLICIES
 from api.preflight.routes import AREA as PREFLIGHT
 from api.programs.routes import AREA as PROGRAMS
 from api.record.routes import AREA as RECORD
+from api.reports.routes import AREA as REPORTS
 from api.rescoring.routes import AREA as RESCORING
 from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
@@ -53,6 +54,7 @@ AREAS: Final[tuple[Area, ...]] = (
     PREFLIGHT,
     PROGRAMS,
     RECORD,
+    REPORTS,
     RESCORING,
     SYSTEM,
     TRANSFERS,

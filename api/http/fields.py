@@ -27,6 +27,7 @@ LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
+WEEK: Final = r"^[0-9]{4}-W[0-9]{2}$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 PERSON: Final = (
     r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$(?!\n)"
@@ -49,6 +50,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     BANK_ID: "must not be blank or have control characters",
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
+    WEEK: "must be an ISO week that exists, as in 2026-W37",
     CURSOR: "must be a nextCursor of this service",
     POLICY_VERSION: "must be a kind of policy and a number, as in clock-v2",
     PERSON: "must be printable ASCII characters, and must not start with key:, policy: or operator:",

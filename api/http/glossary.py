@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from api.http.glossary_of_limits import LIMIT_PROPERTIES
+from api.http.glossary_of_reports import REPORT_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
     **LIMIT_PROPERTIES,
+    **REPORT_PROPERTIES,
     # Ids
     "id": "The bank's own id.",
     "Alert.id": "The alert's id, minted here.",

@@ -10,6 +10,8 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "tenant": "The tenant's slug; it can only confirm the token's own tenant.",
     "accountId": "The bank's id of the account.",
     "actionId": "The action's id.",
+    "actorId": "The bank's id of the actor.",
+    "actorType": "What the actor is: entity, counterparty or agent.",
     "tenantId": "The tenant's id.",
     "alertId": "The alert's id.",
     "dispositionId": "The disposition's id.",

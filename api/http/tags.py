@@ -23,6 +23,7 @@ TAGS: Final[Mapping[str, str]] = {
     "keys": "API keys, for operators.",
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
     "kris": "Key risk indicators of a program.",
+    "reports": "What happened in a period: an actor, a program, a program's week.",
     "rescoring": "Scoring again with the scorer of today.",
     "operations": "Health and this document.",
 }

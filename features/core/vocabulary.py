@@ -78,6 +78,14 @@ class SubjectType(StrEnum):
     ACCOUNT = "account"
 
 
+class ActorType(StrEnum):
+    """What has a score of its own beside transfers and programs; an agent is an entity of the program ``agents``."""
+
+    ENTITY = "entity"
+    COUNTERPARTY = "counterparty"
+    AGENT = "agent"
+
+
 class AlertStatus(StrEnum):
     OPEN = "open"
     AUTO_CLOSED = "auto_closed"

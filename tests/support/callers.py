@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 import msgspec
@@ -20,11 +20,12 @@ Headers = list[tuple[str, str]]
 TRANSFER: Final[dict[str, Any]] = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "12500"}
 UNKNOWN_ID: Final = "0b0c4a53-0000-4000-8000-000000000001"
 FORGED: Final = "0" * 43
-SCOPES: Final = ["preflight", "alerts:read", "alerts:decide", "actions", "labels", "policies", "record"]
+SCOPES: Final = ["preflight", "alerts:read", "alerts:decide", "actions", "labels", "policies", "record", "reports"]
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
 RETRY_WITHIN_S: Final = 10.0
 RETRY_EVERY_S: Final = 0.02
 
+Built = TypeVar("Built")
 Ids = dict[str, str]
 """What a call may name: program, slug, transfer, a party, preflight, alert, disposition, action, policy, key."""
 
@@ -232,7 +233,13 @@ class World:
 
 @contextmanager
 def running_world(folder: Path, build: Callable[[RunningApp], World] = World) -> Iterator[World]:
-    """A world over a Redis of its own, so that a module can keep it while others empty the shared one."""
+    with running_app(folder, build) as world:
+        yield world
+
+
+@contextmanager
+def running_app(folder: Path, build: Callable[[RunningApp], Built]) -> Iterator[Built]:
+    """What is built over a Redis of its own, so that a module can keep it while others empty the shared one."""
     (folder / "redis").mkdir()
     server = EmbeddedRedis(folder / "redis")
     server.start()

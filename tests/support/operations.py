@@ -48,6 +48,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     tenant_wide: bool = False  # what it names belongs to no program
     whole_tenant: bool = False  # not for keys of one program, nor for test keys
     asks: str = ""  # a query that needs no id
+    template: str = ""  # the route's path, where this one fills more than ids into it
 
     @property
     def title(self) -> str:
@@ -55,7 +56,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def route(self) -> tuple[str, str]:
-        return self.method, self.path
+        return self.method, self.template or self.path
 
     @property
     def ids(self) -> list[tuple[str, Place]]:
@@ -107,6 +108,19 @@ def _listed(path: str, scope: str) -> tuple[Operation, Operation]:
     """A list, of everything and of one program."""
     everything = Operation(method="GET", path=path, access=Access.BEARER, scope=scope)
     return everything, msgspec.structs.replace(everything, query=(("programId", "program"),), names="a program")
+
+
+def _actor_report(kind: str) -> tuple[Operation, Operation]:
+    """The report of one entity or counterparty, wherever it is and of one program."""
+    anywhere = Operation(
+        method="GET",
+        path=f"/api/reports/actor/{kind}/{{}}",
+        template="/api/reports/actor/{}/{}",
+        access=Access.BEARER,
+        scope="reports",
+        fills=(kind,),
+    )
+    return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
 
 
 def _party(resource: str, name: str) -> tuple[Operation, Operation]:
@@ -320,6 +334,8 @@ OPERATIONS: Final = (
     _record("checkpoints"),
     _record("proof", "chain=dispositions&seq=0"),
     Operation(method="POST", path="/api/kri/snapshot/{}", access=Access.OWNER, fills=("program",)),
+    *_actor_report("entity"),
+    *_actor_report("counterparty"),
     Operation(method="POST", path="/api/skoor/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=bodies.tenant),

@@ -1,0 +1,121 @@
+"""From what the stores read to the parts that reports share."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from api.reports.schemas import (
+    ActorAlert,
+    ActorDisposition,
+    BandTransition,
+    CurrentScore,
+    DetectorCount,
+    ReturnCounts,
+    ScoreSignal,
+    SkoorPoint,
+    TransferBands,
+    TransfersSummary,
+)
+from features.core.day_totals import DayTotals
+from features.core.instants import format_instant
+from features.core.reason import Reason
+from features.core.rows.alerts import AlertRow, DispositionRow
+from features.core.rows.scores import ScoreRow
+from features.core.vocabulary import AlertDecision, AlertStatus, Band, Route
+from store.duck.report_alerts import AlertCount
+from store.duck.report_scores import BandChange
+
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+
+
+def current_of(row: ScoreRow | None) -> CurrentScore | None:
+    if row is None:
+        return None
+    return CurrentScore(
+        score=row.score,
+        band=Band(row.band),
+        n=row.n,
+        confidence=row.confidence,
+        version=row.version,
+        reasons=_REASONS.decode(row.reasons),
+        hard=row.hard,
+        scored_at=format_instant(row.scored_at),
+    )
+
+
+def points_of(rows: Iterable[ScoreRow]) -> tuple[SkoorPoint, ...]:
+    return tuple(
+        SkoorPoint(
+            at=format_instant(row.scored_at),
+            score=row.score,
+            band=Band(row.band),
+            n=row.n,
+            version=row.version,
+            signals=tuple(
+                ScoreSignal(code=reason.signal, weight=reason.weight, hard=reason.hard, detail=reason.detail)
+                for reason in _REASONS.decode(row.reasons)
+            ),
+        )
+        for row in rows
+    )
+
+
+def transitions_of(changes: Iterable[BandChange]) -> tuple[BandTransition, ...]:
+    return tuple(
+        BandTransition(
+            at=format_instant(change.at),
+            from_=Band(change.former),
+            to=Band(change.band),
+            score=change.score,
+            n=change.n,
+        )
+        for change in changes
+    )
+
+
+def summary_of(totals: DayTotals) -> TransfersSummary:
+    return TransfersSummary(
+        count=totals.transfers,
+        volume_cents=str(totals.cents),
+        returns=ReturnCounts(any=totals.returned, unauthorized=totals.unauthorized),
+        bands=TransferBands(clear=totals.clear, review=totals.review, hold=totals.hold, unscored=totals.unscored),
+    )
+
+
+def alerts_of(rows: Iterable[AlertRow]) -> tuple[ActorAlert, ...]:
+    return tuple(
+        ActorAlert(
+            id=row.id,
+            detector=row.detector,
+            status=AlertStatus(row.status),
+            route=Route(row.route),
+            opened_at=format_instant(row.opened_at),
+            summary=row.summary,
+        )
+        for row in rows
+    )
+
+
+def dispositions_of(rows: Iterable[DispositionRow]) -> tuple[ActorDisposition, ...]:
+    return tuple(
+        ActorDisposition(
+            alert_id=row.alert_id,
+            decided_by=row.decided_by,
+            decision=AlertDecision(row.decision),
+            overturns_draft=row.overturns_draft,
+            created_at=format_instant(row.created_at),
+        )
+        for row in rows
+    )
+
+
+def by_detector(counts: Sequence[AlertCount]) -> tuple[DetectorCount, ...]:
+    """Most alerts first, then by name; a detector stands once for each route that its alerts took."""
+    sums: dict[tuple[str, str], int] = {}
+    for each in counts:
+        sums[each.detector, each.route] = sums.get((each.detector, each.route), 0) + each.alerts
+    ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        DetectorCount(detector=detector, route=Route(route), count=count) for (detector, route), count in ordered
+    )

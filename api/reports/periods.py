@@ -1,0 +1,60 @@
+"""The period of a report: whole UTC days, or an ISO week.
+
+Window  [from, to); left out, the last 30 days including today, or the last full week
+Errors  InvalidRequestError for a bound that is no UTC midnight, for a period that is empty or over a year, and for a
+        week that has not begun
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from api.http.fields import RULE_OF_PATTERN, WEEK
+from api.http.validation import Failure
+from api.lists.lists import instant_in, moments_exist
+from features.core.errors import FieldCode, invalid
+from features.core.instants import DAY_US, DAYS_7, parse_instant
+from features.core.weeks import IsoWeek, parse_week, week_of
+from store.duck.report_scores import Span
+
+DEFAULT_DAYS: Final = 30
+MOST_DAYS: Final = 366
+
+
+def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """``from`` and ``to`` exist and are UTC midnights."""
+    failures = [*moments_exist(plain)]
+    yield from failures
+    for name in {"from", "to"}.difference(failure.path for failure in failures):
+        text = plain.get(name)
+        at = parse_instant(text.upper()) if isinstance(text, str) else None
+        if at is not None and at % DAY_US:
+            yield Failure(name, "must be a midnight in UTC: reports cover whole days")
+
+
+def week_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    text = plain.get("week")
+    if isinstance(text, str) and parse_week(text) is None:
+        yield Failure("week", RULE_OF_PATTERN[WEEK])
+
+
+def period_of(from_: str | None, to: str | None, *, now: int) -> Span:
+    """The period that two bounds name, each of which may be left out."""
+    start, end = instant_in(from_), instant_in(to)
+    if end is None:
+        end = now - now % DAY_US + DAY_US
+    if start is None:
+        start = end - DEFAULT_DAYS * DAY_US
+    if start >= end:
+        name, words = ("from", "must be before to") if to is not None else ("from", "must not be after today")
+        raise invalid(name, words, FieldCode.CONFLICTING)
+    if end - start > MOST_DAYS * DAY_US:
+        raise invalid("from", f"must not be more than {MOST_DAYS} days before to", FieldCode.TOO_SMALL)
+    return Span(start, end)
+
+
+def reported_week(text: str | None, *, now: int) -> IsoWeek:
+    """The week of that name, or the last one that is over."""
+    week = week_of(now - DAYS_7) if text is None else parse_week(text)
+    if week is None or week.start > now:
+        raise invalid("week", "has not begun", FieldCode.TOO_LARGE)
+    return week

@@ -1,0 +1,141 @@
+"""What reports say about scores: a subject's records in a span of time, their changes of band, and its signals.
+
+How     Statements narrow by program, subject and time before they touch another column, and read reasons, which are
+        wide, only of the rows that are shown or counted.
+Errors  ForbiddenError for a program that the tenant has and the principal may not touch
+"""
+
+from typing import Any, Final, NamedTuple
+
+import duckdb
+
+from features.core.principal import Principal
+from features.core.rows.scores import ScoreRow
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import Predicate
+
+MOST_CROSSINGS: Final = 200
+
+_ROW: Final = row_builder(ScoreRow)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST_FIRST: Final = f"""
+    SELECT {select_list(ScoreRow)} FROM scores WHERE {{matching}}
+    ORDER BY scores.scored_at DESC, "offset" DESC LIMIT ?"""
+_BAND_CHANGES: Final = """
+    SELECT epoch_us(scored_at), former_band, band, score, n FROM scores WHERE {matching} AND band <> former_band
+    ORDER BY scored_at DESC, "offset" DESC LIMIT ?"""
+_SIGNALS: Final = """
+    SELECT signal, count(*) FILTER (recent), count(*) FILTER (NOT recent) FROM (
+        SELECT DISTINCT recent, "offset", unnest(from_json(reasons, '[{{"signal": "VARCHAR"}}]')).signal AS signal
+        FROM (SELECT scored_at >= make_timestamp(?) AS recent, "offset", reasons FROM scores WHERE {matching})
+    ) GROUP BY signal ORDER BY signal"""
+_COUNTED: Final = "SELECT count(*) FROM scores WHERE {matching}"
+# A subject counts once, with the last time that it came into the band.
+_ENTERED: Final = """
+    SELECT subject_type, subject_id, score, n, epoch_us(scored_at), count(*) OVER () FROM scores
+    WHERE {matching} AND band = ? AND former_band <> band
+    QUALIFY row_number() OVER (PARTITION BY subject_type, subject_id ORDER BY "offset" DESC) = 1
+    ORDER BY scored_at, "offset", subject_type, subject_id LIMIT ?"""
+
+
+class Subject(NamedTuple):
+    """What has scores: an entity, counterparty or agent of a program, or the program itself."""
+
+    program_id: str
+    type: str
+    id: str
+
+
+class Span(NamedTuple):
+    """A half-open span of time, microseconds since the epoch."""
+
+    start: int
+    end: int
+
+    @property
+    def before(self) -> "Span":
+        """The span of equal length that ends where this one starts."""
+        return Span(2 * self.start - self.end, self.start)
+
+
+class BandChange(NamedTuple):
+    at: int
+    former: str
+    band: str
+    score: int | None
+    n: int
+
+
+class SignalCount(NamedTuple):
+    """How many score records carry a signal, in a span and in the one before it."""
+
+    signal: str
+    recent: int
+    before: int
+
+
+class EnteredBand(NamedTuple):
+    type: str
+    id: str
+    score: int | None
+    n: int
+    at: int
+
+
+class ReportScores:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def newest(self, principal: Principal, subject: Subject, *, before: int) -> ScoreRow | None:
+        """The subject's last record before an instant; it may be older than any report looks back."""
+        rows = self._rows(_NEWEST_FIRST, _of_subject(principal, subject, None, before), 1)
+        return _ROW(rows[0]) if rows else None
+
+    def history(self, principal: Principal, subject: Subject, span: Span, limit: int) -> list[ScoreRow]:
+        """The newest ``limit`` records of the span, oldest first."""
+        rows = self._rows(_NEWEST_FIRST, _of_subject(principal, subject, *span), limit)
+        return [_ROW(row) for row in reversed(rows)]
+
+    def band_changes(self, principal: Principal, subject: Subject, span: Span, limit: int) -> list[BandChange]:
+        """The newest ``limit`` changes of band within the span, oldest first."""
+        rows = self._rows(_BAND_CHANGES, _of_subject(principal, subject, *span), limit)
+        return [BandChange(*row) for row in reversed(rows)]
+
+    def signals(self, principal: Principal, subject: Subject, span: Span) -> list[SignalCount] | None:
+        """Each signal that records of the span or of the span before carry, by name; None without a record in both."""
+        predicate = _of_subject(principal, subject, span.before.start, span.end)
+        with self._connection.cursor() as cursor:
+            (counted,) = cursor.execute(_COUNTED.format(matching=predicate.sql), predicate.values).fetchall()
+            if not counted[0]:
+                return None
+            sql = _SIGNALS.format(matching=predicate.sql)
+            rows = cursor.execute(sql, [span.start, *predicate.values]).fetchall()
+        return [SignalCount(*row) for row in rows]
+
+    def entered_band(
+        self, principal: Principal, program_id: str, band: str, span: Span
+    ) -> tuple[int, list[EnteredBand]]:
+        """How many subjects of a program came into a band within the span, and the first of them, oldest first."""
+        principal.require_program(program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ?", program_id)
+        predicate.between("scored_at", *span)
+        values = [*predicate.values, band, MOST_CROSSINGS]
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(_ENTERED.format(matching=predicate.sql), values).fetchall()
+        return (rows[0][-1] if rows else 0), [EnteredBand(*row[:-1]) for row in rows]
+
+    def _rows(self, sql: str, predicate: Predicate, limit: int) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            return cursor.execute(sql.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+
+
+def _of_subject(principal: Principal, subject: Subject, start: int | None, end: int) -> Predicate:
+    principal.require_program(subject.program_id)
+    predicate = Predicate(principal)
+    predicate.add("program_id = ? AND subject_type = ? AND subject_id = ?", *subject)
+    predicate.between("scored_at", start, end)
+    return predicate

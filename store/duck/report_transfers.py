@@ -1,0 +1,81 @@
+"""What reports say about the transfers of one actor: counts, volume, returns and bands over a span of time.
+
+How     The actor's versions in the span are looked up first; which of them are the newest of their transfer is decided
+        behind the oldest of them, because a newer version has a higher log offset. The totals of a whole program are
+        not read here: its owner keeps them by day.
+Unit    volume in US cents; a transfer in another currency counts with the amount of its newest scoring (ruling 38)
+Errors  ForbiddenError for a program that the tenant has and the principal may not touch
+"""
+
+from typing import Final
+
+import duckdb
+from msgspec.structs import replace
+
+from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from features.bank.statuses import RETURN_UNDONE_STATUSES, UNMOVED_STATUSES
+from features.core.day_totals import DayTotals
+from features.core.money import MOST_COUNTED_CENTS, USD
+from features.core.principal import Principal
+from store.duck.report_actors import ReportedActor
+from store.duck.report_scores import Span
+from store.tables.predicate import Predicate, placeholders
+
+_UNMOVED: Final = sorted(UNMOVED_STATUSES)
+_UNDONE: Final = sorted(RETURN_UNDONE_STATUSES)
+_UNAUTHORIZED: Final = sorted(UNAUTHORIZED_RETURN_CODES)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST: Final = f"""
+    WITH versions AS MATERIALIZED (
+        SELECT id, "offset", rail, direction, type, status, return_code, score_band, currency, amount_cents,
+            scored_offset, status NOT IN {placeholders(_UNMOVED)} AS moved
+        FROM transfers WHERE {{matching}}
+    ), newest AS (
+        SELECT id, max("offset") AS "offset" FROM transfers
+        WHERE tenant_id = ? AND program_id = ? AND "offset" >= (SELECT min("offset") FROM versions)
+            AND id IN (SELECT id FROM versions) GROUP BY id
+    ), standing AS (
+        SELECT *, moved AND return_code IS NOT NULL AND status NOT IN {placeholders(_UNDONE)} AS returned
+        FROM versions JOIN newest USING (id, "offset")
+    )"""
+_TOTALS: Final = f"""{_NEWEST}
+    SELECT count(*),
+        coalesce(sum(least(amount_cents, {MOST_COUNTED_CENTS})) FILTER (moved AND currency = '{USD}'), 0)::BIGINT,
+        count(*) FILTER (returned),
+        count(*) FILTER (returned AND rail = 'ach' AND type = 'DEBIT' AND direction = 'outgoing'
+            AND return_code IN {placeholders(_UNAUTHORIZED)}),
+        count(*) FILTER (score_band = 'clear'), count(*) FILTER (score_band = 'review'),
+        count(*) FILTER (score_band = 'hold'), count(*) FILTER (score_band = 'unscored'),
+        count(*) FILTER (moved AND currency <> '{USD}')
+    FROM standing"""
+_FOREIGN_CENTS: Final = f"""{_NEWEST}
+    SELECT coalesce(sum(features.amount_cents), 0)::BIGINT FROM transfer_features AS features
+    WHERE tenant_id = ? AND program_id = ? AND (features."offset", features.transfer_id) IN (
+        SELECT scored_offset, id FROM standing WHERE moved AND currency <> '{USD}')"""
+
+
+class ReportTransfers:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def of_actor(self, principal: Principal, actor: ReportedActor, span: Span) -> DayTotals:
+        principal.require_program(actor.program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ?", actor.program_id)
+        predicate.between("bank_created_at", *span)
+        sql, ids = actor.transfers
+        predicate.add(sql, *ids)
+        place = [principal.tenant_id, actor.program_id]
+        values = [*_UNMOVED, *predicate.values, *place, *_UNDONE]
+        with self._connection.cursor() as cursor:
+            sql = _TOTALS.format(matching=predicate.sql)
+            ((*counts, foreign),) = cursor.execute(sql, [*values, *_UNAUTHORIZED]).fetchall()
+            totals = DayTotals(*counts)  # in the order of its first fields
+            if not foreign:
+                return totals
+            sql = _FOREIGN_CENTS.format(matching=predicate.sql)
+            ((cents,),) = cursor.execute(sql, [*values, *place]).fetchall()
+        return replace(totals, cents=totals.cents + cents)
