@@ -16,7 +16,7 @@ from features.core.canonical import MAX_INTEGER
 from features.core.countries import COUNTRIES
 from features.core.errors import FieldCode
 from features.core.vocabulary import Band
-from features.detectors.table import DETECTOR_OF, NOT_YET_FED
+from features.detectors.table import DETECTOR_OF
 from features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, THRESHOLDS, prefix_of
 
 WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI)
@@ -30,7 +30,7 @@ _SCHEMAS: Final = {prefix: msgspec.json.schema(BODIES[prefix]) for prefix in WRI
 _VALIDATORS: Final = {
     prefix: jsonschema_rs.validator_for(schema, validate_formats=True) for prefix, schema in _SCHEMAS.items()
 }
-_KNOWN_DETECTORS: Final = frozenset({*DETECTOR_OF, *NOT_YET_FED})
+_KNOWN_DETECTORS: Final = frozenset(DETECTOR_OF)
 _LOWER: Final = frozenset(kri.name.value for kri in KRIS if kri.is_lower)
 _REACHED_FIRST: Final = "must be reached before the breach: not above it, and not below it for a coverage"
 _ALWAYS_A_PERSONS: Final = frozenset({Band.HOLD.value, Band.UNSCORED.value})

@@ -102,6 +102,52 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     escalation: Escalation | None = None
 
 
+class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The evidence of an alert that rests on a snapshot of a program: the reading of one indicator, as of the newest
+    snapshot that found it over its line with other figures than the one before.
+
+    ``hits`` counts those snapshots. ``rests_on`` are the transfers that the reading is made of, as log offsets, and
+    ``actor_ids`` the entities or accounts. ``earlier_breaches`` are the breaches before the one of now.
+    """
+
+    route_reason: str
+    auto_hold: bool
+    finding: str
+    snapshot_id: str
+    as_of: str
+    kri: str
+    value: float | None
+    n: int
+    unit: str
+    threshold: float | None
+    status: str
+    kri_version: str
+    features: dict[str, Figure]
+    thresholds: dict[str, str | int]
+    score_reasons: tuple[Reason, ...]  # none: an alert on the program has no score
+    rests_on: tuple[str, ...]
+    rests_on_count: int
+    actor_ids: tuple[str, ...]
+    counterparty_id: str | None
+    declared_rails: str
+    declared_countries: str
+    hits: int
+    first_at: str
+    last_at: str
+    window_ends_at: str
+    is_repeat: bool
+    earlier_breaches: int
+    first_breach_at: str | None
+    earlier_alerts: int
+    measured: int  # indicators in the snapshot
+    program_score: int | None
+    program_score_n: int
+    scorer_version: str
+    policy_version: str
+    clock_version: str
+    escalation: Escalation | None = None
+
+
 class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The evidence of an appeal: the alert that it is against."""
 
@@ -129,6 +175,9 @@ ALWAYS_SHOWN: Final = (
     "declared_countries",
 )
 _ENCODED: Final = {field.name: field.encode_name for field in msgspec.structs.fields(Evidence)}
+
+
+Refreshable = TypeVar("Refreshable", Evidence, ProgramEvidence)
 
 
 class _Lasting(msgspec.Struct, frozen=True, rename="camel"):
@@ -221,7 +270,7 @@ def totals_of(alert: AlertState) -> FindingTotals:
     }
 
 
-def refreshed(stored: str, newest: Evidence) -> Evidence:
+def refreshed(stored: str, newest: Refreshable) -> Refreshable:
     """The evidence of the newest finding; route, score, earlier alerts and escalation stay those of the stored one."""
     before = _DECODER.decode(stored)
     return msgspec.structs.replace(
@@ -240,7 +289,8 @@ def with_totals(
     """The stored evidence with the totals of today, and with the escalation or the new route if there is one."""
     evidence = msgspec.json.decode(stored)
     if alert.appeal_of is None:
-        evidence |= {_ENCODED[name]: value for name, value in totals_of(alert).items()}
+        totals = {_ENCODED[name]: value for name, value in totals_of(alert).items()}
+        evidence |= {name: value for name, value in totals.items() if name in evidence}
     if escalation is not None:
         evidence["escalation"] = msgspec.to_builtins(escalation)
     if route_reason is not None:

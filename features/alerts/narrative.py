@@ -44,7 +44,7 @@ _DEFAULT_REVIEW: Final = ReviewQuestion(
     unexplained="what the transfers are for", next_step="ask the program for the purpose of the transfers"
 )
 _HOLDING: Final = "The money should not move on before somebody has an answer."
-_ESCALATING: Final = "Somebody with more authority, or more means to ask, should see it."
+ESCALATING: Final = "Somebody with more authority, or more means to ask, should see it."
 
 
 def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recommendation:
@@ -62,8 +62,8 @@ def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft
     """The draft that a person may sign."""
     advice = recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
     head = (
-        f"Recommended: {_ADVICE[advice]}. {_heading(alert)}, opened at {format_instant(alert.opened_at)} "
-        f"and routed to a person ({_words(evidence.route_reason)})."
+        f"Recommended: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} "
+        f"and routed to a person ({words(evidence.route_reason)})."
     )
     return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
 
@@ -71,7 +71,7 @@ def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft
 def policy_close(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
     """The narrative that the policy signs when it closes an alert without a person."""
     signed = f"Closed by policy:{alert.policy_version} at {format_instant(alert.opened_at)}"
-    head = f"{signed} ({_words(evidence.route_reason)}). {_heading(alert)}."
+    head = f"{signed} ({words(evidence.route_reason)}). {heading(alert)}."
     advice = Recommendation.CLOSE
     return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
 
@@ -83,14 +83,14 @@ def _band_of(alert: AlertState, evidence: Evidence) -> Band | None:
     return Band.HOLD if alert.in_hold else Band(evidence.band)
 
 
-_ADVICE: Final = {
+ADVICE: Final = {
     Recommendation.CLOSE: "close",
     Recommendation.HOLD: "hold for review",
     Recommendation.ESCALATE: "escalate for review",
 }
 
 
-def _heading(alert: AlertState) -> str:
+def heading(alert: AlertState) -> str:
     hardness = "a hard signal" if alert.hard else "not a hard signal"
     return f"Alert {alert.id} of detector {alert.detector}, severity {alert.severity}, {hardness}"
 
@@ -159,8 +159,8 @@ def _where(e: Evidence) -> str:
 
 def _why_alerted(e: Evidence) -> str:
     own = [name for name in e.features if name not in _IN_OTHER_PARTS]
-    measured = _listed((name, e.features[name]) for name in own)
-    lines = _listed(e.thresholds.items())
+    measured = listed((name, e.features[name]) for name in own)
+    lines = listed(e.thresholds.items())
     score = (
         f"The score was not measured (n = {e.n})"
         if e.score is None
@@ -182,13 +182,13 @@ def _looked_at(e: Evidence) -> str:
     )
 
 
-def _review_of(alert: AlertState) -> ReviewQuestion:
+def review_of(alert: AlertState) -> ReviewQuestion:
     detector = DETECTOR_OF.get(alert.detector)
     return _DEFAULT_REVIEW if detector is None else detector.review
 
 
 def _why_close(alert: AlertState, e: Evidence) -> str:
-    review = _review_of(alert)
+    review = review_of(alert)
     score = "was not measured" if e.score is None else f"of {e.score} is in the band {e.band}"
     clear = ", which is consistent with ordinary activity" if e.band == Band.CLEAR.value else ""
     return (
@@ -199,8 +199,8 @@ def _why_close(alert: AlertState, e: Evidence) -> str:
 
 
 def _why_not(alert: AlertState, e: Evidence, advice: Recommendation) -> str:
-    review = _review_of(alert)
-    reason = _HOLDING if advice is Recommendation.HOLD else _ESCALATING
+    review = review_of(alert)
+    reason = _HOLDING if advice is Recommendation.HOLD else ESCALATING
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
     auto_held = " The alert is held already, because a transfer of it is in the hold band." if e.auto_hold else ""
     return (
@@ -233,7 +233,7 @@ _IN_OTHER_PARTS: Final = frozenset(
 )
 
 
-def _listed(figures: Iterable[tuple[str, Figure]]) -> str:
+def listed(figures: Iterable[tuple[str, Figure]]) -> str:
     return ", ".join(f"{name} {_figure_text(name, value)}" for name, value in figures)
 
 
@@ -245,5 +245,5 @@ def _figure_text(name: str, value: Figure) -> str:
     return money(int(value)) if isinstance(value, str) and "Cents" in name else str(value)
 
 
-def _words(text: str) -> str:
+def words(text: str) -> str:
     return text.replace("_", " ")

@@ -28,8 +28,7 @@ from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValu
 from features.detectors.band import DETECTOR_OF_BAND
 from features.detectors.caps import cap_finding
 from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
-from features.detectors.finding import FED_BY_RETURNS, band_finding, program_finding, reason_findings, return_findings
-from features.detectors.program import ProgramMeasurement, program_measurements
+from features.detectors.finding import FED_BY_RETURNS, band_finding, reason_findings, return_findings
 from features.detectors.table import TRIGGERS
 from features.landing.caps import crossed_by_landed
 from features.landing.landing_result import LandingResult
@@ -52,15 +51,13 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     if assessment is None or transfer is None:
         return
     fired = _fired(assessment)
-    measurements = program_measurements(program, assessment.vector, landed.taken_at) if landed.is_new else ()
     crossings = tuple(crossed_by_landed(program, transfer, now=position.appended_at)) if program.caps else ()
     label = label_by_return(program, landed)
     if label is not None:
         note_label(program, landed.row_index, label, position)
     returned = _finding_return(program, landed, is_news=label is LabelValue.BAD)
     if (
-        not measurements
-        and not crossings
+        not crossings
         and label is None
         and returned is None
         and not any(reason.id in TRIGGERS for reason in fired)
@@ -70,7 +67,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     context = DetectionContext(program, transfer, landed, assessment, fired)
     rows: list[msgspec.Struct] = []
     opener = AlertOpener(context, position, emit if emit is no_rows else rows.append)
-    for finding in _findings(context, measurements, returned):
+    for finding in _findings(context, returned):
         opener.open_or_join(finding)
     for crossing in crossings:
         opener.open_or_join(cap_finding(context, crossing))
@@ -88,7 +85,7 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, position: 
     context = DetectionContext(program, transfer, landed, assessment, _fired(assessment))
     returned = _finding_return(program, landed, is_news=True)
     opener = AlertOpener(context, position, emit)
-    for finding in _findings(context, (), returned):
+    for finding in _findings(context, returned):
         if finding.subject.type in _ACTORS and opener.alert_covering(finding) is None:
             opener.open_or_join(finding)
 
@@ -116,12 +113,8 @@ def _fired(assessment: Assessment) -> tuple[Reason, ...]:
     return score.reasons if score.value is not None else tuple(trs_v1.fired(assessment.vector))
 
 
-def _findings(
-    context: DetectionContext, measurements: Sequence[ProgramMeasurement], returned: ReturnState | None
-) -> Iterator[Finding]:
+def _findings(context: DetectionContext, returned: ReturnState | None) -> Iterator[Finding]:
     yield from reason_findings(context)
-    for measurement in measurements:
-        yield program_finding(context, measurement, context.at)
     if returned is not None:
         yield from return_findings(context, returned)
 

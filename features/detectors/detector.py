@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from features.catalogue.vector import FeatureVector
+from features.core.kris import KriName
 from features.core.reason import Reason
 from features.core.vocabulary import Severity, SubjectType
 from features.landing.landing_result import LandingResult
@@ -124,9 +125,9 @@ class ReviewQuestion(NamedTuple):
 class Detector(NamedTuple):
     """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
 
-    ``figures`` measures evidence that is no feature of the vector. The last four are for the page alone, where the
-    triggers do not say it: further severities, when a finding is hard, and the window and the subjects of a detector
-    without triggers, which measures the program or looks at the band.
+    ``figures`` measures evidence that is no feature of the vector. The others are for the page alone, where the
+    triggers do not say it: further severities, when a finding is hard, and the window, the subjects and the indicators
+    of a detector without triggers, which runs on snapshots of the program or looks at the band.
     """
 
     id: str
@@ -140,6 +141,7 @@ class Detector(NamedTuple):
     hard_when: str = ""
     window: str = ""
     subjects: tuple[str, ...] = ()
+    kris: tuple[KriName, ...] = ()
 
 
 LOW: Final = Grade(Severity.LOW, hard=False)

@@ -19,7 +19,7 @@ from features.detectors.subjects import (
     shared_account_subject,
     transfer_subject,
 )
-from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY
+from features.detectors.table import DETECTORS, SIGNALS_ONLY
 
 SUBJECTS: Final[dict[SubjectOf, str]] = {
     micro_program_subject: "program",
@@ -40,8 +40,8 @@ SUBJECTS: Final[dict[SubjectOf, str]] = {
 _HEAD: Final = """# Detectors
 
 The conditions that open an alert, and its subject. An alert is not proof of wrongdoing. Detectors run on every assessed
-transfer, scored or not. A reason (`docs/reasons.md`) feeds a detector, which may require more. Windows, and what a
-detector requires beyond its reasons, are proposed here, and to be tuned on labels.
+transfer, scored or not, and on every snapshot of a program. A reason (`docs/reasons.md`) feeds a detector, which may
+require more. Windows, and what a detector requires beyond its reasons, are proposed here, and to be tuned on labels.
 
 There is one alert per detector, subject and window, which is counted from the first finding's own time; an alert on a
 transfer is the only one of its kind on it. Later findings within the window join the alert (`hits` counts them), which
@@ -63,8 +63,17 @@ An entity is the account itself where the bank has not named its owner. Payer an
 an entity, an account or a counterparty. In place of a party without an id the subject is the entity, else the transfer.
 Severity and hardness are those of the finding; a hard alert always goes to a person.
 
-An unauthorized return is examined as it is delivered: the second one of an entity or counterparty, and the program's
-rate, need no further transfer. Made from `features/detectors`; a test keeps the two equal.
+An unauthorized return is examined as it is delivered: the second one of an entity or counterparty needs no further
+transfer.
+
+A detector that names a key risk indicator in place of reasons runs on every snapshot of a program: each quarter of an
+hour, after each 200 transfers, and on request. The indicator's line is that of the policy in force (prefix `kri`), and
+the figures here are those of its seed. Such an alert has no transfer and no score: its evidence is the indicator's
+reading, the snapshot, and what the reading is made of. A snapshot that finds the program over its line joins the alert
+that waits, which is written anew when a figure changed. A breach that begins a day or more after the last one ended
+opens an alert of its own when the one before is decided. `isRepeat` says that the indicator breached before:
+`earlierBreaches` counts the breaches that began in the 180 days before, `firstBreachAt` is the first of them, and
+`earlierAlerts` counts all alerts of the detector here. Made from `features/detectors`; a test keeps the two equal.
 
 | detector | opens when | reasons | subject | severity | hard | window | thresholds | features |
 |---|---|---|---|---|---|---|---|---|
@@ -75,20 +84,14 @@ def markdown() -> str:
     """The page."""
     rows = "".join(_row(detector) for detector in DETECTORS)
     signals = ", ".join(SIGNALS_ONLY)
-    later = ", ".join(f"`{name}`" for name in NOT_YET_FED)
-    return (
-        f"{_HEAD}{rows}\n"
-        f"Signals only, which add points and open nothing: {signals}.\n\n"
-        f"Not yet, because they need a program's indicators or its caps:\n{later};\n"
-        "and the administrative and overall return rates beside `unauthorized_return_rate`.\n"
-    )
+    return f"{_HEAD}{rows}\nSignals only, which add points and open nothing: {signals}.\n"
 
 
 def _row(detector: Detector) -> str:
     cells = (
         f"`{detector.id}`",
         detector.opens_when,
-        ", ".join(dict.fromkeys(trigger.reason_id for trigger in detector.triggers)) or "measured",
+        ", ".join(dict.fromkeys(trigger.reason_id for trigger in detector.triggers)) or _indicators(detector),
         _subjects(detector),
         _severities(detector),
         _hardness(detector),
@@ -97,6 +100,10 @@ def _row(detector: Detector) -> str:
         ", ".join(NAME_OF[column] for column in detector.features),
     )
     return f"| {' | '.join(cells)} |\n"
+
+
+def _indicators(detector: Detector) -> str:
+    return ", ".join(f"`{name}`" for name in detector.kris) or "measured"
 
 
 def _subjects(detector: Detector) -> str:

@@ -23,7 +23,6 @@ from features.detectors.detector import (
     Trigger,
     worse_of,
 )
-from features.detectors.program import UNAUTHORIZED_RATE_ALERT, ProgramMeasurement, unauthorized_rate_at
 from features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
 from features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
 from features.detectors.table import DETECTOR_OF, TRIGGERS
@@ -32,7 +31,7 @@ from features.state.transfer_table import ReturnState
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.series_kinds import SeriesKind, count_in
 
-FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, UNAUTHORIZED_RATE_ALERT, SANCTIONS_RETURN})
+FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, SANCTIONS_RETURN})
 """The detectors that can find one transfer twice: when it lands, and when it is returned."""
 
 
@@ -79,22 +78,6 @@ def _reason_finding(context: DetectionContext, subject: AlertSubject, triggered:
         figures={} if figures is None else figures(context),
         said_before=triggered.trigger.said_before,
         is_news=context.landed.is_new,
-    )
-
-
-def program_finding(context: DetectionContext, measurement: ProgramMeasurement, at: int) -> Finding:
-    """A measurement of the program as a finding on it."""
-    return Finding(
-        detector=DETECTOR_OF[measurement.detector],
-        subject=AlertSubject(SubjectType.PROGRAM, context.program.id),
-        grade=measurement.grade,
-        reasons=(),
-        sentence=measurement.sentence,
-        at=at,
-        after=measurement.after,
-        until=measurement.until,
-        figures=measurement.figures,
-        is_news=True,
     )
 
 
@@ -162,9 +145,6 @@ def _unauthorized_findings(context: DetectionContext, delivered_at: int) -> Iter
         figure = "counterparty.unauthorizedReturns60d", count
         counted_over = "with the counterparty in 60 days"
         yield from _second_return(context, named_counterparty(party), figure, counted_over, delivered_at)
-    measurement = unauthorized_rate_at(context.program, delivered_at)
-    if measurement is not None:
-        yield program_finding(context, measurement, delivered_at)
 
 
 def _second_return(

@@ -1,97 +1,169 @@
-"""Detectors of a whole program, run each time one of its transfers is first seen: return rate and volumes.
+"""Detectors of a whole program, run on each of its snapshots: an indicator over its line, which the policy states.
 
-Window  60 days, 24 hours and the calendar month (UTC) up to the transfer's own time, the transfer included in volumes
-Errors  none: a figure that is not measured opens no alert
+An indicator's status says breach strictly over its line; some detectors find at the line already, and two require more
+than the indicator, so that a program that moves little is not alerted for moving twice of it.
+
+Errors  none: an indicator that is not measured opens no alert
 Source  named at each detector; [P] is proposed here, to be tuned on labels
 """
 
+from collections.abc import Callable, Mapping
+from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
-from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
+from features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
+from features.core.kris import KriName, KriValue
 from features.core.vocabulary import Severity
-from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Grade, ReviewQuestion
-from features.scorers.sentences import money, tenths
+from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Figures, Grade, ReviewQuestion
+from features.scorers.sentences import money
 from features.state.program import ProgramState
 
-UNAUTHORIZED_RATE: Final = 0.005
-VOLUME_PERCENT: Final = 100
 VOLUME_HIGH_PERCENT: Final = 150
 RUN_RATE_FROM_DAYS: Final = 7
-VELOCITY_FACTOR: Final = 3
 # Below $10,000 a day (31 CFR 1010.311, the line of currency reports) a multiple of the usual says little; and whoever
 # moves money on fewer than 10 of 30 days, less than twice a week, has no usual day to be a multiple of.
 VELOCITY_FLOOR_CENTS: Final = 1_000_000
 VELOCITY_FLOOR_DAYS: Final = 10
 _VELOCITY_DAYS: Final = 30
-_VELOCITY_WINDOW_US: Final = HOURS_48  # one busy day is in the sums of 24 hours that end on two
-FEW_DEBITS: Final = 200
-UNAUTHORIZED_RATE_ALERT: Final = "unauthorized_return_rate"
-_VELOCITY, _VOLUME = "program_velocity", "volume_vs_declared"
-_NONE: Final = (None, None, None)
+_FREEZES: Final = 1
+_UNAUTHORIZED, _VELOCITY, _VOLUME = "unauthorized_return_rate", "program_velocity", "volume_vs_declared"
+_OVERDRAFT: Final = "overdraft_or_freeze"
 
 
-class ProgramMeasurement(NamedTuple):
-    """A figure of the program over its threshold. ``after`` and ``until`` are the ends of its alert's window."""
+class ProgramSnapshot(NamedTuple):
+    """A snapshot as its detectors see it: the state of the program at that instant, and its indicators."""
+
+    program: ProgramState
+    id: str
+    at: int
+    kris: Mapping[KriName, KriValue]
+
+
+class ProgramFinding(NamedTuple):
+    """An indicator of the program over its line. ``until`` is the end of its alert's window."""
 
     detector: str
+    kri: KriName
     sentence: str
-    figures: dict[str, int | str]
+    figures: Figures
     grade: Grade
-    after: int
     until: int
 
 
-def program_measurements(program: ProgramState, v: FeatureVector, at: int) -> tuple[ProgramMeasurement, ...]:
-    """The figures over their thresholds when a transfer is first seen; most of the time there are none."""
-    rate, usual = v.program_unauthorized_return_rate_60d, v.program_daily_avg_cents_30d
-    declared = v.program_declared_monthly_volume_cents
-    measurements = (
-        unauthorized_rate_at(program, at) if rate is not None and rate > UNAUTHORIZED_RATE else None,
-        _daily_volume(program, usual, at) if usual else None,
-        _monthly_volume(program, declared, at) if declared else None,
+class _Line(NamedTuple):
+    """A detector that holds one indicator against its line, and against nothing else."""
+
+    detector: str
+    kri: KriName
+    is_over: Callable[[float, float], bool]
+    grade: Grade
+    sentence: Callable[[float, int, float], str]  # of value, n and line
+
+
+def _rate(counted: str, out_of: str, crossed: str = "over") -> Callable[[float, int, float], str]:
+    return lambda value, n, line: (
+        f"{round(value * n)} {counted} of {n} {out_of}: {_percent(value)}, {crossed} the line of {_percent(line)}."
     )
-    return () if measurements == _NONE else tuple(each for each in measurements if each is not None)
 
 
-def unauthorized_rate_at(program: ProgramState, at: int) -> ProgramMeasurement | None:
-    """The rate when it is strictly over the rule's threshold, however few the debits are; the figures count them."""
-    debits = program.originated.count(at - DAYS_60, at)
-    returned = program.unauthorized.count(at - DAYS_60, at)
-    if not debits or returned / debits <= UNAUTHORIZED_RATE:
-        return None
-    few = "" if debits >= FEW_DEBITS else f" So few debits that one return can cross the line of {UNAUTHORIZED_RATE}."
-    return ProgramMeasurement(
-        UNAUTHORIZED_RATE_ALERT,
-        f"{returned} unauthorized returns against {debits} ACH debits originated in 60 days.{few}",
-        {"unauthorizedReturns60d": returned, "achDebitsOriginated60d": debits},
+def _aging(which: str) -> Callable[[float, int, float], str]:
+    return lambda value, n, line: (
+        f"Of {n} alerts {which}, the 90th percentile has waited {value:.4g} hours, over the clock of {line:.6g} hours."
+    )
+
+
+_DEBITS: Final = "ACH debits originated in 60 days"
+_LINES: Final = (
+    _Line(
+        _UNAUTHORIZED,
+        KriName.ACH_UNAUTHORIZED_RETURN_RATE,
+        gt,
         HARD,
-        at - DAYS_30,
-        at + DAYS_30,
-    )
+        _rate("unauthorized returns", _DEBITS),
+    ),
+    _Line(
+        "administrative_return_rate",
+        KriName.ACH_ADMINISTRATIVE_RETURN_RATE,
+        gt,
+        MEDIUM,
+        _rate("administrative returns", _DEBITS),
+    ),
+    _Line(
+        "overall_return_rate",
+        KriName.ACH_OVERALL_RETURN_RATE,
+        gt,
+        MEDIUM,
+        _rate("returns", f"{_DEBITS}, RCK left out"),
+    ),
+    _Line(
+        "reserve_shortfall",
+        KriName.RESERVE_COVERAGE,
+        lt,
+        HARD,
+        lambda value, n, line: (
+            f"The reserve covers {value:.4g} times the exposure of {n} ACH debits, under the line of {line:.6g}."
+        ),
+    ),
+    _Line(
+        "concentration",
+        KriName.COUNTERPARTY_CONCENTRATION,
+        ge,
+        MEDIUM,
+        lambda value, n, line: (
+            f"{_percent(value)} of the money that left in 30 days went to one of {n} counterparties, at or over the "
+            f"line of {_percent(line)}."
+        ),
+    ),
+    _Line("review_aging", KriName.REVIEW_AGING_HOURS, gt, MEDIUM, _aging("that wait in the review band")),
+    _Line("hold_aging", KriName.HOLD_AGING_HOURS, gt, MEDIUM, _aging("that are held")),
+    _Line(
+        "verification_denial",
+        KriName.VERIFICATION_DENIAL_RATE,
+        gt,
+        MEDIUM,
+        _rate("denials", "entities decided in 30 days"),
+    ),
+)
 
 
-def _daily_volume(program: ProgramState, usual: int, at: int) -> ProgramMeasurement | None:
+def program_findings(snapshot: ProgramSnapshot) -> list[ProgramFinding]:
+    """What is over its line in a snapshot; most of the time there is nothing."""
+    findings = [_over(snapshot, line) for line in _LINES]
+    findings += (_daily_volume(snapshot), _monthly_volume(snapshot), _account_events(snapshot))
+    return [finding for finding in findings if finding is not None]
+
+
+def _over(snapshot: ProgramSnapshot, line: _Line) -> ProgramFinding | None:
+    reading = snapshot.kris.get(line.kri)
+    if reading is None or reading.value is None or reading.threshold is None:
+        return None
+    if not line.is_over(reading.value, reading.threshold):
+        return None
+    sentence = line.sentence(reading.value, reading.n, reading.threshold)
+    if isinstance(reading.note, str):
+        sentence = f"{sentence} {reading.note}"
+    return ProgramFinding(line.detector, line.kri, sentence, {}, line.grade, snapshot.at + DAYS_30)
+
+
+def _daily_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     """The last 24 hours against the usual day of 30 days, of a program that moves money on many of them."""
-    cents = program.baseline.amounts.cents_since(at - HOURS_24, at)
-    if cents < VELOCITY_FACTOR * usual or cents < VELOCITY_FLOOR_CENTS:
+    program, at = snapshot.program, snapshot.at
+    reading = snapshot.kris.get(KriName.VOLUME_VELOCITY)
+    if reading is None or reading.value is None or reading.threshold is None or reading.value < reading.threshold:
+        return None
+    count, cents = program.baseline.amounts.measure(at - HOURS_24, at)
+    if cents < VELOCITY_FLOOR_CENTS:
         return None
     active_days = _active_days(program, at - HOURS_24)
     if active_days < VELOCITY_FLOOR_DAYS:
         return None
-    count = program.baseline.amounts.count(at - HOURS_24, at)
-    return ProgramMeasurement(
+    return ProgramFinding(
         _VELOCITY,
-        f"{money(cents)} in 24 h against a usual {money(usual)} a day, {tenths(cents, usual)} times as much.",
-        {
-            "program.sum24hCents": cents,
-            "program.count24h": count,
-            "timesUsual": tenths(cents, usual),
-            "program.activeDays30d": active_days,
-        },
+        KriName.VOLUME_VELOCITY,
+        f"{money(cents)} in {count} transfers of 24 h, {reading.value:.4g} times the usual day of 30 days.",
+        {"program.sum24hCents": cents, "program.count24h": count, "program.activeDays30d": active_days},
         MEDIUM,
-        at - _VELOCITY_WINDOW_US,
-        at + _VELOCITY_WINDOW_US,
+        at + HOURS_48,  # one busy day is in the sums of 24 hours that end on two
     )
 
 
@@ -101,32 +173,68 @@ def _active_days(program: ProgramState, upto: int) -> int:
     return sum(1 for day in range(_VELOCITY_DAYS) if amounts.count(upto - (day + 1) * DAY_US, upto - day * DAY_US))
 
 
-def _monthly_volume(program: ProgramState, declared: int, at: int) -> ProgramMeasurement | None:
+def _monthly_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     """The month to date against the declaration, and after day 7 what the month comes to at its rate."""
-    start, end = month_of_day(at // DAY_US)
-    cents = program.baseline.amounts.cents_since(start - 1, at)
-    elapsed = at + 1 - start
-    projected = cents * (end - start) // elapsed if elapsed > RUN_RATE_FROM_DAYS * DAY_US else cents
-    if cents * 100 < VOLUME_PERCENT * declared and projected * 100 < VOLUME_HIGH_PERCENT * declared:
+    program, at = snapshot.program, snapshot.at
+    reading = snapshot.kris.get(KriName.DECLARED_VOLUME_USE)
+    declared = program.declared_at(at).monthly_volume_cents
+    if reading is None or reading.value is None or reading.threshold is None or not declared:
         return None
-    count = program.baseline.amounts.count(start - 1, at)
-    return ProgramMeasurement(
+    start, end = month_of_day(at // DAY_US)
+    elapsed = at + 1 - start
+    count, cents = program.baseline.amounts.measure(start - 1, at)
+    projected = cents * (end - start) // elapsed if elapsed > RUN_RATE_FROM_DAYS * DAY_US else cents
+    is_high = projected * 100 >= VOLUME_HIGH_PERCENT * declared
+    if reading.value < reading.threshold and not is_high:
+        return None
+    return ProgramFinding(
         _VOLUME,
-        f"{money(cents)} this month against a declared {money(declared)}; {money(projected)} at the rate so far.",
-        {"program.monthToDateCents": cents, "program.projectedMonthCents": projected, "program.countMonth": count},
-        HIGH if projected * 100 >= VOLUME_HIGH_PERCENT * declared else MEDIUM,
-        start - 1,
+        KriName.DECLARED_VOLUME_USE,
+        f"{money(cents)} in {count} transfers this month against a declared {money(declared)}; {money(projected)} at "
+        "the rate so far.",
+        {
+            "program.monthToDateCents": cents,
+            "program.projectedMonthCents": projected,
+            "program.countMonth": count,
+            "program.declaredMonthlyVolumeCents": declared,
+        },
+        HIGH if is_high else MEDIUM,
         end,
     )
 
 
+def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
+    """Any freeze, or as many overdrafted accounts as the line of them says."""
+    overdrafts = snapshot.kris.get(KriName.OVERDRAFT_EVENTS)
+    freezes = snapshot.kris.get(KriName.FREEZE_EVENTS)
+    if overdrafts is None or freezes is None or overdrafts.threshold is None:
+        return None
+    overdrafted, frozen = int(overdrafts.value or 0), int(freezes.value or 0)
+    if frozen < _FREEZES and (not overdrafted or overdrafted < overdrafts.threshold):
+        return None
+    return ProgramFinding(
+        _OVERDRAFT,
+        KriName.FREEZE_EVENTS if frozen else KriName.OVERDRAFT_EVENTS,
+        f"{frozen} freezes and {overdrafted} overdrafted accounts in 30 days, of {overdrafts.n} accounts; any freeze "
+        f"counts, and {overdrafts.threshold:.6g} overdrafted accounts do.",
+        {"program.freezes30d": frozen, "program.overdraftedAccounts30d": overdrafted},
+        MEDIUM,
+        snapshot.at + DAYS_30,
+    )
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * ratio:.4g} %"
+
+
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
-        id=UNAUTHORIZED_RATE_ALERT,
-        opens_when="Unauthorized returns of 60 days are over 0.5 % of the ACH debits originated in them (Nacha).",
+        id=_UNAUTHORIZED,
+        opens_when="Unauthorized returns delivered in 60 days are over 0.5 % of the ACH debits originated (Nacha).",
         triggers=(),
-        features=("program_unauthorized_return_rate_60d",),
-        thresholds={"rate": str(UNAUTHORIZED_RATE), "fewDebits": FEW_DEBITS},
+        features=(),
+        kris=(KriName.ACH_UNAUTHORIZED_RETURN_RATE,),
+        thresholds={},
         severities=(Severity.HIGH,),
         hard_when="hard",
         window="30 d",
@@ -136,18 +244,43 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         ),
     ),
     Detector(
+        id="administrative_return_rate",
+        opens_when="Returns R02, R03 and R04 of 60 days are over 3 % of the ACH debits originated (Nacha's inquiry).",
+        triggers=(),
+        features=(),
+        kris=(KriName.ACH_ADMINISTRATIVE_RETURN_RATE,),
+        thresholds={},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="where the program's account numbers come from, and why so many are wrong",
+            next_step="ask the program how it verifies accounts before the first debit",
+        ),
+    ),
+    Detector(
+        id="overall_return_rate",
+        opens_when="Returns of 60 days, RCK left out, are over 15 % of the ACH debits originated (Nacha's inquiry).",
+        triggers=(),
+        features=(),
+        kris=(KriName.ACH_OVERALL_RETURN_RATE,),
+        thresholds={},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="why so many of the program's debits come back, and whether few originators cause most of it",
+            next_step="ask the program for its returns by originator and for what it changes",
+        ),
+    ),
+    Detector(
         id=_VELOCITY,
         opens_when=(
             "The volume of 24 h is at least 3 times the usual day of 30 days and at least $10,000, in a program that "
             "moved money on at least 10 of the 30 days before."
         ),
         triggers=(),
-        features=("program_daily_avg_cents_30d",),
-        thresholds={
-            "factor": VELOCITY_FACTOR,
-            "floorCents": VELOCITY_FLOOR_CENTS,
-            "activeDays": VELOCITY_FLOOR_DAYS,
-        },
+        features=(),
+        kris=(KriName.VOLUME_VELOCITY,),
+        thresholds={"floorCents": VELOCITY_FLOOR_CENTS, "activeDays": VELOCITY_FLOOR_DAYS},
         severities=(Severity.MEDIUM,),
         window="2 d",
         review=ReviewQuestion(
@@ -159,17 +292,99 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id=_VOLUME,
         opens_when="The month's volume reaches the declared one, or after day 7 would come to 150 % of it at its rate.",
         triggers=(),
-        features=("program_declared_monthly_volume_cents",),
-        thresholds={
-            "percent": VOLUME_PERCENT,
-            "highPercent": VOLUME_HIGH_PERCENT,
-            "runRateFromDays": RUN_RATE_FROM_DAYS,
-        },
+        features=(),
+        kris=(KriName.DECLARED_VOLUME_USE,),
+        thresholds={"highPercent": VOLUME_HIGH_PERCENT, "runRateFromDays": RUN_RATE_FROM_DAYS},
         severities=(Severity.MEDIUM, Severity.HIGH),
         window="the month",
         review=ReviewQuestion(
             unexplained="whether the program's business has outgrown its declaration",
             next_step="ask the program for a new declaration and for the customers behind the growth",
+        ),
+    ),
+    Detector(
+        id="reserve_shortfall",
+        opens_when="The reserve account holds less than what the program's ACH debits may still cost.",
+        triggers=(),
+        features=(),
+        kris=(KriName.RESERVE_COVERAGE,),
+        thresholds={},
+        severities=(Severity.HIGH,),
+        hard_when="hard",
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="why the reserve fell behind the exposure, and who bears a loss meanwhile",
+            next_step="ask the program to fund its reserve account and consider a lower cap on debits until it has",
+        ),
+    ),
+    Detector(
+        id="concentration",
+        opens_when="At least 40 % of the money that left in 30 days went to one counterparty.",
+        triggers=(),
+        features=(),
+        kris=(KriName.COUNTERPARTY_CONCENTRATION,),
+        thresholds={},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="what the program buys from, or sends through, that one counterparty",
+            next_step="ask the program for the contract behind it and look at who pays it",
+        ),
+    ),
+    Detector(
+        id="review_aging",
+        opens_when="The 90th percentile of the ages of alerts that wait in the review band is over their clock.",
+        triggers=(),
+        features=(),
+        kris=(KriName.REVIEW_AGING_HOURS,),
+        thresholds={},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="why the alerts of the program wait longer than their clock allows",
+            next_step="assign the oldest of them, or say what keeps them from being decided",
+        ),
+    ),
+    Detector(
+        id="hold_aging",
+        opens_when="The 90th percentile of the ages of alerts that are held, or wait in hold, is over their clock.",
+        triggers=(),
+        features=(),
+        kris=(KriName.HOLD_AGING_HOURS,),
+        thresholds={},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="why money of the program is held for longer than the clock allows",
+            next_step="decide the oldest holds, or tell the program what is missing to decide them",
+        ),
+    ),
+    Detector(
+        id=_OVERDRAFT,
+        opens_when="An account was frozen, or at least 3 accounts were overdrafted, in 30 days.",
+        triggers=(),
+        features=(),
+        kris=(KriName.OVERDRAFT_EVENTS, KriName.FREEZE_EVENTS),
+        thresholds={"freezes": _FREEZES},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="what led to the freezes and overdrafts, and whether the accounts belong together",
+            next_step="look at the accounts and their owners and ask the program what it has done about them",
+        ),
+    ),
+    Detector(
+        id="verification_denial",
+        opens_when="Over 10 % of the entities on which a decision was delivered in 30 days were denied.",
+        triggers=(),
+        features=(),
+        kris=(KriName.VERIFICATION_DENIAL_RATE,),
+        thresholds={},
+        severities=(Severity.MEDIUM,),
+        window="30 d",
+        review=ReviewQuestion(
+            unexplained="why so many of the program's customers fail verification, and where they come from",
+            next_step="ask the program how these customers were found and look at the denied entities",
         ),
     ),
 )

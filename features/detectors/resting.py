@@ -7,8 +7,7 @@ Errors  none: a detector without a rule here rests on the transfer alone
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from features.bank.return_codes import (
     FROZEN_RETURN_CODE,
@@ -29,32 +28,19 @@ from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, CARD_CLASSES, ORI
 from features.core.vocabulary import SubjectType
 from features.detectors.caps import LIMIT
 from features.detectors.detector import AlertSubject, DetectionContext, Finding
+from features.detectors.places import NAMED, READ, Place, Places, Resting, newest_of_program
 from features.landing.caps import period_of
-from features.landing.stored_transfer import StoredTransfer
 from features.state.program import ProgramState
 from features.state.transfer_table import Glance, ReturnState, priced
 from features.windows.edges import NOBODY, Edges, node_of_actor
 from features.windows.series import ALWAYS
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
-NAMED: Final = 100
-READ: Final = 500
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
 """The detectors that follow money from transfer to transfer; their evidence shows its way."""
 
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
 _PERCENT_10: Final = 10
-
-Place = tuple[int, int]  # own time and row of a transfer
-Places = set[Place]
-
-
-class Resting(NamedTuple):
-    """``rows`` are the newest ones, oldest first; ``total`` counts all."""
-
-    rows: tuple[int, ...]
-    total: int
-
 
 Rest = Callable[[DetectionContext, AlertSubject, int], Places]
 Keep = Callable[[Glance], bool]
@@ -74,10 +60,9 @@ def rests_on(context: DetectionContext, finding: Finding) -> Resting:
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
     """What is counted already of transfers that are too many to be read each time."""
-    for name in _COUNTS_ALL.intersection(finding.figures):
-        value = finding.figures[name]
-        if isinstance(value, int):
-            yield value
+    counted = finding.figures.get(_LIMIT_COUNT)
+    if isinstance(counted, int):
+        yield counted
     if finding.subject.type is SubjectType.PROGRAM and finding.detector.id in _COUNTED_OF_PROGRAM:
         yield getattr(context.vector, _COUNTED_OF_PROGRAM[finding.detector.id]) or 0
     span = _SPANS.get(finding.detector.id)
@@ -93,8 +78,8 @@ def actor_ids_of(context: DetectionContext, resting: Resting) -> tuple[str, ...]
     return tuple(program.actors[actor].id for actor in actors if actor >= 0)
 
 
-_COUNTS_ALL: Final = frozenset({"program.count24h", "program.countMonth", "unauthorizedReturns60d", "limitCount"})
-"""Figures that count what a finding on the program is made of; only the newest of it are read."""
+_LIMIT_COUNT: Final = "limitCount"
+"""The figure that counts what a crossed cap is made of; only the newest of it are read."""
 
 
 def _edges_at(context: DetectionContext, subject: AlertSubject) -> list[Edges]:
@@ -291,22 +276,7 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
 
 def _of_program(span: int, keep: Callable[[ProgramState, Glance], bool]) -> Rest:
     """The program's newest transfers of a time, among the newest that it has."""
-
-    def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
-        program, places = context.program, set[Place]()
-        for row in range(len(program.transfers) - 1, max(-1, len(program.transfers) - 1 - READ), -1):
-            record = program.transfers.glance(row)
-            if at - span < record.at <= at and keep(program, record):
-                places.add((record.at, row))
-                if len(places) == NAMED:
-                    break
-        return places
-
-    return rest
-
-
-def _moved(_program: ProgramState, record: Glance) -> bool:
-    return record.moved
+    return lambda context, _subject, at: newest_of_program(context.program, at - span, at, keep)
 
 
 def _fraud_declined(program: ProgramState, record: Glance) -> bool:
@@ -323,18 +293,6 @@ def _micro_entries(context: DetectionContext, subject: AlertSubject, at: int) ->
         return _window(HOURS_24, _micro)(context, subject, at)
     is_micro = _micro(context)
     return _of_program(HOURS_24, lambda _, record: record.moved and is_micro(record))(context, subject, at)
-
-
-def _unauthorized_of_program(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
-    """The newest unauthorized returns of 60 days, of debits that the program sent."""
-    program, places = context.program, set[Place]()
-    for row in islice(reversed(program.returned), READ):
-        state = program.returned[row]
-        if state.counts and state.code in UNAUTHORIZED_RETURN_CODES and at - DAYS_60 < state.at <= at:
-            transfer = StoredTransfer.read(program, row)
-            if transfer.is_originated() and transfer.record.moved:
-                places.add((transfer.record.at, row))
-    return places
 
 
 def _debits(kind: CapKind) -> Rest:
@@ -362,7 +320,6 @@ _SPANS: Final[Mapping[str, int]] = {
     "dormant_reactivation": HOURS_24,
     "kyc_unverified_moving": DAYS_7,
 }
-_MONTH: Final = 31 * HOURS_24
 _IN_AND_OUT: Final = _window(HOURS_48, _but_cards)
 _GATHERED: Final = _side(DAYS_7, payer=True, into=True)
 _PAID_OUT: Final = _side(DAYS_7, payer=True, into=False)
@@ -390,9 +347,6 @@ _RESTS: Final[Mapping[int | str, Rest]] = {
     "kyc_unverified_moving": _window(DAYS_7),
     "card_testing": _attempts,
     "card_decline_mix": _of_program(HOURS_24, _fraud_declined),
-    "unauthorized_return_rate": _unauthorized_of_program,
-    "program_velocity": _of_program(HOURS_24, _moved),
-    "volume_vs_declared": _of_program(_MONTH, _moved),
     CapKind.ACH_DEBIT_DAILY.value: _debits(CapKind.ACH_DEBIT_DAILY),
     CapKind.ACH_DEBIT_MONTHLY.value: _debits(CapKind.ACH_DEBIT_MONTHLY),
     CapKind.ENTITY_DAILY.value: _sent_today,

@@ -1,7 +1,4 @@
-"""All detectors in one table, a family a file, and the detectors that each reason of the scorer feeds.
-
-``NOT_YET_FED`` are those that need a program's indicators; they join ``DETECTORS`` with their inputs.
-"""
+"""All detectors in one table, a family a file, and the detectors that each reason of the scorer feeds."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -38,13 +35,6 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     *band.DETECTORS,
 )
 DETECTOR_OF: Final[Mapping[str, Detector]] = {detector.id: detector for detector in DETECTORS}
-NOT_YET_FED: Final = (
-    "aging",
-    "concentration",
-    "overdraft_or_freeze",
-    "reserve_shortfall",
-    "verification_denial",
-)
 SIGNALS_ONLY: Final = (
     amount_rules.JUST_BELOW.id,
     relationship_rules.FIRST_TIME.id,

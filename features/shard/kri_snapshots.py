@@ -9,16 +9,19 @@ from zlib import crc32
 
 import msgspec
 
+from features.alerts.program_alerts import run_program_detectors
 from features.alerts.rows import result_row
 from features.bank.events import TransferSnapshot
 from features.core.bands import band_word
 from features.core.commands import EntryResult, ResultKind
 from features.core.ids import SNAPSHOT_IDS
 from features.core.instants import MINUTE_US
-from features.core.kris import WINDOW_DAYS, SnapshotCause, SnapshotEntry
+from features.core.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
 from features.core.log_entry import EntryPosition
+from features.core.reason import Score
 from features.core.rows.emit import Emit, no_rows
 from features.core.rows.kris import KriSnapshotRow
+from features.detectors.program import ProgramSnapshot
 from features.kris.measure import measure_kris
 from features.landing.actor_scores import score_row
 from features.landing.landing_result import LandingResult
@@ -55,32 +58,43 @@ def apply_snapshot(program: ProgramState, entry: SnapshotEntry, position: EntryP
 def take_snapshot(
     program: ProgramState, cause: SnapshotCause, position: EntryPosition, emit: Emit, *, snapshot_id: str | None = None
 ) -> None:
-    """Measure every indicator, score the program, and store both."""
+    """Measure every indicator, store them, score the program, and run its detectors."""
     now = position.appended_at
     kris = measure_kris(program, now)
     score = prs_v1.score(kris)
     last = program.scores.program
     at, former = last.instant(0, now), last.value(0)
     is_news = last.exchange(0, score.value, hard=score.hard)
-    if emit is no_rows:
-        return
-    if is_news:
-        emit(score_row(program, position, (_PROGRAM, program.id), score, kris, at=at, former=former))
-    emit(
-        KriSnapshotRow(
-            tenant_id=program.tenant_id,
-            program_id=program.id,
-            id=snapshot_id or SNAPSHOT_IDS.id_of(f"{program.id}/{position.offset}"),
-            shard=position.shard,
-            offset=position.offset,
-            cause=cause.value,
-            as_of_at=now,
-            window_days=WINDOW_DAYS,
-            kris=_ENCODE(kris).decode(),
-            program_score=score.value,
-            program_score_n=score.n,
-            program_score_version=score.version,
-            band=band_word(score.value),
-            created_at=now,
-        )
+    taken_id = snapshot_id or SNAPSHOT_IDS.id_of(f"{program.id}/{position.offset}")
+    if emit is not no_rows:
+        if is_news:
+            emit(score_row(program, position, (_PROGRAM, program.id), score, kris, at=at, former=former))
+        emit(_snapshot_row(program, taken_id, cause, position, kris, score))
+    if program.runs_detectors:
+        run_program_detectors(ProgramSnapshot(program, taken_id, now, kris), score, position, emit)
+
+
+def _snapshot_row(
+    program: ProgramState,
+    snapshot_id: str,
+    cause: SnapshotCause,
+    position: EntryPosition,
+    kris: dict[KriName, KriValue],
+    score: Score,
+) -> KriSnapshotRow:
+    return KriSnapshotRow(
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        id=snapshot_id,
+        shard=position.shard,
+        offset=position.offset,
+        cause=cause.value,
+        as_of_at=position.appended_at,
+        window_days=WINDOW_DAYS,
+        kris=_ENCODE(kris).decode(),
+        program_score=score.value,
+        program_score_n=score.n,
+        program_score_version=score.version,
+        band=band_word(score.value),
+        created_at=position.appended_at,
     )

@@ -95,6 +95,15 @@ class KriFacts:
     def freezes(self) -> int:
         return len(self._freezes)
 
+    def troubled_accounts(self) -> list[str]:
+        """The accounts that were overdrafted or frozen, the newest last."""
+        events = sorted([*((at, account) for account, at in self._overdrafts.items()), *self._freezes])
+        return list(dict.fromkeys(account for _, account in events))
+
+    def denied(self) -> list[int]:
+        """The actors whose newest decision denied them, the newest last."""
+        return [actor for _, actor in sorted((at, actor) for actor, (at, denied) in self._decided.items() if denied)]
+
     def denied_and_decided(self) -> tuple[int, int]:
         decided = self._decided.values()
         return sum(denied for _, denied in decided), len(decided)

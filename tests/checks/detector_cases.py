@@ -10,18 +10,29 @@ from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.vocabulary import SubjectType
 from tests.checks.detector_cases_of_programs import (
+    RESERVE,
+    administrative_rate,
     busy_day,
     card_testing_of_many,
     debits_over_the_cap,
     decline_mix,
+    denials,
+    freeze,
     hold_after_a_decision,
+    hold_that_waits,
     micro_entries_of_many,
+    one_counterparty,
     over_the_month,
     over_the_month_at_this_rate,
+    overall_rate,
+    overdrafts,
     review_after_a_decision,
+    review_that_waits,
     score_of_two_strangers,
+    short_reserve,
     sparse_days,
     tiny_day,
+    unauthorized_rate,
 )
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -247,11 +258,6 @@ def frozen_and_paid_again(w: ShardStory, *, hit: bool) -> None:
     w.wire("enti_2", "cpty_1", 100_00, 20 * DAY)
 
 
-def unauthorized_rate(w: ShardStory, *, hit: bool) -> None:
-    debits = [w.debit(f"enti_{place}", f"cpty_{place}", 100_00, place) for place in range(199 if hit else 200)]
-    w.return_debit(debits[0], "R10", DAY)
-
-
 def ach_float(w: ShardStory, *, hit: bool) -> None:
     w.debit("enti_1", "cpty_1", 1_000_00, 0)
     w.wire("enti_1", "cpty_2", 800_00 if hit else 799_99, HOUR)
@@ -357,6 +363,19 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "paid again": DetectorCase(frozen_and_paid_again, (COUNTERPARTY,), _HARD),
     },
     "unauthorized_return_rate": {"program": DetectorCase(unauthorized_rate, (PROGRAM,), _HARD)},
+    "administrative_return_rate": {"program": DetectorCase(administrative_rate, (PROGRAM,))},
+    "overall_return_rate": {"program": DetectorCase(overall_rate, (PROGRAM,))},
+    "reserve_shortfall": {
+        "program": DetectorCase(short_reserve, (PROGRAM,), _HARD, {"program_reserve_account_id": RESERVE})
+    },
+    "concentration": {"program": DetectorCase(one_counterparty, (PROGRAM,))},
+    "review_aging": {"program": DetectorCase(review_that_waits, (PROGRAM,))},
+    "hold_aging": {"program": DetectorCase(hold_that_waits, (PROGRAM,))},
+    "overdraft_or_freeze": {
+        "overdrafts": DetectorCase(overdrafts, (PROGRAM,)),
+        "freeze": DetectorCase(freeze, (PROGRAM,)),
+    },
+    "verification_denial": {"program": DetectorCase(denials, (PROGRAM,))},
     "ach_float": {"entity": DetectorCase(ach_float, gravity=_HIGH)},
     "kyc_denied_moving": {"entity": DetectorCase(denied, gravity=_HARD)},
     "kyc_unverified_moving": {"entity": DetectorCase(unverified)},

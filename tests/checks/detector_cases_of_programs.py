@@ -10,23 +10,105 @@ from tests.support.caps import set_cap
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
 
+RESERVE = "bacc_reserve"
+
 
 def busy_day(w: ShardStory, *, hit: bool) -> None:
     for place in range(12):
         w.wire(f"enti_{place}", "cpty_1", 4_000_00, place * DAY)
-    w.wire("enti_12", "cpty_1", 9_100_00 if hit else 9_000_00, 11 * DAY + HOUR)
+    w.wire("enti_12", "cpty_1", 12_415_00 if hit else 12_414_00, 11 * DAY + HOUR)
+    w.snapshot(11 * DAY + HOUR)
 
 
 def tiny_day(w: ShardStory, *, hit: bool) -> None:
     for place in range(12):
         w.wire(f"enti_{place}", "cpty_1", 40_00, place * DAY)
     w.wire("enti_12", "cpty_1", 9_960_00 if hit else 9_959_99, 11 * DAY + HOUR)
+    w.snapshot(11 * DAY + HOUR)
 
 
 def sparse_days(w: ShardStory, *, hit: bool) -> None:
     for place in range(10 if hit else 9):
         w.wire(f"enti_{place}", "cpty_1", 4_000_00, place * 3 * DAY)
     w.wire("enti_12", "cpty_1", 40_000_00, 29 * DAY)
+    w.snapshot(29 * DAY)
+
+
+def unauthorized_rate(w: ShardStory, *, hit: bool) -> None:
+    returned(w, "R10", returns=1, of=199 if hit else 200)
+
+
+def administrative_rate(w: ShardStory, *, hit: bool) -> None:
+    returned(w, "R03", returns=3, of=99 if hit else 100)
+
+
+def overall_rate(w: ShardStory, *, hit: bool) -> None:
+    returned(w, "R01", returns=3, of=19 if hit else 20)
+
+
+def returned(w: ShardStory, code: str, *, returns: int, of: int) -> None:
+    debits = [w.debit(f"enti_{place}", f"cpty_{place}", 100_00, place) for place in range(of)]
+    for data in debits[:returns]:
+        w.return_debit(data, code, DAY)
+    w.snapshot(DAY)
+
+
+def short_reserve(w: ShardStory, *, hit: bool) -> None:
+    """Exposure is 1.53 % of debits of 100,000.00, at the rates of the fleet."""
+    for place in range(10):
+        w.debit(f"enti_{place}", f"cpty_{place}", 10_000_00, place)
+    balances = {"available_amount": 1_529_99 if hit else 1_530_01, "locked_amount": 0}
+    account = bank.an_account(id=RESERVE, type="PROGRAM_RESERVE", balances=balances, updated_at=bank.rfc3339(T0 + HOUR))
+    w.deliver("account.updated", account, at=T0 + HOUR)
+    w.snapshot(HOUR)
+
+
+def one_counterparty(w: ShardStory, *, hit: bool) -> None:
+    for place, cents in enumerate((400_00 if hit else 399_99, 200_00, 200_00, 200_00)):
+        w.wire("enti_1", f"cpty_{place}", cents, place * HOUR)
+    w.snapshot(DAY)
+
+
+def review_that_waits(w: ShardStory, *, hit: bool) -> None:
+    score_of_two_strangers(w, hit=True)
+    opened = w.alert("band_review").opened_at - T0
+    w.snapshot(opened + DAY + hit)
+
+
+def hold_that_waits(w: ShardStory, *, hit: bool) -> None:
+    hold_after_a_decision(w, hit=True)
+    opened = w.alert("band_hold").opened_at - T0
+    w.snapshot(opened + 3 * DAY + hit)
+
+
+def overdrafts(w: ShardStory, *, hit: bool) -> None:
+    for place in range(4):
+        w.wire("enti_1", "cpty_1", 10_00, place, bank_account_id=f"bacc_{place}")
+    for place in range(3 if hit else 2):
+        w.deliver("account.overdrafted", overdraft_of(f"bacc_{place}"), at=T0 + HOUR)
+    w.snapshot(2 * HOUR)
+
+
+def overdraft_of(account_id: str) -> bank.Data:
+    return {
+        "bank_account_id": account_id,
+        "reserve_account_id": "bacc_overdraft_reserve",
+        "transfer_id": "wire_1",
+        "overdraft_amount": {"cents": 6_000, "currency_code": "USD"},
+        "available_balance": {"cents": -6_000, "currency_code": "USD"},
+    }
+
+
+def freeze(w: ShardStory, *, hit: bool) -> None:
+    account = bank.an_account(id="bacc_1", status="frozen" if hit else "open", updated_at=bank.rfc3339(T0 + HOUR))
+    w.deliver("account.frozen" if hit else "account.updated", account, at=T0 + HOUR)
+    w.snapshot(2 * HOUR)
+
+
+def denials(w: ShardStory, *, hit: bool) -> None:
+    w.introduce("enti_denied", verification_status="DENIED")
+    w.introduce(*(f"enti_{place}" for place in range(8 if hit else 9)))
+    w.snapshot(HOUR)
 
 
 def score_of_two_strangers(w: ShardStory, *, hit: bool) -> None:
@@ -59,11 +141,13 @@ def denied_after_a_decision(w: ShardStory, transfers: int, cents: int, *, hit: b
 def over_the_month(w: ShardStory, *, hit: bool) -> None:
     w.wire("enti_1", "cpty_1", 600_00, 0)
     w.wire("enti_1", "cpty_1", 400_00 if hit else 399_99, HOUR)
+    w.snapshot(HOUR)
 
 
 def over_the_month_at_this_rate(w: ShardStory, *, hit: bool) -> None:
     for place in range(7 if hit else 6):
         w.wire("enti_1", "cpty_1", 70_00, place * DAY)
+    w.snapshot(6 * DAY)
 
 
 def debits_over_the_cap(w: ShardStory, *, hit: bool) -> None:

@@ -11,7 +11,7 @@ from features.core.rows.alerts import AlertRow
 from features.core.rows.events import QuarantineRow
 from features.core.vocabulary import SubjectType
 from features.detectors.docs_page import markdown
-from features.detectors.table import DETECTORS, NOT_YET_FED, SIGNALS_ONLY, TRIGGERS
+from features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS
 from tests.checks.detector_cases import ACCOUNT, CASES, COUNTERPARTY, ENTITY, DetectorCase, a_usual
@@ -98,7 +98,6 @@ def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_
     assert len(set(ids)) == len(ids)
     assert set(CASES) == set(ids)
     assert all(detector.review.unexplained and detector.review.next_step for detector in DETECTORS)
-    assert not set(NOT_YET_FED) & set(ids)
     assert {column for detector in DETECTORS for column in detector.features} <= set(FeatureVector.__struct_fields__)
 
 

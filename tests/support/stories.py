@@ -8,6 +8,7 @@ from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFe
 from features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
 from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry
+from features.core.kris import SnapshotEntry
 from features.core.log_entry import EntryKind, EntryPosition, LogEntry
 from features.core.program import Program
 from features.core.rows.alerts import AlertRow
@@ -70,6 +71,11 @@ class ShardStory:
     def submit(self, entry: Command) -> list[msgspec.Struct]:
         """Append a command; the rows that it led to."""
         return self.append(_KIND_OF[type(entry)], msgspec.json.encode(entry), at=entry.at).last_rows
+
+    def snapshot(self, at: int) -> list[msgspec.Struct]:
+        """Take a snapshot of the indicators on request; the rows that it led to."""
+        entry = SnapshotEntry(id=f"snp_{len(self.entries)}", at=T0 + at)
+        return self.append(EntryKind.SNAPSHOT, msgspec.json.encode(entry), at=entry.at).last_rows
 
     def tick(self, at: int) -> list[msgspec.Struct]:
         return self.append(EntryKind.TICK, b"", at=T0 + at).last_rows

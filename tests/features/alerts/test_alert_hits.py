@@ -50,7 +50,6 @@ def test_given_transfers_first_heard_of_as_returned_then_an_alert_has_one_versio
     deliver_returned_debit(story, "acht_c", "cpty_7", 45 * DAY, 46 * DAY)
 
     assert story.alerts("unauthorized_return")
-    assert story.alerts("unauthorized_return_rate")
     assert written_twice(story) == []
 
 

@@ -99,8 +99,6 @@ def test_given_a_second_unauthorized_return_then_the_alert_names_the_returned_de
 
     for alert in story.alerts("unauthorized_return"):
         assert rests_on(story, alert)[:2] == ["acht_0", "acht_1"]
-    (rate,) = story.alerts("unauthorized_return_rate")
-    assert rests_on(story, rate)[:2] == ["acht_0", "acht_1"]
 
 
 def test_given_returns_that_tell_of_abuse_then_the_alert_names_the_returned_debits() -> None:
@@ -255,14 +253,6 @@ def test_given_a_transfer_two_days_late_then_its_alert_is_not_from_history() -> 
     story.deliver("wire.outgoing_transfer.completed", data, at=T0, appended_at=T0 + 2 * DAY)
 
     assert not any(row.from_history for row in story.all(AlertRow))
-
-
-def test_given_a_program_with_a_transfer_every_eighth_day_then_no_alert_speaks_of_its_volume() -> None:
-    story = detector_story()
-    for place in range(9):
-        wire_of(story, f"wire_{place}", 200_00, place * 8 * DAY)
-
-    assert not story.alerts("program_velocity")
 
 
 def test_given_a_transfer_that_comes_to_review_when_it_is_scored_again_then_an_alert_opens_on_it() -> None:

@@ -1,0 +1,206 @@
+"""Turns what a snapshot finds of a program into alerts.
+
+A finding joins the alert of its detector whose window covers it, and which is written anew when a figure changed. While
+that alert waits there is no second one; once it is decided, a breach that has just begun, or a worse finding, opens the
+next. Such an alert has no transfer and no score, and so the policy never closes it.
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.alerts.evidence import ProgramEvidence, refreshed, text_of
+from features.alerts.narrative import Draft
+from features.alerts.program_narrative import before, program_draft
+from features.alerts.rows import alert_body_row, alert_id_of, alert_row
+from features.core.instants import format_instant
+from features.core.log_entry import EntryPosition
+from features.core.reason import Score
+from features.core.rows.emit import Emit, no_rows
+from features.core.vocabulary import SubjectType
+from features.detectors.detector import Grade, worse_of
+from features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
+from features.detectors.program_resting import parts_of
+from features.detectors.table import DETECTOR_OF
+from features.policy.bodies import KRI
+from features.policy.in_force import InForce, policy_in_force, version_in_force
+from features.policy.routing import Routing, RoutingInput, route
+from features.state.alert_book import key_of_subject
+from features.state.alert_state import AlertState
+from features.state.kri_memory import Breach
+
+
+class _Finding(msgspec.Struct, frozen=True, rename="camel"):
+    """What a stored alert says of its newest finding."""
+
+    finding: str
+
+
+_DECODER: Final = msgspec.json.Decoder(_Finding)
+
+
+def run_program_detectors(snapshot: ProgramSnapshot, score: Score, position: EntryPosition, emit: Emit) -> None:
+    """Run every detector of programs on a snapshot."""
+    findings = program_findings(snapshot)
+    if findings:
+        opener = SnapshotAlerts(snapshot, score, position, emit)
+        for finding in findings:
+            opener.open_or_join(finding, snapshot.program.kri_memory.add_breach(finding.detector, snapshot.at))
+
+
+class SnapshotAlerts:
+    """The alerts of one snapshot."""
+
+    __slots__ = ("_book", "_emit", "_policies", "_position", "_program", "_score", "_snapshot")
+
+    def __init__(self, snapshot: ProgramSnapshot, score: Score, position: EntryPosition, emit: Emit) -> None:
+        self._snapshot, self._score, self._position, self._emit = snapshot, score, position, emit
+        self._program, self._book = snapshot.program, snapshot.program.alerts
+        self._policies: InForce = policy_in_force(snapshot.program, position.appended_at)
+
+    def open_or_join(self, finding: ProgramFinding, breach: Breach) -> None:
+        """Let the finding join the alert that covers it, or open one."""
+        key = key_of_subject(finding.detector, SubjectType.PROGRAM, self._program.id)
+        alert = self._book.alert_at(key, self._snapshot.at)
+        if alert is None:
+            self._open(finding, breach, key)
+        elif alert.waits:
+            self._join(alert, finding, breach, key)
+        elif breach.is_new or _is_worse(alert, finding):
+            self._open(finding, breach, key)
+
+    def _open(self, finding: ProgramFinding, breach: Breach, key: str) -> None:
+        routing = self._routing(finding)
+        alert = self._new_alert(finding, routing, key)
+        evidence = self._evidence(alert, finding, breach, routing, self._book.alert_count(key))
+        draft = self._write(alert, evidence)
+        body = alert_body_row(self._program, alert, evidence, draft, self._position)
+        self._book.open_window(key, self._snapshot.at - 1, alert)
+        self._book.put(alert)
+        self._emit(alert_row(self._program, alert, self._position))
+        self._emit(body)
+
+    def _join(self, alert: AlertState, finding: ProgramFinding, breach: Breach, key: str) -> None:
+        stored = self._book.texts(alert)[1]
+        if not _is_worse(alert, finding) and _DECODER.decode(stored).finding == finding.sentence:
+            return
+        alert.severity, alert.hard = worse_of(Grade(alert.severity, alert.hard), finding.grade)
+        alert.hits += 1
+        alert.last_at = self._snapshot.at
+        evidence = self._evidence(alert, finding, breach, self._routing(finding), self._book.alert_count(key) - 1)
+        self._write(alert, refreshed(stored, evidence))
+        if self._emit is not no_rows:
+            self._emit(alert_row(self._program, alert, self._position))
+
+    def _write(self, alert: AlertState, evidence: ProgramEvidence) -> Draft:
+        """Set the alert's texts."""
+        draft = program_draft(alert, evidence, program_id=self._program.id)
+        alert.recommendation = draft.recommendation.value
+        summary = f"{alert.detector} on program {self._program.id}: {evidence.finding}"
+        if evidence.is_repeat:
+            summary = f"{summary} {before(evidence)}"
+        self._book.set_texts(alert, (summary, text_of(evidence), text_of(draft)))
+        return draft
+
+    def _routing(self, finding: ProgramFinding) -> Routing:
+        inputs = RoutingInput(
+            detector=finding.detector,
+            severity=finding.grade.severity,
+            hard=finding.grade.hard,
+            score=None,
+            band=None,
+            program_n=None,
+            degraded=False,
+        )
+        return route(inputs, self._policies.policy)
+
+    def _new_alert(self, finding: ProgramFinding, routing: Routing, key: str) -> AlertState:
+        at = self._snapshot.at
+        dedupe_key = f"{key}:{self._snapshot.id}"
+        return AlertState(
+            id=alert_id_of(self._program.id, dedupe_key),
+            detector=finding.detector,
+            severity=finding.grade.severity,
+            subject_type=SubjectType.PROGRAM,
+            subject_id=self._program.id,
+            transfer_id=None,
+            score=None,
+            band=None,
+            hard=finding.grade.hard,
+            in_hold=False,
+            status=routing.status,
+            route=routing.route,
+            policy_version=self._policies.policy.version,
+            opened_at=at,
+            closed_at=None,
+            dedupe_key=dedupe_key,
+            due_at=routing.due_at(self._policies.clock, at),
+            escalated_at=None,
+            sla_tier=routing.sla_tier,
+            from_history=False,
+            appeal_of=None,
+            alert_sha256="",
+            recommendation=None,
+            ends_at=finding.until,
+            hits=1,
+            cents=0,
+            first_at=at,
+            last_at=at,
+            newest_transfers=(),
+            disposition_ids=(),
+            stored_texts=b"",
+        )
+
+    def _evidence(
+        self, alert: AlertState, finding: ProgramFinding, breach: Breach, routing: Routing, earlier_alerts: int
+    ) -> ProgramEvidence:
+        program, snapshot, score = self._program, self._snapshot, self._score
+        reading, parts = snapshot.kris[finding.kri], parts_of(snapshot, finding)
+        declared = program.declared_at(snapshot.at)
+        return ProgramEvidence(
+            route_reason=routing.reason.value,
+            auto_hold=routing.auto_hold,
+            finding=finding.sentence,
+            snapshot_id=snapshot.id,
+            as_of=format_instant(snapshot.at),
+            kri=finding.kri.value,
+            value=reading.value,
+            n=reading.n,
+            unit=reading.unit.value,
+            threshold=reading.threshold,
+            status=reading.status.value,
+            kri_version=version_in_force(program, KRI, snapshot.at).version,
+            features={name: _figure(name, value) for name, value in finding.figures.items()},
+            thresholds={name: _figure(name, value) for name, value in DETECTOR_OF[finding.detector].thresholds.items()},
+            score_reasons=(),
+            rests_on=tuple(map(str, program.transfers.raw_offsets(parts.transfers.rows))),
+            rests_on_count=parts.transfers.total,
+            actor_ids=parts.actor_ids,
+            counterparty_id=parts.counterparty_id,
+            declared_rails=declared.rails,
+            declared_countries=declared.countries,
+            hits=alert.hits,
+            first_at=format_instant(alert.first_at),
+            last_at=format_instant(alert.last_at),
+            window_ends_at=format_instant(alert.ends_at),
+            is_repeat=bool(breach.earlier or earlier_alerts),
+            earlier_breaches=len(breach.earlier),
+            first_breach_at=format_instant(breach.earlier[0]) if breach.earlier else None,
+            earlier_alerts=earlier_alerts,
+            measured=score.n,
+            program_score=score.value,
+            program_score_n=score.n,
+            scorer_version=score.version,
+            policy_version=self._policies.policy.version,
+            clock_version=self._policies.clock_version,
+        )
+
+
+def _is_worse(alert: AlertState, finding: ProgramFinding) -> bool:
+    so_far = Grade(alert.severity, alert.hard)
+    return worse_of(so_far, finding.grade) != so_far
+
+
+def _figure(name: str, value: int | str) -> int | str:
+    """Cents are strings of digits."""
+    return str(value) if name.endswith("Cents") else value
