@@ -4,55 +4,24 @@ A scenario takes a story and whether the line is to be reached. Alerts of other 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final
 
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
-from features.core.vocabulary import SubjectType
+from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, HARD, HIGH, LOW, PROGRAM, TRANSFER, DetectorCase, Scenario
 from tests.checks.detector_cases_of_programs import (
-    RESERVE,
-    administrative_rate,
-    busy_day,
+    CASES_ON_SNAPSHOTS,
     card_testing_of_many,
     debits_over_the_cap,
     decline_mix,
-    denials,
-    freeze,
     hold_after_a_decision,
-    hold_that_waits,
     micro_entries_of_many,
-    one_counterparty,
-    over_the_month,
-    over_the_month_at_this_rate,
-    overall_rate,
-    overdrafts,
     review_after_a_decision,
-    review_that_waits,
     score_of_two_strangers,
-    short_reserve,
-    sparse_days,
-    tiny_day,
-    unauthorized_rate,
 )
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
-
-ENTITY, COUNTERPARTY = SubjectType.ENTITY.value, SubjectType.COUNTERPARTY.value
-TRANSFER, PROGRAM, ACCOUNT = SubjectType.TRANSFER.value, SubjectType.PROGRAM.value, SubjectType.ACCOUNT.value
-
-
-class Scenario(Protocol):
-    def __call__(self, w: ShardStory, *, hit: bool) -> None: ...
-
-
-class DetectorCase(NamedTuple):
-    """``subjects``: the kinds of subject of its alerts, in the order in which they open."""
-
-    play: Scenario
-    subjects: tuple[str, ...] = (ENTITY,)
-    gravity: tuple[str, bool] = ("medium", False)
-    declared: Mapping[str, Any] = {}
 
 
 def structuring(w: ShardStory, *, hit: bool) -> None:
@@ -311,15 +280,14 @@ def card_testing(w: ShardStory, *, hit: bool) -> None:
         w.card("bacc_1", 20_00, place * 60_000_000, "DECLINED", "INVALID_CARD")
 
 
-_HIGH, _HARD, _LOW = ("high", False), ("high", True), ("low", False)
 CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
     "structuring_pattern": {
-        "entity": DetectorCase(structuring, gravity=_HIGH),
-        "counterparty": DetectorCase(structuring_with_one, (COUNTERPARTY,), _HIGH),
+        "entity": DetectorCase(structuring, gravity=HIGH),
+        "counterparty": DetectorCase(structuring_with_one, (COUNTERPARTY,), HIGH),
     },
     "amount_spike": {"transfer": DetectorCase(amount_spike, (TRANSFER,))},
-    "repeated_amount": {"entity": DetectorCase(repeated_amount, gravity=_LOW)},
-    "round_amount": {"entity": DetectorCase(round_amount, gravity=_LOW)},
+    "repeated_amount": {"entity": DetectorCase(repeated_amount, gravity=LOW)},
+    "round_amount": {"entity": DetectorCase(round_amount, gravity=LOW)},
     "micro_entry_abuse": {
         "entity": DetectorCase(micro_entries),
         "program": DetectorCase(micro_entries_of_many, (PROGRAM,)),
@@ -329,55 +297,41 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "employer": DetectorCase(velocity_of_an_employer),
         "cents": DetectorCase(velocity_by_cents),
     },
-    "dormant_reactivation": {"days": DetectorCase(dormant), "a year": DetectorCase(dormant_for_a_year, gravity=_HIGH)},
+    "dormant_reactivation": {"days": DetectorCase(dormant), "a year": DetectorCase(dormant_for_a_year, gravity=HIGH)},
     "fan_in": {"entity": DetectorCase(fan_in), "counterparty": DetectorCase(fan_in_at_counterparty, (COUNTERPARTY,))},
     "fan_out": {"entity": DetectorCase(fan_out)},
-    "scatter_gather": {"counterparty": DetectorCase(scatter_gather, (COUNTERPARTY,), _HIGH)},
-    "gather_scatter": {"entity": DetectorCase(gather_scatter, gravity=_HIGH)},
+    "scatter_gather": {"counterparty": DetectorCase(scatter_gather, (COUNTERPARTY,), HIGH)},
+    "gather_scatter": {"entity": DetectorCase(gather_scatter, gravity=HIGH)},
     "rapid_in_out": {
-        "share": DetectorCase(rapid_in_out, gravity=_HIGH),
-        "order": DetectorCase(paid_before_it_came, gravity=_HIGH),
-        "new money": DetectorCase(money_of_a_new_payer, gravity=_HIGH),
-        "stranger": DetectorCase(known_money_to_a_stranger, gravity=_HIGH),
+        "share": DetectorCase(rapid_in_out, gravity=HIGH),
+        "order": DetectorCase(paid_before_it_came, gravity=HIGH),
+        "new money": DetectorCase(money_of_a_new_payer, gravity=HIGH),
+        "stranger": DetectorCase(known_money_to_a_stranger, gravity=HIGH),
     },
-    "funnel_mule": {"entity": DetectorCase(funnel_mule, gravity=_HARD)},
-    "round_trip": {"entity": DetectorCase(round_trip, gravity=_HIGH)},
+    "funnel_mule": {"entity": DetectorCase(funnel_mule, gravity=HARD)},
+    "round_trip": {"entity": DetectorCase(round_trip, gravity=HIGH)},
     "layering_hops": {
-        "inside": DetectorCase(layering, gravity=_HIGH),
-        "out": DetectorCase(layering_out_of_the_program, gravity=_HIGH),
+        "inside": DetectorCase(layering, gravity=HIGH),
+        "out": DetectorCase(layering_out_of_the_program, gravity=HIGH),
     },
     "first_time_counterparty_large": {"transfer": DetectorCase(first_time_large, (TRANSFER,))},
     "new_counterparty_burst": {"entity": DetectorCase(new_counterparties)},
-    "counterparty_shared": {"counterparty": DetectorCase(shared_counterparty, (COUNTERPARTY,), _HIGH)},
+    "counterparty_shared": {"counterparty": DetectorCase(shared_counterparty, (COUNTERPARTY,), HIGH)},
     "return_code_abuse": {
         "often": DetectorCase(returned_often),
         "probing": DetectorCase(probing),
-        "again": DetectorCase(redebit, gravity=_HARD),
+        "again": DetectorCase(redebit, gravity=HARD),
     },
     "unauthorized_return": {
-        "entity": DetectorCase(unauthorized_entity, gravity=_HIGH),
-        "counterparty": DetectorCase(unauthorized_counterparty, (COUNTERPARTY,), _HIGH),
+        "entity": DetectorCase(unauthorized_entity, gravity=HIGH),
+        "counterparty": DetectorCase(unauthorized_counterparty, (COUNTERPARTY,), HIGH),
     },
     "sanctions_return": {
-        "returned": DetectorCase(frozen, (COUNTERPARTY,), _HARD),
-        "paid again": DetectorCase(frozen_and_paid_again, (COUNTERPARTY,), _HARD),
+        "returned": DetectorCase(frozen, (COUNTERPARTY,), HARD),
+        "paid again": DetectorCase(frozen_and_paid_again, (COUNTERPARTY,), HARD),
     },
-    "unauthorized_return_rate": {"program": DetectorCase(unauthorized_rate, (PROGRAM,), _HARD)},
-    "administrative_return_rate": {"program": DetectorCase(administrative_rate, (PROGRAM,))},
-    "overall_return_rate": {"program": DetectorCase(overall_rate, (PROGRAM,))},
-    "reserve_shortfall": {
-        "program": DetectorCase(short_reserve, (PROGRAM,), _HARD, {"program_reserve_account_id": RESERVE})
-    },
-    "concentration": {"program": DetectorCase(one_counterparty, (PROGRAM,))},
-    "review_aging": {"program": DetectorCase(review_that_waits, (PROGRAM,))},
-    "hold_aging": {"program": DetectorCase(hold_that_waits, (PROGRAM,))},
-    "overdraft_or_freeze": {
-        "overdrafts": DetectorCase(overdrafts, (PROGRAM,)),
-        "freeze": DetectorCase(freeze, (PROGRAM,)),
-    },
-    "verification_denial": {"program": DetectorCase(denials, (PROGRAM,))},
-    "ach_float": {"entity": DetectorCase(ach_float, gravity=_HIGH)},
-    "kyc_denied_moving": {"entity": DetectorCase(denied, gravity=_HARD)},
+    "ach_float": {"entity": DetectorCase(ach_float, gravity=HIGH)},
+    "kyc_denied_moving": {"entity": DetectorCase(denied, gravity=HARD)},
     "kyc_unverified_moving": {"entity": DetectorCase(unverified)},
     "screening_stale_or_hit": {
         "exposed": DetectorCase(exposed),
@@ -385,35 +339,25 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "cadence": DetectorCase(screened_long_ago),
     },
     "high_risk_geography": {
-        "call": DetectorCase(abroad("MM"), (TRANSFER,), _HARD),
-        "sanctions": DetectorCase(abroad("CU"), (TRANSFER,), _HARD),
-        "both": DetectorCase(abroad("IR"), (TRANSFER,), _HARD),
-        "monitored": DetectorCase(abroad("VE"), (TRANSFER,), _LOW),
+        "call": DetectorCase(abroad("MM"), (TRANSFER,), HARD),
+        "sanctions": DetectorCase(abroad("CU"), (TRANSFER,), HARD),
+        "both": DetectorCase(abroad("IR"), (TRANSFER,), HARD),
+        "monitored": DetectorCase(abroad("VE"), (TRANSFER,), LOW),
     },
     "country_outside_declared": {"country": DetectorCase(abroad("DE"), (TRANSFER, PROGRAM))},
     "rail_outside_declared": {
         "rail": DetectorCase(undeclared_rail, (TRANSFER, PROGRAM), declared={"declared_rails": ("ach",)})
     },
     "card_testing": {
-        "account": DetectorCase(card_testing, (ACCOUNT,), _HIGH),
-        "program": DetectorCase(card_testing_of_many, (PROGRAM,), _HARD),
+        "account": DetectorCase(card_testing, (ACCOUNT,), HIGH),
+        "program": DetectorCase(card_testing_of_many, (PROGRAM,), HARD),
     },
     "card_decline_mix": {"program": DetectorCase(decline_mix, (PROGRAM,))},
-    "program_velocity": {
-        "factor": DetectorCase(busy_day, (PROGRAM,)),
-        "floor": DetectorCase(tiny_day, (PROGRAM,)),
-        "days": DetectorCase(sparse_days, (PROGRAM,)),
-    },
-    "volume_vs_declared": {
-        "reached": DetectorCase(over_the_month, (PROGRAM,), declared={"declared_monthly_volume_cents": "100000"}),
-        "rate": DetectorCase(
-            over_the_month_at_this_rate, (PROGRAM,), _HIGH, declared={"declared_monthly_volume_cents": "120000"}
-        ),
-    },
-    "program_limit_breach": {"cap": DetectorCase(debits_over_the_cap, (PROGRAM,), _HARD)},
+    **CASES_ON_SNAPSHOTS,
+    "program_limit_breach": {"cap": DetectorCase(debits_over_the_cap, (PROGRAM,), HARD)},
     "band_review": {
-        "signals": DetectorCase(score_of_two_strangers, (TRANSFER,), _LOW),
-        "decided": DetectorCase(review_after_a_decision, (TRANSFER,), _LOW),
+        "signals": DetectorCase(score_of_two_strangers, (TRANSFER,), LOW),
+        "decided": DetectorCase(review_after_a_decision, (TRANSFER,), LOW),
     },
-    "band_hold": {"decided": DetectorCase(hold_after_a_decision, (TRANSFER,), _HIGH)},
+    "band_hold": {"decided": DetectorCase(hold_after_a_decision, (TRANSFER,), HIGH)},
 }

@@ -1,9 +1,13 @@
 """The stories of the detectors that measure a whole program, and of those that look at a score's band alone."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.limits import CapKind
 from features.core.rows.alerts import AlertRow
+from tests.checks.detector_case import HARD, HIGH, PROGRAM, DetectorCase
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision
 from tests.support.caps import set_cap
@@ -106,8 +110,9 @@ def freeze(w: ShardStory, *, hit: bool) -> None:
 
 
 def denials(w: ShardStory, *, hit: bool) -> None:
-    w.introduce("enti_denied", verification_status="DENIED")
-    w.introduce(*(f"enti_{place}" for place in range(8 if hit else 9)))
+    for place in range(9 if hit else 10):
+        entity = bank.an_entity(id=f"enti_{place}", verification_status="VERIFIED" if place else "DENIED")
+        w.deliver("identity.created", entity, at=T0)
     w.snapshot(HOUR)
 
 
@@ -174,3 +179,32 @@ def decline_mix(w: ShardStory, *, hit: bool) -> None:
         fraud = place < (10 if hit else 9)
         reason = "SUSPECTED_FRAUD" if fraud else "APPROVED"
         w.card(f"bacc_{place}", 20_00, 3 * DAY + place * 60_000_000, "DECLINED" if fraud else "PENDING", reason)
+
+
+CASES_ON_SNAPSHOTS: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
+    "unauthorized_return_rate": {"program": DetectorCase(unauthorized_rate, (PROGRAM,), HARD)},
+    "administrative_return_rate": {"program": DetectorCase(administrative_rate, (PROGRAM,))},
+    "overall_return_rate": {"program": DetectorCase(overall_rate, (PROGRAM,))},
+    "reserve_shortfall": {
+        "program": DetectorCase(short_reserve, (PROGRAM,), HARD, {"program_reserve_account_id": RESERVE})
+    },
+    "concentration": {"program": DetectorCase(one_counterparty, (PROGRAM,))},
+    "review_aging": {"program": DetectorCase(review_that_waits, (PROGRAM,))},
+    "hold_aging": {"decided": DetectorCase(hold_that_waits, (PROGRAM,))},
+    "overdraft_or_freeze": {
+        "overdrafts": DetectorCase(overdrafts, (PROGRAM,)),
+        "freeze": DetectorCase(freeze, (PROGRAM,)),
+    },
+    "verification_denial": {"program": DetectorCase(denials, (PROGRAM,))},
+    "program_velocity": {
+        "factor": DetectorCase(busy_day, (PROGRAM,)),
+        "floor": DetectorCase(tiny_day, (PROGRAM,)),
+        "days": DetectorCase(sparse_days, (PROGRAM,)),
+    },
+    "volume_vs_declared": {
+        "reached": DetectorCase(over_the_month, (PROGRAM,), declared={"declared_monthly_volume_cents": "100000"}),
+        "rate": DetectorCase(
+            over_the_month_at_this_rate, (PROGRAM,), HIGH, declared={"declared_monthly_volume_cents": "120000"}
+        ),
+    },
+}

@@ -14,7 +14,8 @@ from features.detectors.docs_page import markdown
 from features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
 from features.scorers.families import Family
 from features.scorers.trs_v1.rules import REASONS
-from tests.checks.detector_cases import ACCOUNT, CASES, COUNTERPARTY, ENTITY, DetectorCase, a_usual
+from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, ENTITY, DetectorCase
+from tests.checks.detector_cases import CASES, a_usual
 from tests.support.alert_rows import evidence_of, grade_of
 from tests.support.stories import detector_story
 

@@ -13,7 +13,8 @@ from features.core.instants import format_instant
 from features.core.rows.alerts import AlertRow, DispositionRow
 from features.core.vocabulary import Band, Severity
 from features.scorers.sentences import money
-from tests.checks.detector_cases import CASES, DetectorCase
+from tests.checks.detector_case import DetectorCase
+from tests.checks.detector_cases import CASES
 from tests.support import bank_events as bank
 from tests.support.alert_rows import evidence_of
 from tests.support.clock import T0
