@@ -23,6 +23,7 @@ from api.kris.routes import AREA as KRIS
 from api.labels.routes import AREA as LABELS
 from api.ladder.routes import AREA as LADDER
 from api.limits.routes import AREA as LIMITS
+from api.metrics.routes import AREA as METRICS
 from api.policies.routes import AREA as POLICIES
 from api.preflight.routes import AREA as PREFLIGHT
 from api.programs.routes import AREA as PROGRAMS
@@ -50,6 +51,7 @@ AREAS: Final[tuple[Area, ...]] = (
     LABELS,
     LADDER,
     LIMITS,
+    METRICS,
     POLICIES,
     PREFLIGHT,
     PROGRAMS,

@@ -18,6 +18,7 @@ TAGS: Final[Mapping[str, str]] = {
     "clocks": "Decisions that are overdue.",
     "policies": "Versioned rules of routing, clocks and caps.",
     "autonomy": "How much of a program's alerts the platform closes alone, and why.",
+    "metrics": "How right the scores were, how much they cover, and how alerts were decided.",
     "limits": "Caps that a program may not cross.",
     "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
     "keys": "API keys, for operators.",

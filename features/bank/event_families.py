@@ -16,22 +16,10 @@ RAIL_OF_FAMILY: Final = {
     "check": Rail.CHECK,
     "card": Rail.CARD,
 }
-KNOWN_FAMILIES: Final = frozenset(
-    {
-        "ach",
-        "wire",
-        "swift",
-        "realtime",
-        "book",
-        "check",
-        "identity",
-        "account",
-        "loan",
-        "reporting",
-        "card",
-        "counterparty",
-    }
-)
+READ_FAMILIES: Final = frozenset({*RAIL_OF_FAMILY, "identity", "account", "counterparty"})
+"""The families whose objects are read; the others are kept in the log and change nothing."""
+
+KNOWN_FAMILIES: Final = READ_FAMILIES | {"loan", "reporting"}
 
 # The middle part of an event type whose object is a transfer; every other middle part (return requests, drawdowns,
 # disputes, card states) carries an object of its own.

@@ -18,7 +18,7 @@ FINAL_AFTER_DAYS: Final = DAYS_60 // DAY_US + 1
 """A label ok is provisional on the transfers of a period's last day and of the 60 days before it."""
 
 
-class DayTotals(msgspec.Struct, frozen=True):
+class DayTotals(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is exact of a number of days. The figures up to ``overturns`` are those that a program tallies by day.
 
     Attempts count as transfers and move no cents; returns are those that stand, and the unauthorized ones among them

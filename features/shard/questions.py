@@ -19,6 +19,7 @@ from features.measurement.degraded import STATE_LATE
 from features.policy.in_force import given_policy
 from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
 from features.scorers.trs_v1.scorer import VERSION
+from features.shard.metrics_days import totals_of_days
 from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
 from features.windows.id_index import key_of
@@ -173,8 +174,7 @@ class ReadDays(msgspec.Struct, frozen=True, tag=True):
     upto_day: int
 
     def answer(self, program: ProgramState) -> DayTotals:
-        is_scored = program.scores.program.value(0) is not None
-        return program.day_tallies.totals(self.first_day, self.upto_day, is_scored=is_scored)
+        return totals_of_days(program, self.first_day, self.upto_day)
 
 
 AnyQuestion = (

@@ -8,6 +8,7 @@ from features.alerts.clocks import run_clocks
 from features.core.log_entry import EntryPosition, LogEntry, position_of
 from features.core.rows.emit import Emit
 from features.shard.kri_snapshots import snapshot_on_tick
+from features.shard.metrics_days import store_ended_days
 from features.state.program import ProgramState
 
 OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
@@ -23,6 +24,7 @@ ON_TICK: Final[tuple[OnTick, ...]] = (
     run_clocks,
     narrow_by_itself,
     snapshot_on_tick,
+    store_ended_days,
 )
 """What every program does on a tick, in this order."""
 

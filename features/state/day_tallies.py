@@ -79,9 +79,10 @@ def contribution_of(record: TransferRecord, returned: ReturnState | None, flags:
 class DayTallies:
     """The days of one program."""
 
-    __slots__ = ("_days", "_families", "_flags", "_waits")
+    __slots__ = ("_days", "_families", "_flags", "_waits", "stored_upto")
 
     def __init__(self) -> None:
+        self.stored_upto: int | None = None  # the first day that is not stored yet; None before the first tick
         self._days: dict[int, array[int]] = {}
         self._waits: dict[int, array[int]] = {}  # by day: the seconds that each alert waited for its first decision
         self._families: dict[str, int] = {}  # in the order in which they were first seen
@@ -213,10 +214,11 @@ class DayTallies:
             [(day, waits.tobytes()) for day, waits in self._waits.items()],
             list(self._families),
             bytes(self._flags),
+            self.stored_upto,
         )
 
     def load(self, dumped: Any) -> None:
-        days, waits, families, flags = dumped
+        days, waits, families, flags, self.stored_upto = dumped
         self._days.update((day, array("q", figures)) for day, figures in days)
         self._waits.update((day, array("I", seconds)) for day, seconds in waits)
         self._families.update((family, number) for number, family in enumerate(families))

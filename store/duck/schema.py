@@ -14,6 +14,7 @@ from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, En
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.kris import KriSnapshotRow
+from features.core.rows.metrics import MetricsDayRow
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
 from features.core.rows.policies import PolicyRow
 from features.core.rows.scores import ScoreRow
@@ -53,6 +54,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("actions", ActionRow),
     ("policies", PolicyRow),
     ("kri_snapshots", KriSnapshotRow),
+    ("metrics_days", MetricsDayRow),
     ("backfills", BackfillRow),
     ("quarantine", QuarantineRow),
     ("record_chain", RecordChainRow),

@@ -290,6 +290,8 @@ OPERATIONS: Final = (
     ),
     Operation(method="GET", path="/api/limits/program/{}", access=Access.BEARER, fills=("program",)),
     Operation(method="GET", path="/api/limits/program/{}/history", access=Access.BEARER, fills=("program",)),
+    *_listed("/api/metrics", "reports"),
+    *_listed("/api/metrics/history", "reports"),
     Operation(method="GET", path="/api/autonomy", access=Access.BEARER, scope="policies"),
     Operation(method="GET", path="/api/autonomy/{}", access=Access.BEARER, scope="policies", fills=("program",)),
     Operation(

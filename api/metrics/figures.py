@@ -1,0 +1,111 @@
+"""Metrics out of the totals of some days: shares with their intervals, quantiles of waits, and families of events."""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Final
+
+from api.metrics.schemas import (
+    ApprovedWithoutWaiting,
+    Calibration,
+    DecisionHours,
+    EventCoverage,
+    FamilyCount,
+    HoldBand,
+    Measured,
+    Metrics,
+    MetricsCoverage,
+    TimeToDecision,
+)
+from features.bank.event_families import READ_FAMILIES
+from features.core.day_totals import DayTotals
+from features.core.event_results import EventResult
+from features.core.instants import DAY_US, format_instant
+from features.core.wilson import wilson_interval
+
+_DECIMALS: Final = 6
+_HOUR_S: Final = 3_600
+
+
+def to_metrics(totals: DayTotals, *, days: int, to: int, as_of: int) -> Metrics:
+    """The metrics of the days that end at the midnight ``to``."""
+    labelled_ok = totals.clear_ok + totals.review_ok + totals.hold_ok + totals.unscored_ok
+    missed = totals.clear_bad + totals.review_bad + totals.unscored_bad
+    labelled = labelled_ok + totals.hold_bad + missed
+    scored = totals.transfers - totals.unscored
+    return Metrics(
+        as_of=format_instant(as_of),
+        window_days=days,
+        from_=format_instant(to - days * DAY_US),
+        to=format_instant(to),
+        calibration=Calibration(
+            clear=measured(totals.clear_bad, totals.clear_bad + totals.clear_ok),
+            review=measured(totals.review_bad, totals.review_bad + totals.review_ok),
+            hold=measured(totals.hold_bad, totals.hold_bad + totals.hold_ok),
+            unscored=measured(totals.unscored_bad, totals.unscored_bad + totals.unscored_ok),
+        ),
+        label_maturity=measured(labelled - totals.provisional_ok, labelled),
+        coverage=MetricsCoverage(
+            transfers=measured(scored, totals.transfers),
+            programs=measured(totals.scored_programs, totals.programs),
+        ),
+        hold_band=HoldBand(
+            precision=measured(totals.hold_bad, totals.hold_bad + totals.hold_ok),
+            recall=measured(totals.hold_bad, totals.hold_bad + missed),
+            tp=totals.hold_bad,
+            fp=totals.hold_ok,
+            fn=missed,
+        ),
+        auto_closed=measured(totals.auto_closed, totals.alerts),
+        overturned=measured(totals.overturns, totals.reviews),
+        time_to_decision_hours=TimeToDecision(
+            automated=hours({0: totals.auto_closed} if totals.auto_closed else {}), reviewed=hours(totals.waits)
+        ),
+        approved_without_waiting=ApprovedWithoutWaiting(
+            count=totals.unalerted, cents=str(totals.unalerted_cents), n=scored
+        ),
+        event_coverage=_event_coverage(totals.events),
+    )
+
+
+def measured(part: int, n: int) -> Measured:
+    interval = wilson_interval(part, n)
+    if interval is None:
+        return Measured(value=None, n=0, low=None, high=None)
+    low, high = interval
+    return Measured(value=_rounded(part / n), n=n, low=_rounded(low), high=_rounded(high))
+
+
+def hours(waits: Mapping[int, int]) -> DecisionHours:
+    """Quantiles of waits, in seconds and how many waited so long each; between two of them they are interpolated."""
+    ordered = sorted(waits)
+    upto = list(accumulate(waits[seconds] for seconds in ordered))
+    n = upto[-1] if upto else 0
+
+    def quantile(tenths: int) -> float | None:
+        if not n:
+            return None
+        place, beyond = divmod((n - 1) * tenths, 10)
+        lower = ordered[bisect_right(upto, place)]
+        upper = ordered[bisect_right(upto, min(place + 1, n - 1))]
+        return _rounded((lower + (upper - lower) * beyond / 10) / _HOUR_S)
+
+    return DecisionHours(median=quantile(5), p90=quantile(9), n=n)
+
+
+def _event_coverage(events: Mapping[str, Mapping[str, int]]) -> EventCoverage:
+    read = len(READ_FAMILIES.intersection(events))
+    return EventCoverage(
+        value=_rounded(read / len(events)) if events else None,
+        n=len(events),
+        seen=tuple(sorted(events)),
+        by_family=tuple(
+            FamilyCount(family=family, result=EventResult(result), count=count)
+            for family in sorted(events)
+            for result, count in sorted(events[family].items())
+        ),
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(value, _DECIMALS)

@@ -1,0 +1,89 @@
+"""Metrics over HTTP."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from litestar import Response, get
+from litestar.di import NamedDependency
+
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.http.validation import Failure
+from api.lists.lists import moments_exist, next_link
+from api.metrics.examples import METRICS
+from api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
+from api.metrics.service import MetricsService
+from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
+from features.core.instants import DAY_US, parse_instant
+from features.core.principal import KeyScope
+from store.duck.metrics_days import MetricsDays
+
+_TAG: Final = "metrics"
+_WHOLE_DAY: Final = "must be a midnight in UTC: metrics cover whole days"
+
+
+def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """``from`` and ``to`` exist and are midnights in UTC."""
+    failures = [*moments_exist(plain)]
+    yield from failures
+    for name in {"from", "to"}.difference(failure.path for failure in failures):
+        text = plain.get(name)
+        at = parse_instant(text.upper()) if isinstance(text, str) else None
+        if at is not None and at % DAY_US:
+            yield Failure(name, _WHOLE_DAY)
+
+
+_READ: Final = Operation(
+    id="getMetrics",
+    tag=_TAG,
+    summary="How right the scores were, how much they cover, and how alerts were decided. "
+    "Of the last `days` UTC days, today included. Without programId: of all programs that the bank's events come from; "
+    "for a test key, of the simulated ones.",
+    access=Access.BEARER,
+    scope=KeyScope.REPORTS,
+    answers={200: Metrics},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    query=RequestSchema(MetricsQuery),
+    answer_example=METRICS,
+)
+_HISTORY: Final = Operation(
+    id="listMetricsHistory",
+    tag=_TAG,
+    summary="The metrics as they were known at the end of each day, newest first. "
+    "Each covers the 30 UTC days up to its `to`. from and to are midnights in UTC and narrow the days that ended.",
+    access=Access.BEARER,
+    scope=KeyScope.REPORTS,
+    answers={200: MetricsPage},
+    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
+    query=RequestSchema(MetricsHistoryQuery, rules=whole_days),
+    answer_example={"data": [METRICS], "hasMore": False, "nextCursor": None},
+    headers=("Link",),
+)
+
+
+@get("/api/metrics", opt=_READ.as_opt)
+async def get_metrics(request: ApiRequest, metrics: NamedDependency[MetricsService]) -> Metrics:
+    return await metrics.read(principal_of(request.scope), query_of(request.scope, MetricsQuery))
+
+
+@get("/api/metrics/history", opt=_HISTORY.as_opt)
+async def list_metrics_history(request: ApiRequest, metrics: NamedDependency[MetricsService]) -> Response[MetricsPage]:
+    page = await metrics.history(principal_of(request.scope), query_of(request.scope, MetricsHistoryQuery))
+    return Response(page, headers=next_link(request, page.next_cursor))
+
+
+def _metrics(resources: Resources) -> MetricsService:
+    stores = resources.stores
+    return MetricsService(
+        programs=ProgramService(stores.registry.tenancy),
+        owner=stores.owner,
+        stored=MetricsDays(stores.database),
+        clock=stores.clock,
+    )
+
+
+AREA: Final = Area(routes=(get_metrics, list_metrics_history), provide={"metrics": _metrics})

@@ -1,0 +1,85 @@
+"""Metrics: of now from the owners of the programs, and of days that have ended as the programs stored them.
+
+Window  whole UTC days; the last one of ``read`` is today
+Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list;
+        UnavailableError while a program has no owner
+"""
+
+import asyncio
+from typing import Final
+
+from anyio import to_thread
+
+from api.lists.cursors import Place, cursor_for, place_of
+from api.lists.lists import instant_in
+from api.metrics.figures import to_metrics
+from api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
+from api.programs.service import ProgramService
+from features.core.day_totals import DayTotals, sum_of
+from features.core.instants import DAY_US
+from features.core.principal import KeyMode, Principal
+from features.core.vocabulary import ProgramSource
+from features.shard.questions import Owner, ReadDays
+from store.clock import Clock
+from store.duck.metrics_days import MetricsDays, StoredDay
+
+AT_A_TIME: Final = 32
+"""Programs whose owners are asked together."""
+
+
+class MetricsService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(self, *, programs: ProgramService, owner: Owner, stored: MetricsDays, clock: Clock) -> None:
+        self._programs, self._owner, self._stored, self._clock = programs, owner, stored, clock
+
+    async def read(self, principal: Principal, query: MetricsQuery) -> Metrics:
+        """Of the last days, today included."""
+        program_ids = self._programs_of(principal, query.program_id)
+        now = self._clock.now()
+        upto_day = now // DAY_US + 1
+        question = ReadDays(upto_day - query.days, upto_day)
+        totals: list[DayTotals] = []
+        for start in range(0, len(program_ids), AT_A_TIME):
+            batch = program_ids[start : start + AT_A_TIME]
+            answers = await asyncio.gather(*(self._owner.query(program_id, question) for program_id in batch))
+            totals += [answer.value for answer in answers]
+        metrics = to_metrics(sum_of(totals), days=query.days, to=upto_day * DAY_US, as_of=now)
+        return self._marked(metrics, program_ids)
+
+    async def history(self, principal: Principal, query: MetricsHistoryQuery) -> MetricsPage:
+        """One for each day that has ended, the newest first, as it was known then."""
+        program_ids = self._programs_of(principal, query.program_id)
+        filters = {"programs": program_ids, "from": query.from_, "to": query.to}
+        before = None if query.cursor is None else place_of(query.cursor, filters).at
+        days = await to_thread.run_sync(
+            lambda: self._stored.list_page(
+                principal,
+                program_ids,
+                from_=instant_in(query.from_),
+                to=instant_in(query.to),
+                before=before,
+                limit=query.limit + 1,
+            )
+        )
+        page = days[: query.limit]
+        cursor = cursor_for(Place(page[-1].day_at, "", ""), filters) if len(days) > query.limit else None
+        return MetricsPage.of([self._marked(_of_day(day), program_ids) for day in page], cursor)
+
+    def _programs_of(self, principal: Principal, named: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Those that are named; else all that the bank's events come from, or for a test key the simulated ones."""
+        program_ids = self._programs.filter_by(principal, named)
+        if program_ids is not None:
+            return tuple(dict.fromkeys(program_ids))
+        source = ProgramSource.SIMULATED if principal.mode is KeyMode.TEST else ProgramSource.BANK
+        return tuple(program.id for program in self._programs.list(principal, source=source))
+
+    def _marked(self, metrics: Metrics, program_ids: tuple[str, ...]) -> Metrics:
+        """Marked as simulated if one of the programs is."""
+        for program_id in program_ids:
+            metrics = self._programs.marked(metrics, program_id)
+        return metrics
+
+
+def _of_day(day: StoredDay) -> Metrics:
+    return to_metrics(day.totals, days=day.window_days, to=day.day_at + DAY_US, as_of=day.as_of_at)

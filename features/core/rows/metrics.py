@@ -1,0 +1,23 @@
+"""Rows of what programs measured of themselves, day by day.
+
+Field order is column order. Instants are microseconds since the epoch.
+"""
+
+import msgspec
+
+
+class MetricsDayRow(msgspec.Struct, frozen=True, gc=False):
+    """A program's totals over the days up to the end of one day, as they were known when the next one had begun.
+
+    ``day_at`` is the midnight at which the day began; ``totals`` is the JSON of ``DayTotals``, ``as_of_at`` when it was
+    taken. There is one row a program and day.
+    """
+
+    tenant_id: str
+    program_id: str
+    shard: int
+    offset: int
+    day_at: int
+    window_days: int
+    totals: str
+    as_of_at: int

@@ -1,0 +1,59 @@
+"""Reading the totals that programs stored day by day.
+
+How     One statement groups a page of days; their totals are small, and added up here.
+Errors  none of its own
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import duckdb
+import msgspec
+
+from features.core.day_totals import DayTotals, sum_of
+from features.core.principal import Principal
+from store.tables.predicate import Predicate
+
+_TOTALS: Final = msgspec.json.Decoder(DayTotals)
+
+_PAGE: Final = """
+    SELECT epoch_us(day_at), any_value(window_days), epoch_us(max(as_of_at)), list(totals)
+    FROM metrics_days WHERE {matching} GROUP BY day_at ORDER BY day_at DESC LIMIT ?"""
+
+
+class StoredDay(NamedTuple):
+    """The totals over the days up to the end of the one that began at ``day_at``, of several programs together."""
+
+    day_at: int
+    window_days: int
+    as_of_at: int
+    totals: DayTotals
+
+
+class MetricsDays:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def list_page(
+        self,
+        principal: Principal,
+        program_ids: Sequence[str],
+        *,
+        from_: int | None,
+        to: int | None,
+        before: int | None,
+        limit: int,
+    ) -> list[StoredDay]:
+        """The days within [from, to) and before ``before`` that these programs stored, newest first."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", program_ids)
+        predicate.between("day_at", from_, to)
+        predicate.between("day_at", None, before)
+        with self._connection.cursor() as cursor:
+            page = cursor.execute(_PAGE.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+        return [
+            StoredDay(day_at, window_days, as_of_at, sum_of(map(_TOTALS.decode, totals)))
+            for day_at, window_days, as_of_at, totals in page
+        ]
