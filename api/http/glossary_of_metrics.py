@@ -28,8 +28,8 @@ METRIC_PROPERTIES: Final[Mapping[str, str]] = {
     "fp": "In hold and ok.",
     "fn": "Bad and not in hold, unscored ones included.",
     "autoClosed": "Closed by the policy as they opened, among the alerts opened in the window.",
-    "Metrics.overturned": "Decisions of persons against the draft or against a close by the policy, among all where there "
-    "was one of the two; an appeal has neither.",
+    "Metrics.overturned": "Decisions of persons against the draft or against a close by the policy, among all on "
+    "alerts with one of them; an appeal has neither.",
     "timeToDecisionHours": "Hours from the opening of an alert to its first decision, by the day of the decision.",
     "TimeToDecision.automated": "Decided by the policy alone, which decides as the alert opens.",
     "TimeToDecision.reviewed": "Decided by a person.",

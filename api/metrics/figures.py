@@ -1,8 +1,7 @@
 """Metrics out of the totals of some days: shares with their intervals, quantiles of waits, and families of events."""
 
-from bisect import bisect_right
-from collections.abc import Mapping
-from itertools import accumulate
+from collections.abc import Iterable, Mapping
+from itertools import repeat
 from typing import Final
 
 from api.metrics.schemas import (
@@ -59,7 +58,7 @@ def to_metrics(totals: DayTotals, *, days: int, to: int, as_of: int) -> Metrics:
         auto_closed=measured(totals.auto_closed, totals.alerts),
         overturned=measured(totals.overturns, totals.reviews),
         time_to_decision_hours=TimeToDecision(
-            automated=hours({0: totals.auto_closed} if totals.auto_closed else {}), reviewed=hours(totals.waits)
+            automated=hours(repeat(0, totals.auto_closed)), reviewed=hours(totals.waits)
         ),
         approved_without_waiting=ApprovedWithoutWaiting(
             count=totals.unalerted, cents=str(totals.unalerted_cents), n=scored
@@ -76,21 +75,18 @@ def measured(part: int, n: int) -> Measured:
     return Measured(value=_rounded(part / n), n=n, low=_rounded(low), high=_rounded(high))
 
 
-def hours(waits: Mapping[int, int]) -> DecisionHours:
-    """Quantiles of waits, in seconds and how many waited so long each; between two of them they are interpolated."""
+def hours(waits: Iterable[int]) -> DecisionHours:
+    """Quantiles of waits in seconds; between two of them they are interpolated."""
     ordered = sorted(waits)
-    upto = list(accumulate(waits[seconds] for seconds in ordered))
-    n = upto[-1] if upto else 0
 
     def quantile(tenths: int) -> float | None:
-        if not n:
+        if not ordered:
             return None
-        place, beyond = divmod((n - 1) * tenths, 10)
-        lower = ordered[bisect_right(upto, place)]
-        upper = ordered[bisect_right(upto, min(place + 1, n - 1))]
+        place, beyond = divmod((len(ordered) - 1) * tenths, 10)
+        lower, upper = ordered[place], ordered[min(place + 1, len(ordered) - 1)]
         return _rounded((lower + (upper - lower) * beyond / 10) / _HOUR_S)
 
-    return DecisionHours(median=quantile(5), p90=quantile(9), n=n)
+    return DecisionHours(median=quantile(5), p90=quantile(9), n=len(ordered))
 
 
 def _event_coverage(events: Mapping[str, Mapping[str, int]]) -> EventCoverage:

@@ -8,6 +8,7 @@ Unit    counts; amounts in US cents, waits in seconds
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -51,27 +52,26 @@ class DayTotals(msgspec.Struct, frozen=True, omit_defaults=True):
     provisional_ok: int = 0  # labels ok that may yet turn bad (``FINAL_AFTER_DAYS``)
     programs: int = 0
     scored_programs: int = 0  # those with a Program Risk Score
-    waits: dict[int, int] = {}  # from opening to the first decision of a person: how many waited how many seconds
+    waits: tuple[int, ...] = ()  # from the opening of an alert to the first decision of a person, in no order
     events: dict[str, dict[str, int]] = {}  # deliveries by family and result
 
 
-_MAPS: Final = ("waits", "events")
-_FIGURES: Final = tuple(name for name in DayTotals.__struct_fields__ if name not in _MAPS)
+_FIGURES: Final = tuple(name for name in DayTotals.__struct_fields__ if name not in {"waits", "events"})
 TALLIED: Final = _FIGURES[: _FIGURES.index("overturns") + 1]
 
 
-def day_totals(figures: Mapping[str, int], waits: dict[int, int], events: dict[str, dict[str, int]]) -> DayTotals:
+def day_totals(figures: Mapping[str, int], waits: Iterable[int], events: dict[str, dict[str, int]]) -> DayTotals:
     """Totals of figures by their names."""
-    return msgspec.convert(dict(figures) | {"waits": waits, "events": events}, DayTotals)
+    return msgspec.structs.replace(msgspec.convert(figures, DayTotals), waits=tuple(waits), events=events)
 
 
 def sum_of(totals: Iterable[DayTotals]) -> DayTotals:
     """The totals of several programs over the same days together."""
     parts = tuple(totals)
-    waits, events = Counter[int](), dict[str, Counter[str]]()
+    events: dict[str, Counter[str]] = {}
     for part in parts:
-        waits.update(part.waits)
         for family, by_result in part.events.items():
             events.setdefault(family, Counter()).update(by_result)
     figures = {name: sum(getattr(part, name) for part in parts) for name in _FIGURES}
-    return day_totals(figures, dict(waits), {family: dict(by_result) for family, by_result in events.items()})
+    waits = chain.from_iterable(part.waits for part in parts)
+    return day_totals(figures, waits, {family: dict(by_result) for family, by_result in events.items()})

@@ -7,8 +7,9 @@ Cost    the same an event whatever came before; a day is one array, and a transf
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
+from operator import add
 from typing import Any, Final, NamedTuple
 
 from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
@@ -153,16 +154,13 @@ class DayTallies:
             tallied = self._days.get(day)
             if tallied is None:
                 continue
-            for place, figure in enumerate(tallied):
-                sums[place] += figure
+            sums[: len(tallied)] = map(add, sums, tallied)
             if day >= upto_day - FINAL_AFTER_DAYS:
                 provisional += sum(tallied[_OK : _OK + _BAND_COUNT])
-        waits = Counter[int]()
-        for day in days:
-            waits.update(self._waits.get(day, ()))
+        waits = chain.from_iterable(self._waits.get(day, ()) for day in days)
         figures = dict(zip(TALLIED, sums[:_WIDTH], strict=True))
         figures |= {"provisional_ok": provisional, "programs": 1, "scored_programs": int(is_scored)}
-        return day_totals(figures, dict(waits), self._events_of(sums))
+        return day_totals(figures, waits, self._events_of(sums))
 
     def _within(self, first_day: int, upto_day: int) -> Iterable[int]:
         """The days to look at: no more than there are, and no more than the period has."""
@@ -198,9 +196,10 @@ class DayTallies:
         day, flags = self._day(transfer.day), transfer.flags
         day[_TRANSFERS] += sign
         day[_CENTS] += sign * transfer.cents
-        day[_RETURNED] += sign * transfer.returned
-        day[_UNAUTHORIZED] += sign * transfer.unauthorized
         day[_BANDS + transfer.band] += sign
+        if transfer.returned:
+            day[_RETURNED] += sign
+            day[_UNAUTHORIZED] += sign * transfer.unauthorized
         label = flags & _LABEL
         if label:
             day[(_BAD if label == _LABELLED_BAD else _OK) + (flags & _FIRST_BAND)] += sign

@@ -64,12 +64,12 @@ _REVIEWS: Final = """
     WHERE decided_by LIKE 'operator:%'
     AND epoch_us(created_at) // 86400000000 >= ? AND epoch_us(created_at) // 86400000000 < ?"""
 _WAITS: Final = """
-    SELECT greatest(epoch_us(d.created_at) - epoch_us(a.opened_at), 0) // 1000000 AS seconds, count(*) FROM (
+    SELECT greatest(epoch_us(d.created_at) - epoch_us(a.opened_at), 0) // 1000000 FROM (
         SELECT alert_id, min(created_at) AS created_at, arg_min(decided_by, "offset") AS decided_by
         FROM dispositions GROUP BY 1
     ) d JOIN (SELECT id, any_value(opened_at) AS opened_at FROM alerts GROUP BY 1) a ON a.id = d.alert_id
     WHERE d.decided_by NOT LIKE 'policy:%'
-    AND epoch_us(d.created_at) // 86400000000 >= ? AND epoch_us(d.created_at) // 86400000000 < ? GROUP BY 1"""
+    AND epoch_us(d.created_at) // 86400000000 >= ? AND epoch_us(d.created_at) // 86400000000 < ? ORDER BY 1"""
 _EVENTS: Final = """
     SELECT family, result, count(*) FROM bank_events
     WHERE epoch_us(least(created_at, appended_at)) // 86400000000 >= ?
@@ -112,7 +112,7 @@ class Recount:
             figures.update(self._of_transfer(row, upto_day))
         figures["alerts"], figures["auto_closed"] = self._two(_ALERTS, days)
         figures["reviews"], figures["overturns"] = self._two(_REVIEWS, days)
-        waits = dict(self._database.execute(_WAITS, days).fetchall())
+        waits = [seconds for (seconds,) in self._database.execute(_WAITS, days).fetchall()]
         events: dict[str, dict[str, int]] = {}
         for family, result, count in self._database.execute(_EVENTS, days).fetchall():
             events.setdefault(family, {})[result] = count
