@@ -56,17 +56,12 @@ def apply_entity_event(
     program.kri_facts.screen(actor.index, profile)
     if profile.verification_status in _DECISIONS and profile.verification_status != former_status:
         is_denied = profile.verification_status == VerificationStatus.DENIED
-        program.kri_facts.decide(actor.index, _decided_at(suffix, snapshot, position), denied=is_denied)
+        known_at = actor.profiles[-1][0]  # of the directory's answer: an object is at least as old as its decision
+        at = known_at if suffix or snapshot.updated_at is None else min(snapshot.updated_at, known_at)
+        program.kri_facts.decide(actor.index, at, denied=is_denied)
     emit(entity_row(program, actor, masked_text(bytes(raw)), position))
     emit_entity_score(program, actor, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
-
-
-def _decided_at(suffix: str, snapshot: EntitySnapshot, position: EntryPosition) -> int:
-    """When a decision was delivered; one that the bank's directory tells of is at least as old as its object."""
-    if suffix or snapshot.updated_at is None:
-        return position.event_at
-    return min(snapshot.updated_at, position.event_at)
 
 
 def apply_counterparty_event(

@@ -5,7 +5,7 @@ left the window. A transfer is counted as its record stands: when the record cha
 away and the new one added. Measuring moves the windows up, and each transfer leaves each window once.
 
 Window  half-open, (now - w, now]; now never goes back, and is never before a transfer's own time
-Unit    amounts in US cents; 4 bytes a transfer, 8 a counterparty
+Unit    amounts in US cents, exact below 2^64; 4 bytes a transfer, 8 a counterparty
 """
 
 from array import array
@@ -40,6 +40,7 @@ SCORED: Final = 7
 IN_HOLD: Final = 8
 _COUNTS: Final = 9
 _FIRST_OF_30D: Final = 2
+_WRAP: Final = 2**64 - 1
 _WINDOWS: Final = (DAYS_60, DAYS_30)
 _OF_60D, _OF_30D = 0, 1
 
@@ -63,6 +64,7 @@ class KriWindows:
     """The windows of one program; ``declared_at`` gives its declaration at an instant."""
 
     __slots__ = (
+        "_cents_of",
         "_counts",
         "_declared_at",
         "_newest_at",
@@ -71,7 +73,6 @@ class KriWindows:
         "_tails",
         "_transfers",
         "_upto",
-        "cents_of",
         "leaving_cents",
         "paid_parties",
     )
@@ -85,14 +86,14 @@ class KriWindows:
         self._counts = [0] * _COUNTS
         self.leaving_cents = 0
         self.paid_parties = 0
-        self.cents_of = array("q")  # by index of the counterparty
+        self._cents_of = array("Q")  # by index of the counterparty
 
     def count(self, kind: int) -> int:
         return self._counts[kind]
 
     def most_paid_cents(self) -> int:
         """The cents that went to the counterparty that was paid most."""
-        return int(np.frombuffer(self.cents_of, np.int64).max()) if self.cents_of else 0
+        return int(np.frombuffer(self._cents_of, np.uint64).max()) if self._cents_of else 0
 
     def add(self, row: int) -> None:
         """Count a transfer that landed."""
@@ -174,21 +175,21 @@ class KriWindows:
                 self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
 
     def _change_party(self, counterparty: int, cents: int) -> None:
-        missing = counterparty + 1 - len(self.cents_of)
+        missing = counterparty + 1 - len(self._cents_of)
         if missing > 0:
-            self.cents_of.extend([0] * missing)
-        before = self.cents_of[counterparty]
-        self.cents_of[counterparty] = before + cents
-        self.paid_parties += (before + cents > 0) - (before > 0)
+            self._cents_of.extend([0] * missing)
+        before = self._cents_of[counterparty]
+        after = self._cents_of[counterparty] = (before + cents) & _WRAP
+        self.paid_parties += (after > 0) - (before > 0)
 
     def dump(self) -> tuple[Any, ...]:
         numbers = (self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties)
-        return (self._rows.tobytes(), self.cents_of.tobytes(), numbers)
+        return (self._rows.tobytes(), self._cents_of.tobytes(), numbers)
 
     def load(self, dumped: Any) -> None:
         rows, cents_of, numbers = dumped
         self._rows.frombytes(rows)
-        self.cents_of.frombytes(cents_of)
+        self._cents_of.frombytes(cents_of)
         self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties = numbers
 
 

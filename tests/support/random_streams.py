@@ -149,6 +149,8 @@ class Stream:
         if "is_incoming" in data:
             data["is_incoming"] = direction == "incoming"
         _set_amount(data, rail, direction, AMOUNTS[amount % len(AMOUNTS)])
+        if rail == "ach" and status % 8 == 0:
+            data["entry_class_code"] = "RCK"
         _set_actor(data, rail, actor)
         _set_party(data, rail, direction, party)
         if status >= 220:
@@ -231,10 +233,14 @@ class Stream:
         self.append("identity.updated", data, created_at)
 
     def account(self, chosen: bytes) -> None:
-        _, which, owner, late, *_ = chosen
+        _, which, owner, late, state, *_ = chosen
         created_at = self.now - LATENESS[late % len(LATENESS)]
         data = bank.an_account(id=f"bacc_{which % 3 + 1}", owners=[f"enti_{owner % 3 + 1}"])
-        self.append("account.updated", data, created_at)
+        if state & 3 == 1:
+            data = {"bank_account_id": data["id"], "reserve_account_id": "bacc_3"}
+        elif state & 4:
+            data |= {"type": "PROGRAM_RESERVE", "balances": {"available_balance": state * 1_000, "locked_balance": "5"}}
+        self.append(f"account.{('updated', 'overdrafted', 'frozen', 'unfrozen')[state & 3]}", data, created_at)
 
     def counterparty(self, chosen: bytes) -> None:
         _, which, country, late, *_ = chosen
@@ -261,6 +267,7 @@ class Stream:
             "declaredMonthlyVolumeCents": str(volume * 1_000_00) if volume % 4 else None,
             "declaredRails": ["ach", "wire", "card"][: rails % 4],
             "declaredCountries": ["US", "DE", "MX"][: countries % 4],
+            "programReserveAccountId": "bacc_3" if countries & 4 else None,
         }
         offset = (len(self.entries) + 1) << 20
         self.entries.append(
@@ -370,6 +377,8 @@ def _change(data: Data, rail: str, direction: str, what: int, value: int) -> Non
         data |= {"status": status, "decision_reason": reason, "processor_reason": reason}
     elif rail == "ach":
         _change_return(data, value)
+    if rail == "ach" and value % 16 == 0:
+        data["entry_class_code"] = "RCK"
 
 
 def _change_return(data: Data, value: int) -> None:

@@ -1,0 +1,64 @@
+"""On any stream the running counters give what a recomputation over everything gives, also after a restart."""
+
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from features.core.instants import DAY_US, DAYS_30, DAYS_60
+from features.core.kris import KriName
+from features.core.log_entry import LogEntry
+from features.kris.measure import measure_kris
+from features.shard.shard import ShardState
+from features.state.program import ProgramState
+from tests.oracle import random_streams as as_a_bank_sends_them
+from tests.support.kris_recomputed import Recomputed
+from tests.support.random_streams import streams
+
+PROGRAM = "prg_1"
+
+
+def reloaded(state: ShardState) -> ShardState:
+    return ShardState.loaded(iter(list(state.dump())))
+
+
+def values_of(program: ProgramState, now: int) -> dict[KriName, tuple[float | None, int]]:
+    return {name: (value.value, value.n) for name, value in measure_kris(program, now).items()}
+
+
+def assert_counted_right(entries: list[LogEntry], restarts: set[int], step: int) -> None:
+    state, rows = ShardState(0), list[msgspec.Struct]()
+    now = 0
+    for place, entry in enumerate(entries):
+        state.apply(entry, rows.append)
+        now = max(now, entry.appended_at)
+        if place in restarts:
+            state = reloaded(state)
+        if place % step == 0 or place == len(entries) - 1:
+            program = state.program(PROGRAM)
+            assert values_of(program, now) == Recomputed(program, entries[: place + 1], rows, now).answers()
+    for later in (DAY_US, DAYS_30 - 1, DAYS_30, DAYS_60):
+        program = state.program(PROGRAM)
+        assert values_of(program, now + later) == Recomputed(program, entries, rows, now + later).answers()
+    replayed = ShardState(0)
+    for entry in entries:
+        replayed.apply(entry, rows.append)
+    assert values_of(replayed.program(PROGRAM), now + DAYS_60) == values_of(state.program(PROGRAM), now + DAYS_60)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(entries=streams(most=25, least=1), restarts=st.sets(st.integers(0, 60), max_size=2))
+def test_given_any_stream_when_measured_at_any_moment_then_every_indicator_is_the_recomputed_one(
+    entries: list[LogEntry], restarts: set[int]
+) -> None:
+    if entries:
+        assert_counted_right(entries, restarts, step=1 + len(entries) // 12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_given_a_stream_as_a_bank_sends_it_when_measured_then_every_indicator_is_the_recomputed_one(seed: int) -> None:
+    entries = as_a_bank_sends_them.stream_of(Random(seed), 60)
+
+    assert_counted_right(entries, {len(entries) // 2}, step=1 + len(entries) // 12)
