@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, month_of_day
 from features.detectors.places import NAMED, READ, Places, Resting, newest_of_program
@@ -75,7 +73,7 @@ def _of_the_month(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
 def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:
     """What the counterparty that was paid most received in 30 days, and who that is."""
     program = snapshot.program
-    party = program.counterparties.all[int(np.argmax(np.frombuffer(program.kri_windows.cents_of, np.int64)))]
+    party = program.counterparties.all[program.kri_windows.most_paid_party()]
     edges = program.graph.into.get(party.node)
     places = Places() if edges is None else set(edges.newest_places(snapshot.at - DAYS_30, snapshot.at, NAMED))
     total = 0 if edges is None else edges.count_between(snapshot.at - DAYS_30, snapshot.at, as_of=snapshot.at)

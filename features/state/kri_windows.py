@@ -93,7 +93,11 @@ class KriWindows:
 
     def most_paid_cents(self) -> int:
         """The cents that went to the counterparty that was paid most."""
-        return int(np.frombuffer(self._cents_of, np.uint64).max()) if self._cents_of else 0
+        return self._cents_of[self.most_paid_party()] if self._cents_of else 0
+
+    def most_paid_party(self) -> int:
+        """The index of that counterparty; one was paid, whenever there are cents."""
+        return int(np.frombuffer(self._cents_of, np.uint64).argmax())
 
     def add(self, row: int) -> None:
         """Count a transfer that landed."""

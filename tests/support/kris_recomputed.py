@@ -99,7 +99,7 @@ class Recomputed:
 
     def _bank_events(self) -> list[tuple[str, dict[str, Any], int]]:
         """Type, object and time of each event, once."""
-        events = {}
+        events: dict[str, tuple[str, dict[str, Any], int]] = {}
         for entry in self.entries:
             if entry.kind == EntryKind.BANK:
                 event = json.loads(entry.body)
