@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from features.core.commands import AppealEntry, LabelEntry
@@ -88,19 +89,20 @@ def test_given_a_closed_alert_that_is_packed_then_it_is_final_and_can_be_appeale
     assert (results_of(final), results_of(appealed)) == (["final"], ["made"])
 
 
+def alert_rows(rows: list[msgspec.Struct]) -> list[AlertRow]:
+    return [row for row in rows if isinstance(row, AlertRow)]
+
+
 def test_given_a_waiting_alert_when_its_due_time_has_passed_at_a_tick_then_it_is_escalated_once() -> None:
     story = denied_entity()
     alert = story.alert("kyc_denied_moving")
     assert alert.due_at == alert.opened_at + round(CLOCK_V1.complex_hours * HOUR_US)
     due = alert.due_at - T0
 
-    before = story.tick(due - 1)
-    at_due = story.tick(due)
-    after = story.tick(due + DAY)
+    before, at_due, after = (alert_rows(story.tick(at)) for at in (due - 1, due, due + DAY))
 
     assert (before, after) == ([], [])
     (escalated,) = at_due
-    assert isinstance(escalated, AlertRow)
     assert (escalated.id, escalated.escalated_at, escalated.status) == (alert.id, T0 + due, "open")
     assert evidence_of(escalated)["escalation"] == {"at": format_instant(T0 + due), "by": "clock"}
 
@@ -112,9 +114,9 @@ def test_given_a_decided_alert_when_its_due_time_passes_then_only_what_still_wai
     story = denied_entity()
     story.submit(a_decision(story.alert("kyc_denied_moving"), decision, 2 * HOUR))
 
-    rows = story.tick(30 * DAY)
+    rows = alert_rows(story.tick(30 * DAY))
 
-    assert [isinstance(row, AlertRow) for row in rows] == ([True] if escalates else [])
+    assert len(rows) == escalates
 
 
 def test_given_many_alerts_when_a_tick_comes_then_they_are_escalated_oldest_due_first() -> None:
