@@ -22,6 +22,11 @@ def is_interbank_step(code: str) -> bool:
     return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _CONTEST_TO
 
 
+def is_notice_of_change(code: str) -> bool:
+    """True for C01 and its like, which correct an entry and return nothing."""
+    return code.startswith("C") and code[1:].isdecimal()
+
+
 def is_dishonour(code: str) -> bool:
     """True for R61-R70: the originating bank refuses the return."""
     return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _DISHONOUR_TO

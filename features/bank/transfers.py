@@ -10,7 +10,7 @@ from features.bank.card_reasons import normalised_reason
 from features.bank.events import BankObject, TransferSnapshot
 from features.bank.fields import country, country_in, currency, instant, mapping, name, text, word
 from features.bank.masking import last_four
-from features.bank.return_codes import is_dishonour, is_interbank_step
+from features.bank.return_codes import is_dishonour, is_interbank_step, is_notice_of_change
 from features.bank.statuses import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
@@ -135,7 +135,7 @@ def _returns(details: object, status: str | None) -> tuple[str | None, bool, int
     for item in details if isinstance(details, list) else [details]:
         detail = mapping(item)
         return_code = word(detail.get("return_code")) or word(detail.get("code"))
-        if return_code is None:
+        if return_code is None or is_notice_of_change(return_code):
             continue
         if is_interbank_step(return_code):
             undone = is_dishonour(return_code)

@@ -67,9 +67,9 @@ KRIS: Final = (
     Kri(
         KriName.RESERVE_COVERAGE,
         "cents of the program's reserve account, available and locked, by its newest snapshot",
-        "exposure: cents of ACH debits of 2 banking days x overall rate, and of 60 days x unauthorized rate, each rate "
-        "at least the fleet's mean",
-        "ACH debits of 60 days",
+        "exposure: cents of ACH debits that may still come back, of 2 banking days x overall rate, and of 60 days x "
+        "unauthorized rate, each rate at least the fleet's mean",
+        "the debits of 60 days",
         _RATIO,
         _NOW,
         is_lower=True,
@@ -112,7 +112,7 @@ KRIS: Final = (
         KriName.VOLUME_VELOCITY,
         "cents of the last 24 hours",
         "cents of 30 days over the days of them that the program exists, once it is 7 days old",
-        "those days, the whole ones",
+        "days (UTC) of the 30 on which money moved",
         _RATIO,
         "24 hours and 30 days",
     ),
@@ -120,7 +120,7 @@ KRIS: Final = (
         KriName.DECLARED_VOLUME_USE,
         "cents of the calendar month (UTC) until now",
         "the declared monthly volume",
-        "the month's transfers",
+        "the month's transfers with US cents",
         _RATIO,
         "the month to date",
     ),

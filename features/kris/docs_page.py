@@ -15,7 +15,8 @@ is raw, never smoothed; without anything observed it is null, `unmeasured`, with
 
 * Windows are half open, `(now - w, now]`. Transfers count by their own time; returns, overdrafts, freezes and decisions
   on entities by when they were delivered. A return that is dishonoured is undone; R61-R77 and notices of change are no
-  returns. Debits that others originate count in no rate, and neither do credits in a rate of debits.
+  returns. Debits that others originate count in no rate, neither do credits in a rate of debits, and neither do entries
+  of amount 0 (prenotes).
 * Amounts are US cents of transfers that moved money. Declined, failed and canceled ones move none; they still count
   among scored transfers, among card authorizations, and against the declaration.
 * `watch` is at its line or over it, `breach` strictly over it; for a coverage strictly under both. `threshold` is the

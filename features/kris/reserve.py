@@ -1,14 +1,17 @@
 """What the program's reserve account holds, over the cents of its ACH debits that may still come back.
 
 Exposure is `debits of 2 banking days x overall rate + debits of 60 days x unauthorized rate`, in cents, each rate at
-least the mean of the fleet that the policy states.
+least the mean of the fleet that the policy states. A debit that came back cannot come back again and is in neither.
 """
 
 from features.core.instants import DAYS_60, two_banking_days_before
 from features.core.kris import KriName
 from features.kris.reading import Reading, ratio
 from features.policy.bodies import KriBody
+from features.state.kri_windows import ACH_DEBITS
 from features.state.program import ProgramState
+from features.windows.series import AmountSeries
+from features.windows.series_kinds import SeriesKind
 
 
 def reserve_coverage(
@@ -24,8 +27,9 @@ def reserve_coverage(
         unauthorized = max(
             rates[KriName.ACH_UNAUTHORIZED_RETURN_RATE].value or 0, policy.fleet_unauthorized_return_rate
         )
-        _, recent_cents = program.originated.measure_now(two_banking_days_before(now) - 1, now)
-        n, all_cents = program.originated.measure_now(now - DAYS_60, now)
+        recent_cents = _open_cents(program, two_banking_days_before(now) - 1, now)
+        all_cents = _open_cents(program, now - DAYS_60, now)
+        n = program.kri_windows.count(ACH_DEBITS) - _came_back(program, now - DAYS_60, now)[0]
         exposure = round(recent_cents * overall + all_cents * unauthorized, 6)  # at its line it is not under it
         form = (
             f"{cents} cents of reserve over {recent_cents} x {overall:.6g} (ACH debits of 2 banking days) "
@@ -33,3 +37,13 @@ def reserve_coverage(
         )
         reading = ratio(cents, exposure, n, form)
     return {KriName.RESERVE_COVERAGE: reading}
+
+
+def _open_cents(program: ProgramState, after: int, now: int) -> int:
+    """The debits that may still come back."""
+    return program.originated.measure_now(after, now)[1] - _came_back(program, after, now)[1]
+
+
+def _came_back(program: ProgramState, after: int, now: int) -> tuple[int, int]:
+    series: AmountSeries | None = program.series_by_kind.get(SeriesKind.CAME_BACK)
+    return (0, 0) if series is None else series.measure_now(after, now)

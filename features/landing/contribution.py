@@ -42,4 +42,6 @@ class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
     originated: bool  # a debit: what comes back of others accuses nobody here
     sends_credit: bool
     is_rck: bool  # a bounced check, presented again
+    cents: int | None
+    at: int
     row_index: int

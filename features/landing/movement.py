@@ -16,6 +16,7 @@ from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
 ENTER: Final = 1
 LEAVE: Final = -1
+_KINDS_OF_PROGRAM: Final = (SeriesKind.MICRO, SeriesKind.UNPRICED)
 
 
 def replace_movement(
@@ -106,8 +107,9 @@ def _change_windows(
         change_amount(program.originated, at, cents, sign, known_at)
     if other is None or _edge(other) != _edge(this):
         _change_graph(program, this, sign, known_at)
-    if SeriesKind.MICRO in this.kinds and (other is None or SeriesKind.MICRO not in other.kinds):
-        change_kind(program.series_by_kind, SeriesKind.MICRO, at, cents, sign, known_at)
+    for kind in _KINDS_OF_PROGRAM:
+        if kind in this.kinds and (other is None or kind not in other.kinds):
+            change_kind(program.series_by_kind, kind, at, cents, sign, known_at)
     actor, counterparty = this.actor, this.counterparty
     if actor is not None and _party_differs(this, other, actor, other.actor if other else None):
         change_amount(actor.amounts, at, cents, sign, known_at)

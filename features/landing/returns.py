@@ -64,8 +64,7 @@ def change_return(
         return
     for series in _series_of(program, transfer, state):
         change_times(series, state.at, sign, known_at)
-    for kind in _kinds_of_program(transfer, state):
-        change_kind(program.series_by_kind, kind, state.at, 0, sign, known_at)
+    _change_program(program, transfer, state, sign, known_at=known_at)
     actor, counterparty = transfer.actor, transfer.counterparty
     if actor is not None and transfer.originated:
         change_kind(series_of_party(actor), SeriesKind.DEBIT_RETURN, state.at, 0, sign, known_at)
@@ -79,17 +78,23 @@ def change_return(
         _change_probe(actor, counterparty, transfer.row_index, state.at, sign, known_at)
 
 
-def _kinds_of_program(transfer: ReturnedTransfer, state: ReturnState) -> list[SeriesKind]:
-    """The program's series that a return is counted in, beside the unauthorized ones."""
+def _change_program(
+    program: ProgramState, transfer: ReturnedTransfer, state: ReturnState, sign: int, *, known_at: int | None
+) -> None:
+    """The program's own series of returns, for its key risk indicators."""
+    if transfer.cents == 0 or not (transfer.originated or transfer.sends_credit):
+        return
+    by_kind = program.series_by_kind
     if transfer.sends_credit:
-        return [SeriesKind.CREDIT_RETURN]
-    kinds: list[SeriesKind] = []
-    if transfer.originated:
-        if state.code in ADMINISTRATIVE_RETURN_CODES:
-            kinds.append(SeriesKind.ADMINISTRATIVE_RETURN)
-        if not transfer.is_rck:
-            kinds.append(SeriesKind.DEBIT_RETURN_BUT_RCK)
-    return kinds
+        change_kind(by_kind, SeriesKind.CREDIT_RETURN, state.at, 0, sign, known_at)
+        return
+    change_kind(by_kind, SeriesKind.CAME_BACK, transfer.at, transfer.cents or 0, sign, known_at)
+    if state.code in UNAUTHORIZED_RETURN_CODES:
+        change_kind(by_kind, SeriesKind.UNAUTHORIZED_RETURN, state.at, 0, sign, known_at)
+    if state.code in ADMINISTRATIVE_RETURN_CODES:
+        change_kind(by_kind, SeriesKind.ADMINISTRATIVE_RETURN, state.at, 0, sign, known_at)
+    if not transfer.is_rck:
+        change_kind(by_kind, SeriesKind.DEBIT_RETURN_BUT_RCK, state.at, 0, sign, known_at)
 
 
 def _change_probe(

@@ -154,6 +154,8 @@ class StoredTransfer:
             originated=self.is_originated(),
             sends_credit=self.record.class_id == ORIGINATED_CLASS and self.record.ach_type == ACH_CREDIT,
             is_rck=self.program.strings.text(self.record.sec_code) == RCK,
+            cents=self.cents(),
+            at=self.record.at,
             row_index=self.row_index,
         )
 

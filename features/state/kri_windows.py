@@ -28,18 +28,19 @@ from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
 RCK: Final = "RCK"  # a bounced check, presented again as a debit
 
-# What is counted, by its place among the counts; the first two over 60 days, the others over 30.
-ACH_CREDITS: Final = 0
+# What is counted, by its place among the counts; the first three over 60 days, the others over 30.
+ACH_DEBITS: Final = 0  # that the program sent; entries of no amount, prenotes, are in none of these three
 RCK_DEBITS: Final = 1
-AUTHORIZATIONS: Final = 2
-DECLINES: Final = 3
-FRAUD_DECLINES: Final = 4
-COMPARABLE: Final = 5  # with a rail or a country that the program's declaration speaks of
-OUTSIDE: Final = 6  # of those, with one that it does not name
-SCORED: Final = 7
-IN_HOLD: Final = 8
-_COUNTS: Final = 9
-_FIRST_OF_30D: Final = 2
+ACH_CREDITS: Final = 2
+AUTHORIZATIONS: Final = 3
+DECLINES: Final = 4
+FRAUD_DECLINES: Final = 5
+COMPARABLE: Final = 6  # with a rail or a country that the program's declaration speaks of
+OUTSIDE: Final = 7  # of those, with one that it does not name
+SCORED: Final = 8
+IN_HOLD: Final = 9
+_COUNTS: Final = 10
+_FIRST_OF_30D: Final = 3
 _WRAP: Final = 2**64 - 1
 _WINDOWS: Final = (DAYS_60, DAYS_30)
 _OF_60D, _OF_30D = 0, 1
@@ -50,6 +51,14 @@ _LEAVES: Final = tuple(
 _AUTHORIZED_CLASSES: Final = frozenset(
     number for number in CARD_CLASSES if RAIL_CLASSES[number][1] == Direction.OUTGOING.value
 )  # a refund is no authorization
+
+
+_SENT: Final = tuple(  # by ACH type, and whether it is an RCK entry
+    ((ACH_DEBITS,), (ACH_DEBITS, RCK_DEBITS))
+    if number == ACH_DEBIT
+    else (((ACH_CREDITS,),) * 2 if number == ACH_CREDIT else ((), ()))
+    for number in range(len(ACH_TYPES))
+)
 
 
 class Contribution(NamedTuple):
@@ -143,11 +152,9 @@ class KriWindows:
         glance = self._transfers.glance(row)
         text = self._strings.text
         counts: list[int] = []
-        if glance.class_id == ORIGINATED_CLASS and glance.moved:
-            if glance.ach_type == ACH_CREDIT:
-                counts.append(ACH_CREDITS)
-            elif glance.ach_type == ACH_DEBIT and text(glance.sec_code) == RCK:
-                counts.append(RCK_DEBITS)
+        if glance.class_id == ORIGINATED_CLASS:
+            if glance.moved and glance.cents:
+                counts += _SENT[glance.ach_type][text(glance.sec_code) == RCK]
         elif glance.class_id in _AUTHORIZED_CLASSES:
             counts.append(AUTHORIZATIONS)
             if text(glance.status) == DECLINED:

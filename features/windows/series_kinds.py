@@ -35,13 +35,23 @@ class SeriesKind(StrEnum):
     STOP = "stop"  # returns after which a debit must not be repeated
     OTHER_INCOMING = "other_incoming"  # incoming and not in "received": ACH debits of others, and cards
     FROZEN = "frozen"  # returns of ACH entries that the program sent, from an account that is frozen
-    ADMINISTRATIVE_RETURN = "administrative_return"  # of ACH debits that the program sent: closed, missing, misnumbered
-    DEBIT_RETURN_BUT_RCK = "debit_return_but_rck"  # the same as "debit_return" without re-presented checks
-    CREDIT_RETURN = "credit_return"  # returns of ACH credits that the program sent
+    # Of the program alone, for its key risk indicators. Entries of no amount, prenotes, are in none of them.
+    UNAUTHORIZED_RETURN = "unauthorized_return"  # of ACH debits that it sent
+    ADMINISTRATIVE_RETURN = "administrative_return"  # of the same: closed, missing, misnumbered
+    DEBIT_RETURN_BUT_RCK = "debit_return_but_rck"  # of the same, without re-presented checks
+    CREDIT_RETURN = "credit_return"  # of ACH credits that it sent
+    CAME_BACK = "came_back"  # ACH debits that it sent and that are returned, by their own time
 
 
 AMOUNT_KINDS: Final = frozenset(
-    {SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.PULLED, SeriesKind.FAST, SeriesKind.OTHER_INCOMING}
+    {
+        SeriesKind.RECEIVED,
+        SeriesKind.CARD,
+        SeriesKind.PULLED,
+        SeriesKind.FAST,
+        SeriesKind.OTHER_INCOMING,
+        SeriesKind.CAME_BACK,
+    }
 )
 OUTGOING_PARTS: Final = ((SeriesKind.RECEIVED, -1), (SeriesKind.PULLED, 1), (SeriesKind.OTHER_INCOMING, -1))
 """What to add to all transfers of an actor for those with direction outgoing: without what was received, but with the

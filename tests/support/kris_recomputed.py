@@ -16,10 +16,13 @@ from features.core.rows.parties import AccountRow
 from features.landing.stored_transfer import StoredTransfer
 from features.policy.seeds import KRI_V1, LADDER_V1
 from features.state.program import ProgramState
+from features.state.transfer_table import ReturnState
 
 UNAUTHORIZED: Final = {"R05", "R07", "R10", "R11", "R29", "R51"}
 ADMINISTRATIVE: Final = {"R02", "R03", "R04"}
 BANDS: Final = ((70, LADDER_V1.rescreen_days.hold), (30, LADDER_V1.rescreen_days.review))
+
+NO_RETURN: Final = ReturnState(None, None, 0, undone=False)
 
 Answer = tuple[float | None, int]
 
@@ -68,6 +71,7 @@ class Recomputed:
             each
             for each in self.transfers
             if each.record.moved
+            and each.record.cents
             and each.rail_and_direction() == ("ach", "outgoing")
             and ACH_TYPES[each.record.ach_type] == ach_type
         ]
@@ -116,7 +120,7 @@ class Recomputed:
             for place, (kind, data, at) in enumerate(self._bank_events())
             if kind.startswith("account.") and data.get("id") == account and data.get("type") == "PROGRAM_RESERVE"
         ]
-        debits = self._in_window(self._ach("DEBIT"))
+        debits = [each for each in self._in_window(self._ach("DEBIT")) if not (each.returned() or NO_RETURN).counts]
         if account is None or not told:
             return None, 0
         unauthorized, _, overall, _ = (rate or 0 for rate, _ in self._rates())
@@ -160,9 +164,10 @@ class Recomputed:
         age = self.now - min(times, default=self.now)
         span = min(DAYS_30, age)
         day, month = self._sum(DAY_US), self._sum(DAYS_30)
-        velocity = _share(day * span, month * DAY_US, span // DAY_US) if age >= DAYS_7 else (None, 0)
+        with_data = {each.record.at // DAY_US for each in self._among(DAYS_30)}
+        velocity = _share(day * span, month * DAY_US, len(with_data)) if age >= DAYS_7 else (None, 0)
         first = instant_of(datetime_of(self.now).replace(day=1, hour=0, minute=0, second=0, microsecond=0))
-        to_date = self._among(self.now - first + 1)
+        to_date = [each for each in self._among(self.now - first + 1) if each.cents() is not None]
         declared = self.program.declared_at(self.now).monthly_volume_cents
         use = _share(sum(each.cents() or 0 for each in to_date), declared or 0, len(to_date))
         return [velocity, use]

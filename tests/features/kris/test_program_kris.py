@@ -75,7 +75,7 @@ def test_given_ten_days_then_the_last_day_is_held_against_the_average_of_all(
     originate(story, 1, 5 * DAY, amount=9_999_99, status="CANCELED")
     originate(story, 1, 10 * DAY, amount=newest)
 
-    assert seen(story, KriName.VOLUME_VELOCITY, 10 * DAY) == (value, 10, status)
+    assert seen(story, KriName.VOLUME_VELOCITY, 10 * DAY) == (value, 2, status)
 
 
 def test_given_a_program_in_its_first_week_or_one_at_rest_then_there_is_no_usual_day() -> None:
@@ -83,7 +83,7 @@ def test_given_a_program_in_its_first_week_or_one_at_rest_then_there_is_no_usual
     originate(story, 1, 0)
 
     assert seen(story, KriName.VOLUME_VELOCITY, 7 * DAY - 1) == UNMEASURED
-    assert seen(story, KriName.VOLUME_VELOCITY, 7 * DAY) == (0, 7, "ok")
+    assert seen(story, KriName.VOLUME_VELOCITY, 7 * DAY) == (0, 1, "ok")
     assert seen(story, KriName.VOLUME_VELOCITY, DAYS_30) == UNMEASURED
 
 
@@ -100,6 +100,21 @@ def test_given_a_declared_volume_then_its_use_is_that_of_the_calendar_month() ->
     assert seen(story, KriName.DECLARED_VOLUME_USE, 29 * DAY)[1] == 4  # 31 March
     assert seen(story, KriName.DECLARED_VOLUME_USE, 30 * DAY) == UNMEASURED
     assert seen(detector_story(), KriName.DECLARED_VOLUME_USE, 0) == UNMEASURED
+
+
+def test_given_a_transfer_without_us_cents_then_it_is_none_of_those_that_make_up_the_months_volume() -> None:
+    story = detector_story(declared_monthly_volume_cents="100000")
+    foreign = bank.an_international_wire(id="swft_1", currency_code="EUR", instructed_currency_code="EUR")
+    foreign |= {"settled_amount": None, "settled_currency_code": None}
+    story.deliver("swift.outgoing_transfer.completed", foreign)
+    told = [seen(story, KriName.DECLARED_VOLUME_USE, 1)]
+    originate(story, 1, 0, amount=100_00)
+    told.append(seen(story, KriName.DECLARED_VOLUME_USE, 1))
+    priced = {"settled_amount": 400_00, "settled_currency_code": "USD", "updated_at": bank.rfc3339(T0 + 1)}
+    story.deliver("swift.outgoing_transfer.completed", foreign | priced, at=T0 + 1)
+    told.append(seen(story, KriName.DECLARED_VOLUME_USE, 1))
+
+    assert told == [UNMEASURED, (0.1, 1, "ok"), (0.5, 2, "ok")]
 
 
 def test_given_money_that_leaves_then_the_largest_counterpartys_part_is_measured_by_where_the_money_goes() -> None:

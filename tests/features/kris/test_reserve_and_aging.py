@@ -64,10 +64,12 @@ def test_given_two_banking_days_then_weekends_do_not_count_among_them() -> None:
 
 def test_given_own_rates_over_the_fleets_then_the_exposure_is_measured_with_them() -> None:
     story = reserved()
-    balance(story, 100_00)
-    give_back(story, originate(story, 10, 0, amount=100_00)[0], "R10", HOUR_US)
+    balance(story, 90_00)
+    debit = give_back(story, originate(story, 10, 0, amount=100_00)[0], "R10", HOUR_US)
 
-    assert seen(story, RESERVE, HOUR_US) == (0.5, 10, "breach")  # 100,000 cents x 0.1, twice
+    assert seen(story, RESERVE, HOUR_US) == (0.5, 9, "breach")  # of 90,000 cents that may still come back 0.1, twice
+    give_back(story, debit, "R68", 2 * HOUR_US, status="RETURN_DISHONORED")
+    assert seen(story, RESERVE, 2 * HOUR_US) == (9_000 / 1_530, 10, "ok")
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,24 @@ def test_given_a_return_that_is_dishonoured_and_contested_then_it_leaves_and_com
     assert [value for value, _, _ in told] == [0.1, 0, 0, 0.1, 0.1]
 
 
+def test_given_prenotes_then_they_thin_no_rate_and_their_returns_count_in_none() -> None:
+    story = detector_story(program_reserve_account_id="bacc_r")
+    balances = {"available_amount": 153, "locked_amount": 0}
+    account = bank.an_account(id="bacc_r", type="PROGRAM_RESERVE", balances=balances)
+    story.deliver("account.unfrozen", account)
+    for kind in ("DEBIT", "CREDIT"):
+        originate(story, 2, 0, type=kind)
+        for code in ("R03", "R10"):
+            give_back(story, originate(story, 3, 0, type=kind, amount=0)[0], code, DAY)
+
+    assert [seen(story, name, DAY) for name in (UNAUTHORIZED, ADMINISTRATIVE, OVERALL, CREDITS)] == [(0, 2, "ok")] * 4
+    assert seen(story, KriName.RESERVE_COVERAGE, DAY) == (5, 2, "ok")  # 153 over 2,000 x 0.0153
+
+
 def test_given_a_notice_of_change_then_it_is_no_return() -> None:
     story = detector_story()
     (debit,) = originate(story, 1, 0)
+    give_back(story, debit, "C01", DAY, status="SETTLED")
     noc = {"notification_of_changes": {"code": "C01"}, "updated_at": bank.rfc3339(T0 + DAY)}
     story.deliver("ach.outgoing_transfer.noc", debit | noc, at=T0 + DAY)
 
