@@ -112,7 +112,7 @@ KRIS: Final = (
         KriName.VOLUME_VELOCITY,
         "cents of the last 24 hours",
         "cents of 30 days over the days of them that the program exists, once it is 7 days old",
-        "days (UTC) of the 30 on which money moved",
+        "days (UTC) of the 30 on which US cents moved",
         _RATIO,
         "24 hours and 30 days",
     ),

@@ -1,11 +1,20 @@
 """What the program moved: against its usual day, against its declaration, and how much of it to one counterparty."""
 
+from typing import NamedTuple
+
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, month_of_day
 from features.core.kris import KriName
 from features.kris.reading import UNMEASURED, Reading, ratio
 from features.state.program import ProgramState
-from features.windows.series import AmountSeries, EventTimes
+from features.windows.series import EventTimes
 from features.windows.series_kinds import SeriesKind
+
+
+class Volume(NamedTuple):
+    """Transfers that moved money, and the sum of their US cents."""
+
+    transfers: int
+    cents: int
 
 
 def volumes(program: ProgramState, now: int) -> dict[KriName, Reading]:
@@ -21,26 +30,33 @@ def volumes(program: ProgramState, now: int) -> dict[KriName, Reading]:
 
 def _velocity(program: ProgramState, now: int) -> Reading:
     """The usual day is ``program.dailyAvgCents30d``, not rounded to cents."""
-    amounts = program.baseline.amounts
-    if not amounts.times or (age := now - amounts.times[0]) < DAYS_7:
+    times = program.baseline.amounts.times
+    if not times or (age := now - times[0]) < DAYS_7:
         return UNMEASURED
-    _, of_day = amounts.measure_now(now - DAY_US, now)
-    _, of_30_days = amounts.measure_now(now - DAYS_30, now)
     span = min(DAYS_30, age)
-    return ratio(of_day * span, of_30_days * DAY_US, _days_with_data(amounts, now))
+    _, of_day = _priced(program, now - DAY_US, now)
+    _, of_30_days = _priced(program, now - DAYS_30, now)
+    return ratio(of_day * span, of_30_days * DAY_US, _days_with_data(program, now))
 
 
-def _days_with_data(amounts: AmountSeries, now: int) -> int:
+def _days_with_data(program: ProgramState, now: int) -> int:
     """The UTC days of the 30 on which money moved."""
     oldest = now - DAYS_30
     midnights = range(oldest // DAY_US * DAY_US, now + 1, DAY_US)
-    return sum(1 for start in midnights if amounts.count_now(max(start - 1, oldest), min(start + DAY_US - 1, now)))
+    return sum(
+        1 for start in midnights if _priced(program, max(start - 1, oldest), min(start + DAY_US - 1, now)).transfers
+    )
 
 
 def _declared_use(program: ProgramState, now: int) -> Reading:
     declared = program.declared_at(now).monthly_volume_cents
     start, _ = month_of_day(now // DAY_US)
-    count, cents = program.baseline.amounts.measure_now(start - 1, now)
+    count, cents = _priced(program, start - 1, now)
+    return ratio(cents, declared or 0, count)
+
+
+def _priced(program: ProgramState, after: int, upto: int) -> Volume:
+    """The transfers in (after, upto] whose US cents are known; those without add nothing to the sum either."""
+    count, cents = program.baseline.amounts.measure_now(after, upto)
     unpriced: EventTimes | None = program.series_by_kind.get(SeriesKind.UNPRICED)
-    n = count if unpriced is None else count - unpriced.count_now(start - 1, now)
-    return ratio(cents, declared or 0, n)
+    return Volume(count if unpriced is None else count - unpriced.count_now(after, upto), cents)

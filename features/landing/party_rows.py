@@ -96,7 +96,7 @@ def apply_account_event(
     is_known = program.is_account(snapshot.id)
     is_newest = program.meet_account(snapshot.id, order)
     if snapshot.balance_cents is not None:
-        program.kri_facts.set_balance(snapshot.id, snapshot.type, snapshot.balance_cents, order)
+        program.kri_facts.balances.set(snapshot.id, snapshot.balance_cents, order)
     if suffix == _FROZEN:
         program.kri_facts.freeze(snapshot.id, position.event_at)
     elif suffix == _OVERDRAFTED:

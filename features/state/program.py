@@ -94,7 +94,7 @@ class ProgramState:
     def declare(self, program: Program, *, at: int) -> None:
         """Store a declaration of the program; the first one counts for all earlier time too."""
         self.tenant_id, self.slug = program.tenant_id, program.slug
-        self.kri_facts.declare_reserve(program.program_reserve_account_id)
+        self.kri_facts.reserve_account_id = program.program_reserve_account_id
         volume = program.declared_monthly_volume_cents
         declared = Declared(
             monthly_volume_cents=parse_cents(volume) if volume is not None else None,

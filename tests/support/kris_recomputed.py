@@ -115,11 +115,11 @@ class Recomputed:
     def _reserve(self) -> Answer:
         declared = [json.loads(entry.body) for entry in self.entries if entry.kind == EntryKind.PROGRAM]
         account = declared[-1].get("programReserveAccountId") if declared else None
-        told = [
-            (at, place, int(data["balances"]["available_balance"]) + int(data["balances"]["locked_balance"]))
-            for place, (kind, data, at) in enumerate(self._bank_events())
-            if kind.startswith("account.") and data.get("id") == account and data.get("type") == "PROGRAM_RESERVE"
-        ]
+        told = []
+        for place, (kind, data, at) in enumerate(self._bank_events()):
+            if kind.startswith("account.") and data.get("id") == account and "balances" in data:
+                held = {name.split("_")[0]: int(cents) for name, cents in data["balances"].items()}
+                told.append((at, place, held["available"] + held["locked"]))
         debits = [each for each in self._in_window(self._ach("DEBIT")) if not (each.returned() or NO_RETURN).counts]
         if account is None or not told:
             return None, 0
@@ -134,7 +134,7 @@ class Recomputed:
         exposure = recent * max(overall, KRI_V1.fleet_overall_return_rate) + every * max(
             unauthorized, KRI_V1.fleet_unauthorized_return_rate
         )
-        return _share(max(told)[2], round(exposure, 6), len(debits))
+        return _share(max(told)[2], float(f"{exposure:.12g}"), len(debits))
 
     def _agings(self) -> list[Answer]:
         alerts = {row.id: row for row in self.rows if isinstance(row, AlertRow)}.values()
@@ -164,7 +164,7 @@ class Recomputed:
         age = self.now - min(times, default=self.now)
         span = min(DAYS_30, age)
         day, month = self._sum(DAY_US), self._sum(DAYS_30)
-        with_data = {each.record.at // DAY_US for each in self._among(DAYS_30)}
+        with_data = {each.record.at // DAY_US for each in self._among(DAYS_30) if each.cents() is not None}
         velocity = _share(day * span, month * DAY_US, len(with_data)) if age >= DAYS_7 else (None, 0)
         first = instant_of(datetime_of(self.now).replace(day=1, hour=0, minute=0, second=0, microsecond=0))
         to_date = [each for each in self._among(self.now - first + 1) if each.cents() is not None]
