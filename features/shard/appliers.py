@@ -28,7 +28,7 @@ from features.core.rows.parties import ProgramRow
 from features.core.rows.record import ChainFactRow
 from features.core.rows.transfers import PreflightRow
 from features.landing.directory import apply_directory_entry
-from features.landing.party_rows import apply_owner_entry
+from features.landing.party_rows import account_row, apply_owner_entry
 from features.landing.policies import apply_policy
 from features.landing.preflight import counterparty_to_match
 from features.shard.backfill_step import apply_step
@@ -108,8 +108,14 @@ def record_loss(program: ProgramState, loss: LossEntry, entry: LogEntry, emit: E
 
 
 def declare_program(program: ProgramState, declaration: Program, entry: LogEntry, emit: Emit) -> None:
-    """Store the program's declaration, whole, as it was created or changed."""
+    """Store the program's declaration, whole, as it was created or changed.
+
+    A reserve account that nothing has named gets a row, so that the bank's directory is asked for its balance.
+    """
     program.declare(declaration, at=entry.appended_at)
+    reserve = declaration.program_reserve_account_id
+    if reserve is not None and not program.is_account(reserve):
+        emit(account_row(program, reserve, position_of(entry), told_by=None))
     emit(
         ProgramRow(
             tenant_id=declaration.tenant_id,

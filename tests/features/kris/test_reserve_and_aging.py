@@ -10,10 +10,12 @@ from features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResu
 from features.core.instants import HOUR_US
 from features.core.kris import KriName
 from features.core.log_entry import EntryKind
+from features.core.rows.parties import AccountRow
 from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 from features.policy.seeds import CLOCK_V1
 from features.state.alert_state import AlertState
 from tests.support import bank_events as bank
+from tests.support.builders import a_program
 from tests.support.clock import T0
 from tests.support.kris import days, give_back, measured, originate, seen
 from tests.support.policies import in_force_at
@@ -136,6 +138,15 @@ def test_given_no_reserve_account_balance_or_exposure_then_the_coverage_is_unmea
 
     coverage = measured(story, RESERVE, 0)
     assert (coverage.value, coverage.n, coverage.status.value, coverage.note) == (None, 0, "unmeasured", note)
+
+
+def test_given_a_reserve_account_that_nothing_has_named_then_it_has_a_row_for_the_directory_to_be_asked() -> None:
+    story = reserved()
+    assert [row.id for row in story.all(AccountRow)] == ["bacc_r"]
+    balance(story, 100)
+    story.declare(a_program(program_reserve_account_id="bacc_r"))
+
+    assert not story.last(AccountRow)
 
 
 def waiting(story: ShardStory, opened_at: int, band: Band | None, status: AlertStatus = AlertStatus.OPEN) -> AlertState:
