@@ -5,9 +5,11 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec import json
 
 from features.core.principal import Principal
 from store.duck.kri_snapshots import KriSnapshots
+from tests.support.alerting import alerts_of, appeal, decide, deliver, outgoing, read
 from tests.support.principals import an_operator
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused
 
@@ -85,3 +87,45 @@ def test_given_anyone_else_or_another_program_when_one_is_requested_then_401_and
     for answer in refused:
         assert_refused(answer, 401)
     assert stored_ids(api) == []
+
+
+def test_given_an_alert_of_a_snapshot_then_it_is_read_listed_exported_decided_appealed_and_verified_like_any_other(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    headers = api.operator(tenant)
+    at = "2026-03-02T14:00:00Z"
+    event = {"id": "evnt_frozen", "created_at": at, "type": "account.frozen"}
+    deliver(api, program, json.encode(event | {"data": {"id": "bacc_1", "status": "frozen", "updated_at": at}}))
+    snapshot_id = take(api, program["id"], tenant["operatorToken"]).json()["snapshotId"]
+
+    (alert,) = alerts_of(api, tenant, detector="overdraft_or_freeze")
+    detail = read(api, tenant, alert["id"])
+    exported = api.client.get("/api/alerts/export", headers=headers)
+    decision = decide(api, headers, alert["id"])
+    objection = appeal(api, headers, alert["id"])
+    record = api.client.get("/api/record/verify", headers=headers).json()
+
+    assert (detail["transfer"], detail["reasons"]) == (None, [])
+    assert {name: detail["alert"]["evidence"][name] for name in ("snapshotId", "kri", "actorIds", "restsOn")} == {
+        "snapshotId": snapshot_id,
+        "kri": "freeze_events",
+        "actorIds": ["bacc_1"],
+        "restsOn": [],
+    }
+    assert detail["draft"]["recommendation"] == "escalate"
+    assert alert["id"] in exported.text
+    assert (decision.status_code, objection.status_code) == (201, 201)
+    assert (record["ok"], record["rows"]["differences"]) == (True, [])
+
+
+def test_given_returns_over_the_line_when_a_snapshot_is_taken_then_the_alert_names_the_returned_transfers(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    at = "2026-03-02T14:00:00Z"
+    back = [{"code": "R10", "returned_at": at}]
+    deliver(api, program, outgoing("acht_1", type="DEBIT", status="RETURNED", return_details=back))
+    take(api, program["id"], tenant["operatorToken"])
+
+    (alert,) = alerts_of(api, tenant, detector="unauthorized_return_rate")
+
+    assert (alert["evidence"]["restsOn"], alert["transferId"], alert["hardSignal"]) == (["acht_1"], None, True)
