@@ -77,6 +77,7 @@ class SnapshotAlerts:
         body = alert_body_row(self._program, alert, evidence, draft, self._position)
         self._book.open_window(key, self._snapshot.at - 1, alert)
         self._book.put(alert)
+        self._program.day_tallies.count_alert(alert.opened_at, closed=False)
         self._emit(alert_row(self._program, alert, self._position))
         self._emit(body)
 

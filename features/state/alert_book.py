@@ -11,7 +11,7 @@ Unit    instants in microseconds; windows are taken by the transfers' own time
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ import msgspec
 from features.core.vocabulary import AlertStatus, SubjectType
 from features.state.alert_state import AlertState, AlertWindow, Texts
 from features.state.text_packer import TextPacker
+from features.state.waiting_alerts import WaitingAlerts
 from features.windows.id_index import IdIndex, key_of
 from features.windows.slices import in_slices
 
@@ -47,18 +48,18 @@ class AlertBook:
         "_rows",
         "_tallies",
         "_unpacked",
-        "_waiting",
         "_windows",
         "disputes_lost",
         "disputes_waiting",
         "disputes_won",
         "labelled_by_person",
         "labelled_by_return",
+        "waiting",
     )
 
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
-        self._waiting: dict[str, AlertState] = {}  # those of them that a person has yet to decide
+        self.waiting = WaitingAlerts()
         self._packed: dict[str, bytes] = {}
         self._packer = TextPacker()
         self._loose: dict[str, AlertState] = {}  # with texts that are not packed, the one written last behind
@@ -82,11 +83,6 @@ class AlertBook:
     @property
     def unpacked_count(self) -> int:
         return len(self._unpacked)
-
-    @property
-    def waiting(self) -> Iterable[AlertState]:
-        """The alerts that a person has yet to decide."""
-        return self._waiting.values()
 
     def get(self, alert_id: str) -> AlertState | None:
         """The alert; a changed one must be given to ``put``."""
@@ -125,7 +121,6 @@ class AlertBook:
         self._packed.pop(alert.id, None)
         self._hold_unpacked(alert)
         if not alert.waits:
-            self._waiting.pop(alert.id, None)
             heappush(self._over, (alert.ends_at, alert.id))
 
     def set_texts(self, alert: AlertState, texts: Texts) -> None:
@@ -133,6 +128,7 @@ class AlertBook:
         if alert.detector not in self._packer:
             self._packer.add(alert.detector, _ENCODE(texts))
         alert.stored_texts = texts
+        self.waiting.note(alert)
         self._loose.pop(alert.id, None)
         self._loose[alert.id] = alert
         if len(self._loose) > LOOSE_TEXTS:
@@ -281,10 +277,8 @@ class AlertBook:
 
     def _hold_unpacked(self, alert: AlertState) -> None:
         self._unpacked[alert.id] = alert
-        if not alert.waits:
-            return
-        self._waiting[alert.id] = alert
-        if alert.due_at is not None and alert.escalated_at is None:
+        self.waiting.note(alert)
+        if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
 
 
