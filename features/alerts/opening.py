@@ -310,8 +310,7 @@ class AlertOpener:
             self._note_alerted(finding, alert)
         if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):
             return
-        if is_news:
-            self._count_as_alerted()
+        self._count_as_alerted()
         if is_worse:
             self._upgrade(alert, finding, routing)
         newest = evidence_of(context, finding, alert, routing, self._policies)

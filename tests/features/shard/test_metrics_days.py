@@ -2,9 +2,11 @@
 
 import msgspec
 
+from features.core.commands import LabelEntry, OperatorKind
 from features.core.day_totals import DayTotals
 from features.core.instants import DAY_US, HOUR_US
 from features.core.rows.metrics import MetricsDayRow
+from features.core.vocabulary import LabelSource, LabelValue
 from features.shard.questions import ReadDays
 from features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
@@ -84,6 +86,48 @@ def test_given_an_alert_that_the_policy_closed_when_a_person_holds_it_then_that_
     assert (day.alerts, day.reviews, day.overturns, day.waits) == (0, 1, 1, ())
 
 
+def test_given_a_key_that_closes_what_the_policy_had_closed_then_that_is_no_review() -> None:
+    story, alert = auto_closed_alert()
+    now = NOON + 30 * HOUR_US
+    story.submit(
+        a_decision(alert, "close", now, operator="key:live_12345678", operator_kind=OperatorKind.KEY),
+    )
+    day = totals(story, (T0 + now) // DAY_US, (T0 + now) // DAY_US + 1)
+
+    assert story.alert(alert.detector).status == "closed"
+    assert (day.reviews, day.waits) == (0, ())
+
+
+def test_given_an_event_from_the_future_then_it_counts_on_the_day_it_came() -> None:
+    story = ShardStory(a_program())
+    story.deliver("ach.outgoing_transfer.settled", an_ach_transfer(), at=T0 + 9 * DAY_US, appended_at=T0)
+
+    assert totals(story).events == {"ach": {"applied": 1}}
+
+
+def test_given_labels_ok_then_those_of_the_last_day_and_of_sixty_days_before_it_are_provisional() -> None:
+    story = ShardStory(a_program())
+    for age in (0, 59, 60, 61, 62):
+        at = T0 - age * DAY_US
+        sent = an_ach_transfer(id=f"acht_{age}", created_at=rfc3339(at), updated_at=None)
+        story.deliver("ach.outgoing_transfer.settled", sent, at=T0)
+        story.submit(
+            LabelEntry(
+                id=f"lbl_{age}",
+                transfer_id=f"acht_{age}",
+                label=LabelValue.OK,
+                reason="It was fine.",
+                source=LabelSource.PERSON,
+                recorded_by="j.lee",
+                at=T0,
+            )
+        )
+
+    assert totals(story, TODAY - 90, TODAY + 1).unscored_ok == 5
+    assert totals(story, TODAY - 90, TODAY + 1).provisional_ok == 3
+    assert totals(story, TODAY - 90, TODAY).provisional_ok == 3  # a day earlier that of 61 days is still one
+
+
 def test_given_a_clear_transfer_in_an_alert_that_the_policy_closed_then_it_did_not_pass_without_an_alert() -> None:
     story, alert = auto_closed_alert()
     day = (T0 + NOON) // DAY_US
@@ -123,6 +167,20 @@ def test_given_days_without_a_tick_then_the_next_one_stores_them_as_they_are_kno
 
     assert [row.day_at // DAY_US - TODAY for row in rows] == [0, 1, 2]
     assert [msgspec.json.decode(row.totals, type=DayTotals).transfers for row in rows] == [0, 1, 1]
+
+
+def test_given_the_log_again_then_the_same_days_are_stored() -> None:
+    story = ShardStory(a_program())
+    for day in range(4):
+        story.deliver("ach.outgoing_transfer.settled", an_ach_transfer(id=f"acht_{day}"), at=T0 + day * DAY_US)
+        story.tick(day * DAY_US)
+    rows: list[msgspec.Struct] = []
+    again = ShardState(0)
+    for entry in story.entries:
+        again.apply(entry, rows.append)
+
+    assert [row for row in rows if isinstance(row, MetricsDayRow)] == story.all(MetricsDayRow)
+    assert len(story.all(MetricsDayRow)) == 3
 
 
 def test_given_a_service_that_was_down_for_long_then_the_last_thirty_days_are_stored() -> None:
