@@ -37,7 +37,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "days": "How many days back to look.",
     "decision[]": "Only these decisions.",
     "detector[]": "Only of these detectors.",
-    "format": "ndjson: an object a line; csv: a row under a row of names.",
+    "format": "ndjson: an object a line; csv: a row under a row of names; html: a page.",
     "from": "From this instant on: a date-time with an offset, or a date (its midnight in UTC).",
     "to": "Up to this instant, without it: a date-time with an offset, or a date (its midnight in UTC).",
     "fromHistory": "false leaves out what history opened as it was delivered; true leaves only that.",
@@ -57,5 +57,6 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "source[]": "Only of these sources.",
     "status[]": "Only in these states.",
     "subjectType[]": "Only about subjects of these types.",
+    "week": "An ISO week, as in 2026-W37. Left out: the last one that is over.",
     "type[]": "Only of these types.",
 }

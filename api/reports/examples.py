@@ -77,3 +77,68 @@ ACTOR_REPORT: Final[dict[str, Any]] = {
         }
     ],
 }
+
+_KRI: Final = "ach_unauthorized_return_rate"
+_DETECTOR: Final = {"detector": "unauthorized_return", "route": "reviewed", "count": 3}
+
+PROGRAM_REPORT: Final[dict[str, Any]] = {
+    "kind": "program",
+    "id": PROGRAM_ID,
+    "name": "Example Payroll",
+    "generatedAt": "2026-09-14T08:00:00.000Z",
+    "current": None,
+    "history": [{"asOf": "2026-09-14T07:45:00.000Z", "programScore": 35, "band": "review", "n": 12}],
+    "transitions": [_TRANSITION],
+    "kris": {_KRI: {"value": 0.0051, "n": 3_900, "unit": "ratio", "threshold": 0.005, "status": "breach"}},
+    "kriDeltas": [
+        {
+            "name": _KRI,
+            "from": 0.0042,
+            "to": 0.0051,
+            "delta": 0.0009,
+            "statusFrom": "watch",
+            "statusTo": "breach",
+            "n": 3_900,
+        }
+    ],
+    "rank": {"rank": 2, "of": 9, "n": 12},
+    "transfers": _TRANSFERS,
+    "alertsByDetector": [_DETECTOR],
+}
+
+WEEKLY_REPORT: Final[dict[str, Any]] = {
+    "kind": "weekly",
+    "key": f"weekly:{PROGRAM_ID}:2026-W37",
+    "programId": PROGRAM_ID,
+    "programName": "Example Payroll",
+    "isoWeek": "2026-W37",
+    "from": "2026-09-07T00:00:00.000Z",
+    "to": "2026-09-14T00:00:00.000Z",
+    "generatedAt": "2026-09-14T08:00:00.000Z",
+    "programScore": {"current": 35, "prior": 10, "band": "review", "n": 12},
+    "kris": [
+        {
+            "name": _KRI,
+            "value": 0.0051,
+            "prior": 0.0042,
+            "delta": 0.0009,
+            "status": "breach",
+            "priorStatus": "watch",
+            "n": 3_900,
+            "unit": "ratio",
+            "threshold": 0.005,
+        }
+    ],
+    "alerts": {
+        "total": 3,
+        "byDetector": [_DETECTOR],
+        "byStatus": {"open": 1, "auto_closed": 0, "closed": 2, "held": 0, "escalated": 0},
+    },
+    "enteredHold": [
+        {"type": "entity", "id": "enti_2zExample0001", "score": 74, "n": 40, "at": "2026-09-10T15:04:05.000Z"}
+    ],
+    "dispositions": {"total": 2, "byPlatform": 0, "byPerson": 2, "overturned": 1},
+    "timeToDecisionHours": {"median": 2.25, "p90": 3.4, "n": 2},
+    "transfers": _TRANSFERS,
+    "summary": "Week 2026-W37 of program ... runs from Monday 2026-09-07 00:00 UTC to Monday 2026-09-14 00:00 UTC. ...",
+}

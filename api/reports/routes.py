@@ -2,24 +2,29 @@
 
 from typing import Final
 
-from litestar import get
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from api.area import Area, Resources
 from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
+from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
 from api.programs.service import ProgramService
 from api.reports.actors import ActorReports
-from api.reports.examples import ACTOR_REPORT
-from api.reports.periods import whole_days
-from api.reports.schemas import ActorQuery, ActorReport
+from api.reports.examples import ACTOR_REPORT, PROGRAM_REPORT, WEEKLY_REPORT
+from api.reports.page import page_of
+from api.reports.periods import week_exists, whole_days
+from api.reports.programs import ProgramReports
+from api.reports.schemas import ActorQuery, ActorReport, ProgramReport, ProgramReportQuery, WeeklyQuery, WeeklyReport
+from api.reports.weekly import WeeklyReports
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 
 _TAG: Final = "reports"
+_HTML: Final = "text/html"
+_HTML_MEDIA: Final = f"{_HTML}; charset=utf-8"
 _PERIOD: Final = (
     "from and to are midnights in UTC, at most 366 days apart; left out, they are the last 30 days including today."
 )
@@ -45,6 +50,35 @@ _ACTOR: Final = Operation(
 )
 
 
+_PROGRAM: Final = Operation(
+    id="getProgramReport",
+    tag=_TAG,
+    summary="A program over a period: its score, key risk indicators, transfers and alerts. " + _PERIOD + " "
+    "History has every snapshot of the period, or of more than 200 the last of each of 200 equal parts of it; "
+    "transitions are the newest 200. current, kris and rank are those of the end of the period.",
+    access=Access.BEARER,
+    scope=KeyScope.REPORTS,
+    answers={200: ProgramReport},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    answer_example=PROGRAM_REPORT,
+    query=RequestSchema(ProgramReportQuery, rules=whole_days),
+)
+_WEEKLY: Final = Operation(
+    id="getWeeklyReport",
+    tag=_TAG,
+    summary="A program over an ISO week, Monday 00:00 UTC to the next. The current week may be asked for, one that has "
+    "not begun is a 400. format html is the same as a page to read and to print.",
+    access=Access.BEARER,
+    scope=KeyScope.REPORTS,
+    answers={200: WeeklyReport},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    answer_example=WEEKLY_REPORT,
+    media=(JSON, _HTML_MEDIA),
+    text_examples={_HTML_MEDIA: '<!doctype html><html lang="en">...</html>'},
+    query=RequestSchema(WeeklyQuery, rules=week_exists),
+)
+
+
 @get("/api/reports/actor/{actor_type:str}/{actor_id:str}", opt=_ACTOR.as_opt)
 async def get_actor_report(
     actor_type: FromPath[str],
@@ -56,9 +90,58 @@ async def get_actor_report(
     return await actor_reports.read(principal_of(request.scope), actor_type, actor_id, query)
 
 
+@get("/api/reports/program/{program_id:str}", opt=_PROGRAM.as_opt)
+async def get_program_report(
+    program_id: FromPath[str], request: ApiRequest, program_reports: NamedDependency[ProgramReports]
+) -> ProgramReport:
+    query = query_of(request.scope, ProgramReportQuery)
+    return await program_reports.read(principal_of(request.scope), program_id, query)
+
+
+@get("/api/reports/weekly/{program_id:str}", opt=_WEEKLY.as_opt)
+async def get_weekly_report(
+    program_id: FromPath[str], request: ApiRequest, weekly_reports: NamedDependency[WeeklyReports]
+) -> Response[WeeklyReport] | Response[bytes]:
+    query = query_of(request.scope, WeeklyQuery)
+    week = await weekly_reports.read(principal_of(request.scope), program_id, query.week)
+    if query.format == "json":
+        return Response(week.report)
+    page = page_of(week)
+    return Response(page.body, media_type=_HTML, headers={"Content-Security-Policy": page.policy})
+
+
 def _actor_reports(resources: Resources) -> ActorReports:
     stores = resources.stores
     return ActorReports(programs=ProgramService(stores.registry.tenancy), database=stores.database, clock=stores.clock)
 
 
-AREA: Final = Area(routes=(get_actor_report,), provide={"actor_reports": _actor_reports})
+def _program_reports(resources: Resources) -> ProgramReports:
+    stores = resources.stores
+    return ProgramReports(
+        programs=ProgramService(stores.registry.tenancy),
+        owner=stores.owner,
+        database=stores.database,
+        clock=stores.clock,
+    )
+
+
+def _weekly_reports(resources: Resources) -> WeeklyReports:
+    stores = resources.stores
+    tenancy = stores.registry.tenancy
+    return WeeklyReports(
+        programs=ProgramService(tenancy),
+        policies=tenancy.policies,
+        owner=stores.owner,
+        database=stores.database,
+        clock=stores.clock,
+    )
+
+
+AREA: Final = Area(
+    routes=(get_actor_report, get_program_report, get_weekly_report),
+    provide={
+        "actor_reports": _actor_reports,
+        "program_reports": _program_reports,
+        "weekly_reports": _weekly_reports,
+    },
+)

@@ -213,7 +213,7 @@ class WeeklyAlerts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EnteredHold(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    type: Literal["entity", "counterparty", "agent", "program"]
+    type: str
     id: str
     score: int | None
     n: int

@@ -30,6 +30,9 @@ class IsoWeek(NamedTuple):
         return f"{self.year:04d}-W{self.number:02d}"
 
 
+FIRST_WEEK: Final = IsoWeek(1, 1)
+
+
 def parse_week(text: str) -> IsoWeek | None:
     """Read a week as in 2026-W37.
 

@@ -338,6 +338,8 @@ OPERATIONS: Final = (
     Operation(method="POST", path="/api/kri/snapshot/{}", access=Access.OWNER, fills=("program",)),
     *_actor_report("entity"),
     *_actor_report("counterparty"),
+    Operation(method="GET", path="/api/reports/program/{}", access=Access.BEARER, scope="reports", fills=("program",)),
+    Operation(method="GET", path="/api/reports/weekly/{}", access=Access.BEARER, scope="reports", fills=("program",)),
     Operation(method="POST", path="/api/skoor/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=bodies.tenant),

@@ -11,6 +11,7 @@ from tests.support.running_app import RunningApp
 
 HAPPENINGS: Final = 110
 DECISIONS: Final = 12
+ENTRIES_A_SNAPSHOT: Final = 30
 _HOURS: Final = (4, 4, 4, 5)  # which of a stream's delays pass between them
 DAY: Final = 86_400_000_000
 UNMOVED: Final = {
@@ -31,9 +32,11 @@ class ReportedBank:
         for _ in range(HAPPENINGS):
             kind, _, *rest = random.randbytes(WIDTH)
             stream.happen(bytes([kind, random.choice(_HOURS), *rest]))
-        for entry in stream.entries:
+        for number, entry in enumerate(stream.entries):
             api.clock.at = max(api.clock.at, entry.appended_at)
             api.deliver(self.program, entry.body)  # some of it is odd, and refused
+            if number % ENTRIES_A_SNAPSHOT == 0:
+                self.take_snapshot()
         api.catch_up()
         self._decide(random)
 
@@ -44,6 +47,10 @@ class ReportedBank:
             assert decide(self.api, self.headers, alert["id"], "close").status_code == 201
         for alert in random.sample([each for each in waiting if each["status"] == "open"], DECISIONS // 3):
             decide(self.api, self.headers, alert["id"], "escalate")
+
+    def take_snapshot(self) -> None:
+        answer = self.api.client.post(f"/api/kri/snapshot/{self.program['id']}", headers=self.headers)
+        assert answer.status_code == 200, answer.text
 
     def get(self, path: str, **query: str) -> Any:
         return self.api.client.get(path, params=query or None, headers=self.headers)

@@ -120,6 +120,7 @@ def test_given_a_period_in_the_past_when_reported_then_the_current_score_is_the_
 
     assert report(bank, actor, to=START)["current"]["scoredAt"] == before[-1]["at"]
     assert report(bank, actor, to="2024-01-01")["current"] is None
+    assert report(bank, actor, **{"from": "0001-01-01", "to": "0001-12-31"})["current"] is None
 
 
 def test_given_one_id_in_two_programs_when_reported_then_a_program_must_be_named(

@@ -1,0 +1,121 @@
+"""The report of a program over a period: its score and indicators, its transfers and alerts.
+
+Errors  NotFoundError for a program that is not this tenant's; UnavailableError while the program's state has no owner
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import duckdb
+import msgspec
+from anyio import to_thread
+
+from api.programs.service import ProgramService
+from api.reports.conversions import by_detector, current_of, summary_of, transitions_of
+from api.reports.periods import period_of
+from api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery
+from features.core.day_totals import DayTotals
+from features.core.instants import DAY_US, format_instant
+from features.core.kris import KriName, KriStatus, KriValue
+from features.core.principal import Principal
+from features.core.program import Program
+from features.core.rows.kris import KriSnapshotRow
+from features.core.vocabulary import Band
+from features.shard.questions import Owner, ReadDays
+from store.clock import Clock
+from store.duck.kri_snapshots import KriSnapshots
+from store.duck.report_alerts import ReportAlerts
+from store.duck.report_scores import ReportScores, Span, Subject
+from store.duck.report_snapshots import ReportSnapshots
+
+MOST_POINTS: Final = 200
+MOST_TRANSITIONS: Final = 200
+PROGRAM: Final = "program"
+_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
+_DECIMALS: Final = 6
+_NO_KRIS: Final[Mapping[str, KriValue]] = {}
+
+
+class ProgramReports:
+    def __init__(
+        self, *, programs: ProgramService, owner: Owner, database: duckdb.DuckDBPyConnection, clock: Clock
+    ) -> None:
+        self._programs, self._owner, self._clock = programs, owner, clock
+        self._scores, self._alerts = ReportScores(database), ReportAlerts(database)
+        self._snapshots, self._points = KriSnapshots(database), ReportSnapshots(database)
+
+    async def read(self, principal: Principal, program_id: str, query: ProgramReportQuery) -> ProgramReport:
+        program = self._programs.read(principal, program_id)
+        now = self._clock.now()
+        span = period_of(query.from_, query.to, now=now)
+        totals = await totals_of(self._owner, program.id, span)
+        report = await to_thread.run_sync(self._read, principal, program, span, now, totals)
+        return self._programs.marked(report, program.id)
+
+    def _read(self, principal: Principal, program: Program, span: Span, now: int, totals: DayTotals) -> ProgramReport:
+        subject = Subject(program.id, PROGRAM, program.id)
+        newest = self._snapshots.newest(principal, program.id, upto=span.end - 1)
+        kris = kris_of(newest)
+        before = kris_of(self._snapshots.newest(principal, program.id, upto=span.start - 1))
+        return ProgramReport(
+            kind="program",
+            id=program.id,
+            name=program.name,
+            generated_at=format_instant(now),
+            current=current_of(self._scores.newest(principal, subject, before=span.end)),
+            history=self._history(principal, program.id, span),
+            transitions=transitions_of(self._scores.band_changes(principal, subject, span, MOST_TRANSITIONS)),
+            kris=dict(kris),
+            kri_deltas=tuple(_delta(name, before.get(name), kri) for name, kri in kris.items()),
+            rank=self._rank(principal, program, newest, before=span.end),
+            transfers=summary_of(totals),
+            alerts_by_detector=by_detector(self._alerts.counts(principal, program.id, span)),
+        )
+
+    def _history(self, principal: Principal, program_id: str, span: Span) -> tuple[ProgramPoint, ...]:
+        points = self._points.points(principal, program_id, span, MOST_POINTS)
+        return tuple(
+            ProgramPoint(as_of=format_instant(each.at), program_score=each.score, band=Band(each.band), n=each.n)
+            for each in points
+        )
+
+    def _rank(
+        self, principal: Principal, program: Program, newest: KriSnapshotRow | None, *, before: int
+    ) -> ProgramRank | None:
+        """Among the programs of the same source that the principal sees; a higher score is a lower rank."""
+        if newest is None or newest.program_score is None:
+            return None
+        peers = [each.id for each in self._programs.list(principal, source=program.source)]
+        scores = self._points.scores(principal, peers, before=before)
+        higher = sum(score > newest.program_score for score in scores.values())
+        return ProgramRank(rank=1 + higher, of=len(scores), n=newest.program_score_n)
+
+
+async def totals_of(owner: Owner, program_id: str, span: Span) -> DayTotals:
+    """The program's totals over whole days, as its owner knows them now."""
+    return (await owner.query(program_id, ReadDays(span.start // DAY_US, span.end // DAY_US))).value
+
+
+def kris_of(snapshot: KriSnapshotRow | None) -> Mapping[str, KriValue]:
+    """The indicators of a snapshot by name, in the order in which they are shown."""
+    if snapshot is None:
+        return _NO_KRIS
+    kris = _KRIS.decode(snapshot.kris)
+    return {name.value: kris[name] for name in KriName if name in kris}
+
+
+def delta_of(prior: float | None, value: float | None) -> float | None:
+    return None if prior is None or value is None else round(value - prior, _DECIMALS)
+
+
+def _delta(name: str, prior: KriValue | None, kri: KriValue) -> KriDelta:
+    from_ = None if prior is None else prior.value
+    return KriDelta(
+        name=name,
+        from_=from_,
+        to=kri.value,
+        delta=delta_of(from_, kri.value),
+        status_from=KriStatus.UNMEASURED if prior is None else prior.status,
+        status_to=kri.status,
+        n=kri.n,
+    )

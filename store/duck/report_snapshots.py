@@ -1,0 +1,63 @@
+"""What reports say about program scores, from snapshots of key risk indicators: their course, and those of programs.
+
+Errors  ForbiddenError for a program that the tenant has and the principal may not touch
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import duckdb
+
+from features.core.principal import Principal
+from store.duck.report_scores import Span
+from store.tables.predicate import Predicate
+
+_POINTS: Final = """
+    WITH within AS MATERIALIZED (
+        SELECT epoch_us(as_of_at) AS instant, program_score, band, program_score_n, "offset"
+        FROM kri_snapshots WHERE {matching}
+    )
+    SELECT instant, program_score, band, program_score_n FROM within WHERE "offset" IN (
+        SELECT max("offset") FROM within
+        GROUP BY CASE WHEN (SELECT count(*) FROM within) <= ? THEN "offset" ELSE (instant - ?) // ? END
+    ) ORDER BY "offset" """
+_SCORES: Final = """
+    SELECT program_id, program_score FROM kri_snapshots WHERE {matching}
+    QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1"""
+
+
+class ScorePoint(NamedTuple):
+    at: int
+    score: int | None
+    band: str
+    n: int
+
+
+class ReportSnapshots:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def points(self, principal: Principal, program_id: str, span: Span, most: int) -> list[ScorePoint]:
+        """The snapshots of the span, oldest first: all, or if there are more than ``most``, the last of each of as
+        many equal parts of it.
+        """
+        principal.require_program(program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ?", program_id)
+        predicate.between("as_of_at", *span)
+        part = -((span.start - span.end) // most)  # rounded up, so that there are not more
+        values = [*predicate.values, most, span.start, part]
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(_POINTS.format(matching=predicate.sql), values).fetchall()
+        return [ScorePoint(*row) for row in rows]
+
+    def scores(self, principal: Principal, program_ids: Sequence[str], *, before: int) -> dict[str, int]:
+        """The program score of the last snapshot before an instant, of those programs that then had one."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", program_ids)
+        predicate.between("as_of_at", None, before)
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(_SCORES.format(matching=predicate.sql), predicate.values).fetchall()
+        return {program_id: score for program_id, score in rows if score is not None}
