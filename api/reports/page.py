@@ -15,15 +15,16 @@ from api.reports.page_style import policy_of, style_of
 from api.reports.schemas import WeeklyKri, WeeklyReport
 from api.reports.weekly import WeekOfProgram
 from api.reports.weekly_summary import money
+from features.catalogue.kris import KRIS
 from features.core.instants import datetime_of, parse_instant
-from features.core.kris import KriName, KriStatus, KriUnit
+from features.core.kris import KriStatus, KriUnit
 from features.core.vocabulary import WAITING, Band
 
 MOST_DETECTORS: Final = 8
 _SHAPES: Final = {KriStatus.OK: "●", KriStatus.WATCH: "▲", KriStatus.BREACH: "■", KriStatus.UNMEASURED: "○"}
 _BAND_SHAPES: Final = {Band.CLEAR: "●", Band.REVIEW: "▲", Band.HOLD: "■", Band.UNSCORED: "○"}
 _PERCENT_ENDS: Final = ("_rate", "_share", "_use", "_concentration")
-_LOWER_LIMITS: Final = {KriName.RESERVE_COVERAGE}
+_LOWER_LIMITS: Final = {kri.name.value for kri in KRIS if kri.is_lower}
 _MINUS: Final = "\N{MINUS SIGN}"
 _NOTHING: Final = "\N{EN DASH}"
 
