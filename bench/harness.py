@@ -61,7 +61,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line said; ``transfers`` is for flat_cost and restart, from ``data`` on it is for detection."""
+    """What the command line said; ``transfers`` is for flat_cost, restart and reports, and all from ``data`` on for
+    detection.
+    """
 
     quick: bool = False
     by_name: bool = False
