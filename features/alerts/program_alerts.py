@@ -1,8 +1,7 @@
 """Turns what a snapshot finds of a program into alerts.
 
-A finding joins the alert of its detector whose window covers it, and which is written anew when a figure changed. While
-that alert waits there is no second one; once it is decided, a breach that has just begun, or a worse finding, opens the
-next. Such an alert has no transfer and no score, and so the policy never closes it.
+A finding joins the alert of its detector that waits, or whose window covers it; one that waits is written anew when a
+figure changed. Once it is decided, a breach that has just begun, or a worse finding, opens the next. Such an alert has no transfer and no score, and so the policy never closes it.
 """
 
 from typing import Final
@@ -61,13 +60,18 @@ class SnapshotAlerts:
     def open_or_join(self, finding: ProgramFinding, breach: Breach) -> None:
         """Let the finding join the alert that covers it, or open one."""
         key = key_of_subject(finding.detector, SubjectType.PROGRAM, self._program.id)
-        alert = self._book.alert_at(key, self._snapshot.at)
+        alert = self._book.alert_at(key, self._snapshot.at) or self._waiting(key)
         if alert is None:
             self._open(finding, breach, key)
         elif alert.waits:
             self._join(alert, finding, breach, key)
         elif breach.is_new or _is_worse(alert, finding):
             self._open(finding, breach, key)
+
+    def _waiting(self, key: str) -> AlertState | None:
+        """The newest alert of the key, if it waits: also when its window is over."""
+        newest = self._book.newest_alert(key)
+        return newest if newest is not None and newest.waits else None
 
     def _open(self, finding: ProgramFinding, breach: Breach, key: str) -> None:
         routing = self._routing(finding)

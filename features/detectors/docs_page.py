@@ -70,10 +70,12 @@ A detector that names a key risk indicator in place of reasons runs on every sna
 hour, after each 200 transfers, and on request. The indicator's line is that of the policy in force (prefix `kri`), and
 the figures here are those of its seed. Such an alert has no transfer and no score: its evidence is the indicator's
 reading, the snapshot, and what the reading is made of. A snapshot that finds the program over its line joins the alert
-that waits, which is written anew when a figure changed. A breach that begins a day or more after the last one ended
-opens an alert of its own when the one before is decided. `isRepeat` says that the indicator breached before:
-`earlierBreaches` counts the breaches that began in the 180 days before, `firstBreachAt` is the first of them, and
-`earlierAlerts` counts all alerts of the detector here. Made from `features/detectors`; a test keeps the two equal.
+that waits, also after its window, and that alert is written anew when a figure changed. A breach that begins a day or
+more after the last one ended opens an alert of its own when the one before is decided. `isRepeat` says that the
+indicator breached before: `earlierBreaches` counts the breaches that began in the 180 days before, `firstBreachAt` is
+the first of them, and `earlierAlerts` counts all alerts of the detector here.
+
+Made from `features/detectors`; a test keeps the two equal.
 
 | detector | opens when | reasons | subject | severity | hard | window | thresholds | features |
 |---|---|---|---|---|---|---|---|---|

@@ -122,6 +122,20 @@ def test_given_a_breach_that_begins_again_while_its_alert_waits_then_there_is_on
     assert "It is a repeat" in msgspec.json.decode(alert.draft or "{}")["narrative"]
 
 
+def test_given_a_breach_that_outlasts_the_window_then_the_alert_that_waits_is_the_only_one_until_it_is_decided() -> (
+    None
+):
+    story = over_the_rate()
+    for day in range(2, 60, 4):
+        story.snapshot(day * DAY)
+    assert len(story.alerts(RATE)) == 1
+
+    decided(story, RATE, 59 * DAY)
+    story.snapshot(60 * DAY)
+
+    assert evidence_of(story.alerts(RATE)[1])["earlierAlerts"] == 1
+
+
 def test_given_a_worse_finding_after_a_decision_then_it_opens_an_alert_of_its_own() -> None:
     story = detector_story(declared_monthly_volume_cents="100000")
     story.wire("enti_1", "cpty_1", 1_000_00, 0)

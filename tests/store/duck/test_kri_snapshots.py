@@ -1,5 +1,6 @@
 """Snapshots are read by program and instant; another tenant or program sees none of them."""
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
@@ -110,10 +111,10 @@ def test_given_programs_when_the_newest_of_each_is_read_then_one_offset_in_two_s
     assert snapshots.newest_of_programs(OPERATOR, ["prg_2", "prg_3"]) == {"prg_2": theirs}
 
 
-def test_given_50000_snapshots_when_they_are_read_then_no_query_takes_long(
+def test_given_50000_snapshots_when_they_are_read_then_only_the_rows_that_are_meant_are(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
-    """Ten programs over 52 days; a bound far above the few milliseconds that it takes, but below reading all rows."""
+    """Ten programs over 52 days. Each query takes a few milliseconds; the whole table takes a hundred times as long."""
     kris = '{"' + "k" * 2_500 + '":{}}'
     rows = [
         a_snapshot(MIDNIGHT + number // 10 * 15 * MINUTE_US, program_id=f"prg_{number % 10}", offset=number, kris=kris)
@@ -121,15 +122,17 @@ def test_given_50000_snapshots_when_they_are_read_then_no_query_takes_long(
     ]
     snapshots, end = commit(database, *rows), rows[-1].as_of_at
 
-    def fastest(read: Any) -> float:
+    def fastest(read: Callable[[], object]) -> float:
         def once() -> float:
             start = perf_counter()
             assert read()
             return perf_counter() - start
 
-        return min(once() for _ in range(5))
+        return min(once() for _ in range(3))
 
-    assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3")) < 0.05
-    assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3", upto=MIDNIGHT + DAY_US)) < 0.05
-    assert fastest(lambda: snapshots.of_days(OPERATOR, "prg_3", end - 30 * DAY_US, end)) < 0.05
-    assert fastest(lambda: snapshots.newest_of_programs(OPERATOR)) < 0.05
+    most = fastest(lambda: database.execute("SELECT * FROM kri_snapshots").fetchall()) / 4
+
+    assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3")) < most
+    assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3", upto=MIDNIGHT + DAY_US)) < most
+    assert fastest(lambda: snapshots.of_days(OPERATOR, "prg_3", end - 30 * DAY_US, end)) < most
+    assert fastest(lambda: snapshots.newest_of_programs(OPERATOR)) < most
