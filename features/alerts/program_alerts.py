@@ -1,7 +1,8 @@
 """Turns what a snapshot finds of a program into alerts.
 
 A finding joins the alert of its detector that waits, or whose window covers it; one that waits is written anew when a
-figure changed. Once it is decided, a breach that has just begun, or a worse finding, opens the next. Such an alert has no transfer and no score, and so the policy never closes it.
+figure changed. Once it is decided, a breach that has just begun, or a worse finding, opens the next. Such an alert has
+no transfer and no score, and so the policy never closes it.
 """
 
 from typing import Final
