@@ -136,7 +136,7 @@ def _enter_windows(
 ) -> None:
     """Count a transfer that was just scored for those that come after it."""
     program, at, row_index = transfer.program, transfer.record.at, transfer.row_index
-    program.kri_windows.add(row_index)
+    program.kri_windows.add(row_index, transfer.record)
     movement = transfer.movement()
     if movement is not None:
         replace_movement(program, None, movement, known_at=None)

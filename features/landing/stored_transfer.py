@@ -52,9 +52,9 @@ class StoredTransfer:
     def write(self) -> None:
         """Store the record as it is now, and count it so."""
         windows = self.program.kri_windows
-        before = windows.contribution(self.row_index)
+        before = windows.contribution_of(self.row_index)
         self.program.transfers.write(self.row_index, self.record)
-        windows.replace(self.row_index, before)
+        windows.replace(before, self.record)
 
     def set_score(self, assessment: Assessment, position: EntryPosition) -> None:
         """Replace the score in the record; ``write`` stores it."""

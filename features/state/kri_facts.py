@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from features.core.bands import HOLD_FROM, REVIEW_FROM
+from features.core.bands import band_word
 from features.core.instants import DAY_US, DAYS_30
 from features.policy.bodies import RescreenDays
 from features.state.entity_profile import EntityProfile
@@ -18,6 +18,7 @@ from features.state.score_memory import LastScores
 from features.windows.id_index import IdIndex, key_of
 
 _NO_CADENCE: Final = -(2**63)
+_MAX_SCORE: Final = 100
 _NEVER: Final = _NO_CADENCE + 1
 
 Order = tuple[int, int]
@@ -129,15 +130,11 @@ class KriFacts:
     def stale_and_screened(self, scores: LastScores, days: RescreenDays, now: int) -> tuple[int, int]:
         """Entities past the cadence of their band, in whole days, and all that have a cadence."""
         screened = np.frombuffer(self._screened, np.int64)
-        actors = np.flatnonzero(screened != _NO_CADENCE)
-        if not actors.size:
-            return 0, 0
-        screened = screened[actors]
-        values = scores.values(actors)
-        places = (values >= 0).astype(np.int8) + (values >= REVIEW_FROM) + (values >= HOLD_FROM)
-        cadence = np.array([days.unscored, days.clear, days.review, days.hold])[places]
-        stale = (screened == _NEVER) | (screened <= now - (cadence + 1) * DAY_US)
-        return int(np.count_nonzero(stale)), int(actors.size)
+        cadence = [days.unscored, *(getattr(days, band_word(score)) for score in range(_MAX_SCORE + 1))]
+        due_before = now - (np.array(cadence) + 1) * DAY_US
+        n = int(np.count_nonzero(screened != _NO_CADENCE))
+        overdue = int(np.count_nonzero(screened <= scores.looked_up(due_before, screened.size)))
+        return overdue - (screened.size - n), n  # those without a cadence are before any instant
 
     def dump(self) -> tuple[Any, ...]:
         return (

@@ -11,7 +11,6 @@ Unit    amounts in US cents, exact below 2^64; 4 bytes a transfer, 8 a counterpa
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from features.core.money_flow import money_leaves
 from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.vocabulary import Direction
 from features.state.program_series import Declared
-from features.state.transfer_table import UNSCORED, StringTable, TransferTable
+from features.state.transfer_table import UNSCORED, Glance, StringTable, TransferRecord, TransferTable
 from features.windows.series import ALWAYS
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
@@ -59,6 +58,8 @@ _SENT: Final = tuple(  # by ACH type, and whether it is an RCK entry
     else (((ACH_CREDITS,),) * 2 if number == ACH_CREDIT else ((), ()))
     for number in range(len(ACH_TYPES))
 )
+_AUTHORIZED: Final = ((AUTHORIZATIONS,), (AUTHORIZATIONS, DECLINES), (AUTHORIZATIONS, DECLINES, FRAUD_DECLINES))
+_SCORED: Final = ((SCORED,), (SCORED, IN_HOLD))
 
 
 class Contribution(NamedTuple):
@@ -74,6 +75,8 @@ class KriWindows:
 
     __slots__ = (
         "_cents_of",
+        "_compared",
+        "_compared_with",
         "_counts",
         "_declared_at",
         "_newest_at",
@@ -93,6 +96,8 @@ class KriWindows:
         self._tails = [0, 0]  # of 60 days and of 30: the first row inside
         self._upto = ALWAYS  # the instant that the windows end at
         self._counts = [0] * _COUNTS
+        self._compared_with: Declared | None = None  # the declaration that these were compared with
+        self._compared: dict[tuple[int, int], tuple[int, ...]] = {}
         self.leaving_cents = 0
         self.paid_parties = 0
         self._cents_of = array("Q")  # by index of the counterparty
@@ -108,9 +113,9 @@ class KriWindows:
         """The index of that counterparty; one was paid, whenever there are cents."""
         return int(np.frombuffer(self._cents_of, np.uint64).argmax())
 
-    def add(self, row: int) -> None:
+    def add(self, row: int, record: TransferRecord) -> None:
         """Count a transfer that landed."""
-        at = self._transfers.at(row)
+        at = record.at
         if at >= self._newest_at:
             self._rows.append(row)
             self._newest_at = at
@@ -118,15 +123,14 @@ class KriWindows:
             self._rows.insert(bisect_right(self._rows, at, key=self._transfers.at), row)
         for window, span in enumerate(_WINDOWS):
             self._tails[window] += at <= self._upto - span  # it lands behind the window
-        self._change(self.contribution(row), 1, at)
+        self._change(self.contribution(record), 1, at)
 
-    def replace(self, row: int, before: Contribution) -> None:
+    def replace(self, before: Contribution, record: TransferRecord) -> None:
         """Count a transfer whose record changed as it stands now; ``before`` is what it contributed until then."""
-        after = self.contribution(row)
+        after = self.contribution(record)
         if after != before:
-            at = self._transfers.at(row)
-            self._change(before, -1, at)
-            self._change(after, 1, at)
+            self._change(before, -1, record.at)
+            self._change(after, 1, record.at)
 
     def advance(self, now: int) -> int:
         """Move the windows up to now, and return the instant that they end at."""
@@ -136,7 +140,7 @@ class KriWindows:
             oldest = now - _WINDOWS[window]
             place = tail
             while place < last and self._transfers.at(rows[place]) <= oldest:
-                self._change_in(window, self.contribution(rows[place]), -1)
+                self._change_in(window, self.contribution_of(rows[place]), -1)
                 place += 1
             self._tails[window] = place
         return now
@@ -147,43 +151,60 @@ class KriWindows:
             return array("I")
         return self._rows[bisect_right(self._rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
 
-    def contribution(self, row: int) -> Contribution:
+    def contribution_of(self, row: int) -> Contribution:
         """What a transfer contributes as its record stands."""
-        glance = self._transfers.glance(row)
-        text = self._strings.text
-        counts: list[int] = []
-        if glance.class_id == ORIGINATED_CLASS:
-            if glance.moved and glance.cents:
-                counts += _SENT[glance.ach_type][text(glance.sec_code) == RCK]
-        elif glance.class_id in _AUTHORIZED_CLASSES:
-            counts.append(AUTHORIZATIONS)
-            if text(glance.status) == DECLINED:
-                counts.append(DECLINES)
-                if text(glance.card_reason) in FRAUD_REASONS:
-                    counts.append(FRAUD_DECLINES)
-        declared = self._declared_at(glance.at)
-        if declared.rails or declared.countries:
-            counts += _against(RAIL_CLASSES[glance.class_id][0], text(glance.country), declared)
-        if glance.score != UNSCORED:
-            counts.append(SCORED)
-            if glance.score >= HOLD_FROM:
-                counts.append(IN_HOLD)
-        leaves = glance.moved and glance.cents > 0 and _LEAVES[glance.class_id][glance.ach_type]
-        return Contribution(tuple(counts), glance.cents if leaves else 0, glance.counterparty if leaves else -1)
+        return self.contribution(self._transfers.glance(row))
+
+    def contribution(self, record: TransferRecord | Glance) -> Contribution:
+        """The same, of the record itself."""
+        class_id, ach_type, moved, cents = record.class_id, record.ach_type, record.moved, record.cents
+        texts = self._strings.texts
+        counts = self._against_declared(class_id, record.country, record.at)
+        if class_id == ORIGINATED_CLASS:
+            if moved and cents:
+                counts += _SENT[ach_type][texts[record.sec_code] == RCK]
+        elif class_id in _AUTHORIZED_CLASSES:
+            is_fraud = texts[record.card_reason] in FRAUD_REASONS
+            counts += _AUTHORIZED[(texts[record.status] == DECLINED) * (1 + is_fraud)]
+        if record.score != UNSCORED:
+            counts += _SCORED[record.score >= HOLD_FROM]
+        if moved and cents > 0 and _LEAVES[class_id][ach_type]:
+            return Contribution(counts, cents, record.counterparty)
+        return Contribution(counts, 0, -1)
+
+    def _against_declared(self, class_id: int, country: int, at: int) -> tuple[int, ...]:
+        """How the rail and the country compare with the declaration of that time, worked out once for each pair."""
+        declared = self._declared_at(at)
+        if declared is not self._compared_with:
+            self._compared_with, self._compared = declared, {}
+        counts = self._compared.get((class_id, country))
+        if counts is None:
+            counts = _against(RAIL_CLASSES[class_id][0], self._strings.text(country), declared)
+            self._compared[class_id, country] = counts
+        return counts
 
     def _change(self, contribution: Contribution, sign: int, at: int) -> None:
-        for window, span in enumerate(_WINDOWS):
-            if at > self._upto - span:
-                self._change_in(window, contribution, sign)
+        """Change the windows that an instant lies in."""
+        if at > self._upto - DAYS_30:
+            for kind in contribution.counts:
+                self._counts[kind] += sign
+            if contribution.leaving_cents:
+                self._change_leaving(contribution, sign)
+        elif at > self._upto - DAYS_60:
+            self._change_in(_OF_60D, contribution, sign)
 
     def _change_in(self, window: int, contribution: Contribution, sign: int) -> None:
+        """Change one window."""
         for kind in contribution.counts:
             if (kind < _FIRST_OF_30D) == (window == _OF_60D):
                 self._counts[kind] += sign
         if window == _OF_30D and contribution.leaving_cents:
-            self.leaving_cents += sign * contribution.leaving_cents
-            if contribution.counterparty >= 0:
-                self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
+            self._change_leaving(contribution, sign)
+
+    def _change_leaving(self, contribution: Contribution, sign: int) -> None:
+        self.leaving_cents += sign * contribution.leaving_cents
+        if contribution.counterparty >= 0:
+            self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
 
     def _change_party(self, counterparty: int, cents: int) -> None:
         missing = counterparty + 1 - len(self._cents_of)
@@ -204,7 +225,6 @@ class KriWindows:
         self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties = numbers
 
 
-@lru_cache(maxsize=1024)
 def _against(rail: str, country: str | None, declared: Declared) -> tuple[int, ...]:
     """How a rail and a country compare with a declaration; one that declares neither rails nor countries says nothing.
 

@@ -102,10 +102,10 @@ class ProgramState:
             countries=",".join(sorted(program.declared_countries)),
         )
         since = max(at, self.declarations[-1][0]) if self.declarations else ALWAYS
-        before = [(row, self.kri_windows.contribution(row)) for row in self.kri_windows.rows_from(since)]
+        before = [(row, self.kri_windows.contribution_of(row)) for row in self.kri_windows.rows_from(since)]
         self.declarations.append((since, declared))
         for row, contribution in before:
-            self.kri_windows.replace(row, contribution)
+            self.kri_windows.replace(contribution, self.transfers.read(row))
 
     @property
     def holds_agents(self) -> bool:

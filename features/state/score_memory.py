@@ -82,13 +82,12 @@ class LastScores:
         code = self._codes[index] & _VALUE if index < len(self._codes) else 0
         return code - 1 if code else None
 
-    def values(self, indexes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-        """The newest scores of several subjects, -1 for those that are unscored."""
-        codes = np.frombuffer(self._codes, np.uint16)
-        values = np.full(indexes.size, -1, np.int16)
-        known = indexes < codes.size
-        values[known] = (codes[indexes[known]] & _VALUE).astype(np.int16) - 1
-        return values
+    def looked_up(self, by_score: "np.ndarray[Any, Any]", count: int) -> "np.ndarray[Any, Any]":
+        """Of the first subjects what a table has for each newest score: first for the unscored, then for 0 to 100."""
+        places = np.zeros(count, np.uint16)
+        known = np.frombuffer(self._codes, np.uint16)[:count]
+        np.bitwise_and(known, _VALUE, out=places[: known.size])
+        return by_score[places]
 
     def is_marked(self, index: int) -> bool:
         return index < len(self._codes) and self._codes[index] & _MARK != 0

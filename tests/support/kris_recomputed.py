@@ -149,7 +149,8 @@ class Recomputed:
 
     def _accounts(self) -> list[Answer]:
         overdrafts, freezes = set(), set()
-        named = {row.id for row in self.rows if isinstance(row, AccountRow)}
+        declared = {entry.offset for entry in self.entries if entry.kind == EntryKind.PROGRAM}
+        named = {row.id for row in self.rows if isinstance(row, AccountRow) and row.offset not in declared}
         for kind, data, at in self._bank_events():
             if kind.startswith("account."):
                 account = data.get("bank_account_id") or data["id"]

@@ -64,7 +64,7 @@ def assert_counted_right(entries: list[LogEntry], restarts: set[int], step: int)
     assert values_of(replayed.program(PROGRAM), now + DAYS_60) == values_of(state.program(PROGRAM), now + DAYS_60)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     entries=streams(most=25, least=1),
     reserve=st.integers(-10_000, 100_000).map(reserve_of) | st.just([]),
