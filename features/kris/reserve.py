@@ -30,8 +30,8 @@ def reserve_coverage(
         recent_cents = _open_cents(program, two_banking_days_before(now) - 1, now)
         all_cents = _open_cents(program, now - DAYS_60, now)
         n = program.kri_windows.count(ACH_DEBITS) - _came_back(program, now - DAYS_60, now)[0]
-        # To twelve digits: a coverage at its line must not be under it by the last bit of a product.
-        exposure = float(f"{recent_cents * overall + all_cents * unauthorized:.12g}")
+        # To fifteen digits: a coverage at its line must not be under it by the last bit of a product.
+        exposure = float(f"{recent_cents * overall + all_cents * unauthorized:.15g}")
         form = (
             f"{cents} cents of reserve over {recent_cents} x {overall:.6g} (ACH debits of 2 banking days) "
             f"+ {all_cents} x {unauthorized:.6g} (of 60 days)."

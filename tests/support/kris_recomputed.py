@@ -134,7 +134,7 @@ class Recomputed:
         exposure = recent * max(overall, KRI_V1.fleet_overall_return_rate) + every * max(
             unauthorized, KRI_V1.fleet_unauthorized_return_rate
         )
-        return _share(max(told)[2], float(f"{exposure:.12g}"), len(debits))
+        return _share(max(told)[2], float(f"{exposure:.15g}"), len(debits))
 
     def _agings(self) -> list[Answer]:
         alerts = {row.id: row for row in self.rows if isinstance(row, AlertRow)}.values()
