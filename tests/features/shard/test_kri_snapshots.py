@@ -1,16 +1,23 @@
 """The Program Risk Score on its record: null below three measured indicators, a row for each change, with reasons."""
 
+from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
-from features.core.log_entry import EntryKind
+from features.core.kris import SnapshotEntry
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.rows.alerts import AlertRow
 from features.core.rows.emit import no_rows
+from features.core.rows.events import QuarantineRow
 from features.core.rows.kris import KriSnapshotRow
 from features.core.rows.scores import ScoreRow
 from features.shard.shard import ShardState
+from tests.oracle.random_streams import stream_of
+from tests.support.builders import a_program
 from tests.support.stories import ShardStory, detector_story
 
 
@@ -80,3 +87,40 @@ def test_given_a_replay_without_rows_then_alerts_breaches_and_scores_are_the_sam
 
     assert list(replayed.dump()) == list(story.state.dump())
     assert {entry.kind for entry in story.entries} >= {EntryKind.SNAPSHOT, EntryKind.TICK}
+
+
+def with_snapshots(seed: int) -> list[LogEntry]:
+    """A random stream of a program that declares everything, with requested snapshots among its entries."""
+    chance, stream = Random(seed), stream_of(Random(seed), 60)
+    program = a_program(
+        id=stream[0].program_id,
+        declared_monthly_volume_cents="5000000",
+        declared_rails=("ach", "wire"),
+        program_reserve_account_id="bacc_1",
+    )
+    bodies = [(EntryKind.PROGRAM.value, msgspec.json.encode(program), stream[0].appended_at)]
+    for entry in stream:
+        bodies.append((entry.kind, entry.body, entry.appended_at))
+        if chance.random() < 0.3:
+            snapshot = SnapshotEntry(id=f"snp_{len(bodies)}", at=entry.appended_at)
+            bodies.append((EntryKind.SNAPSHOT.value, msgspec.json.encode(snapshot), entry.appended_at))
+    return [
+        LogEntry(0, place << 20, kind, program.id, at, body) for place, (kind, body, at) in enumerate(bodies, start=1)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_given_a_random_stream_and_a_restart_then_snapshots_and_their_alerts_are_the_same_rows(seed: int) -> None:
+    entries = with_snapshots(seed)
+    straight, broken = ShardState(0), ShardState(0)
+    rows, others = list[msgspec.Struct](), list[msgspec.Struct]()
+    for place, entry in enumerate(entries):
+        straight.apply(entry, rows.append)
+        broken.apply(entry, others.append)
+        if place == len(entries) // 2:
+            broken = ShardState.loaded(iter(list(broken.dump())))
+
+    assert rows == others
+    assert list(straight.dump()) == list(broken.dump())
+    assert any(isinstance(row, AlertRow) and row.transfer_id is None for row in rows)
+    assert not [row for row in rows if isinstance(row, QuarantineRow)]
