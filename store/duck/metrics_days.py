@@ -1,6 +1,6 @@
 """Reading the totals that programs stored day by day.
 
-How     One statement groups a page of days; their totals are small, and added up here.
+How     The days of a page are found from one narrow column; only their totals are read, and added up here.
 Errors  none of its own
 """
 
@@ -12,13 +12,15 @@ import msgspec
 
 from features.core.day_totals import DayTotals, sum_of
 from features.core.principal import Principal
-from store.tables.predicate import Predicate
+from store.tables.predicate import TEXTS, Predicate, listed
 
 _TOTALS: Final = msgspec.json.Decoder(DayTotals)
 
-_PAGE: Final = """
+_DAYS: Final = """
+    SELECT DISTINCT epoch_us(day_at) AS day_us FROM metrics_days WHERE {matching} ORDER BY day_us DESC LIMIT ?"""
+_TOTALS_OF_DAYS: Final = """
     SELECT epoch_us(day_at), any_value(window_days), epoch_us(max(as_of_at)), list(totals)
-    FROM metrics_days WHERE {matching} GROUP BY day_at ORDER BY day_at DESC LIMIT ?"""
+    FROM metrics_days WHERE {matching} GROUP BY day_at ORDER BY day_at DESC"""
 
 
 class StoredDay(NamedTuple):
@@ -48,11 +50,15 @@ class MetricsDays:
     ) -> list[StoredDay]:
         """The days within [from, to) and before ``before`` that these programs stored, newest first."""
         predicate = Predicate(principal)
-        predicate.among("program_id", program_ids)
+        predicate.add(f"program_id IN {TEXTS}", listed(program_ids))
         predicate.between("day_at", from_, to)
         predicate.between("day_at", None, before)
         with self._connection.cursor() as cursor:
-            page = cursor.execute(_PAGE.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+            days = cursor.execute(_DAYS.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+            if not days:
+                return []
+            predicate.between("day_at", days[-1][0], None)
+            page = cursor.execute(_TOTALS_OF_DAYS.format(matching=predicate.sql), predicate.values).fetchall()
         return [
             StoredDay(day_at, window_days, as_of_at, sum_of(map(_TOTALS.decode, totals)))
             for day_at, window_days, as_of_at, totals in page
