@@ -44,7 +44,7 @@ METRIC_PROPERTIES: Final[Mapping[str, str]] = {
     "EventCoverage.value": "Families that are read among those that the bank sent; null when it sent none.",
     "EventCoverage.n": "How many families the bank sent.",
     "seen": "The families that the bank sent, in order.",
-    "byFamily": "Deliveries by family and result.",
+    "byFamily": "Deliveries by family and result, on the days of the events' own created_at.",
     "family": "The family of an event type, as ach in ach.outgoing_transfer.settled.",
     "FamilyCount.result": "What became of them.",
     "FamilyCount.count": "How many deliveries.",

@@ -1,14 +1,16 @@
 """Metrics: of now from the owners of the programs, and of days that have ended as the programs stored them.
 
 Window  whole UTC days; the last one of ``read`` is today
-Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list;
-        UnavailableError while a program has no owner
+Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list,
+        and for programs of both kinds; UnavailableError while a program has no owner
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from anyio import to_thread
+from msgspec.structs import replace
 
 from api.lists.cursors import Place, cursor_for, place_of
 from api.lists.lists import instant_in
@@ -16,8 +18,10 @@ from api.metrics.figures import to_metrics
 from api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from api.programs.service import ProgramService
 from features.core.day_totals import DayTotals, sum_of
+from features.core.errors import FieldCode, invalid
 from features.core.instants import DAY_US
 from features.core.principal import KeyMode, Principal
+from features.core.program import Program
 from features.core.vocabulary import ProgramSource
 from features.shard.questions import Owner, ReadDays
 from store.clock import Clock
@@ -25,6 +29,8 @@ from store.duck.metrics_days import MetricsDays, StoredDay
 
 AT_A_TIME: Final = 32
 """Programs whose owners are asked together."""
+
+_ONE_KIND: Final = "must name simulated programs or others, not both: their figures are never added up"
 
 
 class MetricsService:
@@ -35,21 +41,22 @@ class MetricsService:
 
     async def read(self, principal: Principal, query: MetricsQuery) -> Metrics:
         """Of the last days, today included."""
-        program_ids = self._programs_of(principal, query.program_id)
+        programs = self._programs_of(principal, query.program_id)
         now = self._clock.now()
         upto_day = now // DAY_US + 1
         question = ReadDays(upto_day - query.days, upto_day)
         totals: list[DayTotals] = []
-        for start in range(0, len(program_ids), AT_A_TIME):
-            batch = program_ids[start : start + AT_A_TIME]
-            answers = await asyncio.gather(*(self._owner.query(program_id, question) for program_id in batch))
+        for start in range(0, len(programs), AT_A_TIME):
+            batch = programs[start : start + AT_A_TIME]
+            answers = await asyncio.gather(*(self._owner.query(program.id, question) for program in batch))
             totals += [answer.value for answer in answers]
         metrics = to_metrics(sum_of(totals), days=query.days, to=upto_day * DAY_US, as_of=now)
-        return self._marked(metrics, program_ids)
+        return _marked(metrics, programs)
 
     async def history(self, principal: Principal, query: MetricsHistoryQuery) -> MetricsPage:
         """One for each day that has ended, the newest first, as it was known then."""
-        program_ids = self._programs_of(principal, query.program_id)
+        programs = self._programs_of(principal, query.program_id)
+        program_ids = tuple(program.id for program in programs)
         filters = {"programs": program_ids, "from": query.from_, "to": query.to}
         before = None if query.cursor is None else place_of(query.cursor, filters).at
         days = await to_thread.run_sync(
@@ -64,21 +71,23 @@ class MetricsService:
         )
         page = days[: query.limit]
         cursor = cursor_for(Place(page[-1].day_at, "", ""), filters) if len(days) > query.limit else None
-        return MetricsPage.of([self._marked(_of_day(day), program_ids) for day in page], cursor)
+        return MetricsPage.of([_marked(_of_day(day), programs) for day in page], cursor)
 
-    def _programs_of(self, principal: Principal, named: tuple[str, ...] | None) -> tuple[str, ...]:
+    def _programs_of(self, principal: Principal, named: tuple[str, ...] | None) -> tuple[Program, ...]:
         """Those that are named; else all that the bank's events come from, or for a test key the simulated ones."""
-        program_ids = self._programs.filter_by(principal, named)
-        if program_ids is not None:
-            return tuple(dict.fromkeys(program_ids))
-        source = ProgramSource.SIMULATED if principal.mode is KeyMode.TEST else ProgramSource.BANK
-        return tuple(program.id for program in self._programs.list(principal, source=source))
+        if named is None:
+            source = ProgramSource.SIMULATED if principal.mode is KeyMode.TEST else ProgramSource.BANK
+            return self._programs.list(principal, source=source)
+        programs = {program.id: program for program in (self._programs.read(principal, each) for each in named)}
+        if len({program.source for program in programs.values()}) > 1:
+            raise invalid("programId", _ONE_KIND, FieldCode.CONFLICTING)
+        return tuple(programs.values())
 
-    def _marked(self, metrics: Metrics, program_ids: tuple[str, ...]) -> Metrics:
-        """Marked as simulated if one of the programs is."""
-        for program_id in program_ids:
-            metrics = self._programs.marked(metrics, program_id)
-        return metrics
+
+def _marked(metrics: Metrics, programs: Sequence[Program]) -> Metrics:
+    """Programs whose figures are added up are all simulated, or none is."""
+    is_simulated = any(program.source is ProgramSource.SIMULATED for program in programs)
+    return replace(metrics, simulated=True) if is_simulated else metrics
 
 
 def _of_day(day: StoredDay) -> Metrics:

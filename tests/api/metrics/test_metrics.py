@@ -104,6 +104,8 @@ def test_given_programs_of_each_kind_then_each_caller_gets_the_metrics_of_those_
     assert n(ann, programId=lending["id"]) == (2, 1, "absent")
     assert n(ann, programId=f"{lending['id']},{lending['id'].upper()}") == (2, 1, "absent")
     assert n(ann, programId=simulated["id"]) == (4, 1, True)
+    both = {"programId": f"{program['id']},{simulated['id']}"}
+    assert_refused(api.client.get("/api/metrics", params=both, headers=ann), 400, "programId must name simulated")
     assert n(api.operator(other)) == (8, 1, "absent")
     assert n(key(api, tenant)) == (3, 2, "absent")
     assert n(key(api, tenant, programId=program["id"])) == (1, 1, "absent")
