@@ -95,6 +95,7 @@ def _tiles(report: WeeklyReport) -> Html:
         report.time_to_decision_hours,
     )
     waiting = sum(alerts.by_status[status] for status in WAITING)
+    prior = "not measured" if score.prior is None else score.prior
     median = (
         "time to a decision not measured" if hours.median is None else f"median {hours.median:,.1f} h to a decision"
     )
@@ -103,7 +104,7 @@ def _tiles(report: WeeklyReport) -> Html:
         _tile(
             "Program Risk Score",
             _figure(score.current),
-            f"{_BAND_SHAPES[score.band]} {score.band} · {_figure(score.prior)} the week before · n = {score.n}",
+            f"{_BAND_SHAPES[score.band]} {score.band} · {prior} the week before · n = {score.n}",
         ),
         _tile("Transfers", f"{transfers.count:,}", f"{money(int(transfers.volume_cents))} moved"),
         _tile("Alerts opened", f"{alerts.total:,}", f"{waiting:,} wait for a decision"),

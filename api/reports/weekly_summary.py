@@ -76,10 +76,15 @@ def _kris(report: WeeklyReport) -> Iterator[str]:
         f"Of {_count(len(report.kris), 'key risk indicator')}, {measured} {_was(measured)} measured: "
         f"{', '.join(parts)}, {len(names[KriStatus.OK])} ok."
     )
+    if all(kri.prior_status is KriStatus.UNMEASURED for kri in report.kris):
+        yield "None was measured before the week, so no change of status is known."
+        return
     changed = [
         f"{kri.name} from {kri.prior_status} to {kri.status}" for kri in report.kris if kri.status != kri.prior_status
     ]
-    yield f"Changed in status: {_listed(changed)}." if changed else "None changed its status over the week."
+    yield (
+        f"Changed in status: {_first(changed, len(changed))}." if changed else "None changed its status over the week."
+    )
 
 
 def _transfers(report: WeeklyReport) -> Iterator[str]:
@@ -129,9 +134,8 @@ def _detectors(counts: Sequence[DetectorCount]) -> str:
 def _entered_hold(entered: int, listed: Sequence[EnteredHold]) -> str:
     if not entered:
         return "Nothing came into the hold band: no entity, counterparty or agent, and not the program."
-    named = [f"{each.type} {each.id} with {each.score} (n = {each.n})" for each in listed[:_NAMED]]
-    rest = entered - len(named)
-    return f"Into the hold band came {_listed([*named, *([_count(rest, 'other')] if rest else [])])}."
+    named = [f"{each.type} {each.id} with {each.score} (n = {each.n})" for each in listed]
+    return f"Into the hold band came {_first(named, entered)}."
 
 
 def _dispositions(report: WeeklyReport) -> Iterator[str]:
@@ -154,6 +158,13 @@ def _hours(report: WeeklyReport) -> str:
         f"Persons took a median of {hours.median:,.1f} hours from an alert's opening to its first decision, and "
         f"{hours.p90:,.1f} hours at the 90th percentile (n = {hours.n})."
     )
+
+
+def _first(parts: Sequence[str], total: int) -> str:
+    """The first few, and how many others there are."""
+    first = parts[:_NAMED]
+    rest = total - len(first)
+    return _listed([*first, *([_count(rest, "other")] if rest else [])])
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -108,6 +108,22 @@ def test_given_two_scores_when_summed_up_then_the_sentence_compares_them(
     assert words_of(report)[1].endswith("None changed its status over the week.")
 
 
+def test_given_indicators_that_nobody_measured_before_when_summed_up_then_no_change_is_claimed() -> None:
+    new = a_kri("hold_share", "breach", "unmeasured", prior=None)
+    kris = (new, a_kri("freeze_events", "unmeasured", "unmeasured", value=None, prior=None))
+
+    assert words_of(an_empty_week(kris=kris))[1] == (
+        "Of 2 key risk indicators, 1 was measured: 1 in breach (hold_share), 0 at watch, 0 ok. None was measured "
+        "before the week, so no change of status is known."
+    )
+
+
+def test_given_many_changes_of_status_when_summed_up_then_the_first_five_are_named() -> None:
+    kris = tuple(a_kri(f"kri_{number}", "ok", "watch") for number in range(7))
+
+    assert words_of(an_empty_week(kris=kris))[1].endswith("kri_4 from watch to ok and 2 others.")
+
+
 def test_given_the_current_week_when_summed_up_then_it_says_until_when() -> None:
     report = an_empty_week(generated_at="2026-09-10T12:00:00.000Z")
 
