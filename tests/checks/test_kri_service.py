@@ -35,7 +35,7 @@ SMALL: Final = list({(case.kri, case.status, case.value == 0): case for case in 
 def test_given_golden_streams_when_a_bank_sends_them_then_snapshots_say_the_answer_by_hand(
     tmp_path: Path,
 ) -> None:
-    with RunningService(tmp_path / "data") as service:
+    with RunningService(tmp_path / "data", "--scorers", "0") as service:
         tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
         taken = [snapshot_of(service, tenant, case, place) for place, case in enumerate(SMALL)]
     with contextlib.closing(duckdb.connect(str(tmp_path / "data" / "clearhold.duckdb"), read_only=True)) as database:
