@@ -12,6 +12,7 @@ from features.core.instants import DAY_US
 from store.redis_log.connect import connect_sync
 from tests.support.running_service import (
     RunningService,
+    post_in_batches,
     post_until_taken,
     tables_of,
     wait_until_committed,
@@ -68,22 +69,27 @@ class Killer:
                 service.start()
 
 
+def post_under_kills(service: RunningService, program: dict[str, Any], bodies: list[bytes], killer: Killer) -> None:
+    killing = threading.Thread(target=killer.run, args=(service,))
+    killer.posting.set()
+    killing.start()
+    post_until_taken(service, program, bodies, within_s=WITHIN_S)
+    killer.posting.clear()
+    killing.join(WITHIN_S)
+    assert not killing.is_alive()
+
+
 def a_run(
     folder: Path, bodies: list[bytes], killer: Killer | None = None, *, scorers: int
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """Post everything, killing meanwhile; the tables after a clean stop."""
+    """Post everything, in batches or one by one under kills; the tables after a clean stop."""
     folder.mkdir()
     with RunningService(folder / "data", "--scorers", str(scorers)) as service:
         program, token = a_program(service)
-        killing = threading.Thread(target=killer.run, args=(service,)) if killer else None
-        if killer and killing:
-            killer.posting.set()
-            killing.start()
-        post_until_taken(service, program, bodies, within_s=WITHIN_S)
-        if killer and killing:
-            killer.posting.clear()
-            killing.join(WITHIN_S)
-            assert not killing.is_alive()
+        if killer is None:
+            post_in_batches(service, program, bodies)
+        else:
+            post_under_kills(service, program, bodies, killer)
         wait_until_committed(service, token, the_last_transfer(bodies))
         service.stop()
     return tables_of(folder / "data")

@@ -17,7 +17,10 @@ from typing import Any, Self
 import duckdb
 import msgspec
 
+from api.client.client import ClearholdClient
+
 READY_WITHIN_S = 30.0
+EVENTS_A_BATCH = 500
 PACE_S = 0.002  # between events, so that posting outlasts the killing
 ADMIN_TOKEN = "adm_of_all_the_tests"
 COMMAND = "from api.cli.main import main; main()"
@@ -180,6 +183,15 @@ def post_until_taken(service: RunningService, program: dict[str, Any], bodies: l
             time.sleep(0.02)
     connection.close()
     return tried_again
+
+
+def post_in_batches(service: RunningService, program: dict[str, Any], bodies: list[bytes]) -> None:
+    """Post in order and at once, to a service that is left alone; the log gets the same entries as by single posts."""
+    with ClearholdClient(f"http://127.0.0.1:{service.port}") as client:
+        for first in range(0, len(bodies), EVENTS_A_BATCH):
+            batch = bodies[first : first + EVENTS_A_BATCH]
+            posted = client.post_events(program["id"], program["ingestSecret"], batch)
+            assert not [each.error for each in posted if each.error is not None]
 
 
 def wait_until_committed(service: RunningService, token: str, transfer_id: str, *, within_s: float = 30.0) -> None:
