@@ -21,7 +21,13 @@ from features.core.log_entry import EntryKind, shard_of
 from store.data_dir import DEFAULT_SHARDS
 from store.redis_log.connect import connect_sync
 from store.redis_log.keys import shard_key
-from tests.support.running_service import RunningService, post_until_taken, tables_of, wait_until_committed
+from tests.support.running_service import (
+    RunningService,
+    post_in_batches,
+    post_until_taken,
+    tables_of,
+    wait_until_committed,
+)
 from tests.support.waiting import eventually
 
 UNTIL: Final = 1_780_000_000_000_000
@@ -98,7 +104,7 @@ def room(tmp_path: Path, bodies: list[bytes]) -> Iterator[Room]:
     """In small steps, so that there is a middle to be killed in."""
     with RunningService(tmp_path / "data", "--metrics-port", "0", command=IN_SMALL_STEPS) as service:
         room = Room(service)
-        room.post(bodies)
+        post_in_batches(service, room.program, bodies)
         wait_until_committed(service, room.token, the_last_transfer(bodies))
         yield room
 
@@ -167,7 +173,7 @@ def test_given_live_events_beside_backfills_then_the_record_is_that_of_a_run_wit
     (tmp_path / "beside").mkdir()
     with RunningService(tmp_path / "beside" / "data", command=IN_SMALL_STEPS) as service:
         beside = Room(service)
-        beside.post(bodies[: EVENTS // 2])
+        post_in_batches(beside.service, beside.program, bodies[: EVENTS // 2])
         beside.change(f"{WRONG} WHERE hash(transfer_id) % 2 = 0; {OLD} WHERE hash(transfer_id) % 2 = 1")
         posting = threading.Thread(target=lambda: beside.post(bodies[EVENTS // 2 :]))
         posting.start()
