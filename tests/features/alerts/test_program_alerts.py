@@ -122,6 +122,33 @@ def test_given_a_breach_that_begins_again_while_its_alert_waits_then_there_is_on
     assert "It is a repeat" in msgspec.json.decode(alert.draft or "{}")["narrative"]
 
 
+def test_given_the_next_breach_within_the_window_of_a_decided_alert_then_it_opens_an_alert_of_its_own() -> None:
+    story = detector_story()
+    story.wire("enti_1", "cpty_0", 600_00, 0)
+    story.snapshot(HOUR)
+    decided(story, "concentration", 2 * HOUR)
+    story.wire("enti_1", "cpty_0", 1_00, 3 * HOUR)
+    story.snapshot(4 * HOUR)
+    assert len(story.alerts("concentration")) == 1
+
+    story.snapshot(2 * DAY)
+
+    first, second = story.alerts("concentration")
+    assert (first.status, second.status, evidence_of(second)["earlierBreaches"]) == ("closed", "open", 1)
+
+
+def test_given_a_return_that_was_dishonoured_then_the_alert_does_not_name_it() -> None:
+    story = over_the_rate()
+    data = story.debit("enti_1", "cpty_9", 100_00, DAY)
+    details = [bank.a_return("R10", T0 + DAY), bank.a_return("R61", T0 + DAY + HOUR)]
+    change = {"status": "RETURN_DISHONORED", "return_details": details, "updated_at": bank.rfc3339(T0 + DAY + HOUR)}
+    story.deliver("ach.outgoing_transfer.return_dishonored", data | change, at=T0 + DAY + HOUR)
+    story.snapshot(2 * DAY)
+
+    evidence = evidence_of(story.alert(RATE))
+    assert (len(evidence["restsOn"]), evidence["restsOnCount"], evidence["n"]) == (1, 1, 4)
+
+
 def test_given_a_breach_that_outlasts_the_window_then_the_alert_that_waits_is_the_only_one_until_it_is_decided() -> (
     None
 ):
