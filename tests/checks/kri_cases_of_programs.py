@@ -232,7 +232,7 @@ def and_nobody(bank: Bank) -> None:
     bank.wire(40_00, DAY, counterparty_id=None, **nobody)
 
 
-case(TOP, "20 of 100", lambda b: paid(b, 20_00, 20_00, 20_00, 20_00, 20_00), "1/5", 5, "ok")
+case(TOP, "24 of 100", lambda b: paid(b, 24_00, 19_00, 19_00, 19_00, 19_00), "6/25", 5, "ok")
 case(TOP, "25 of 100", lambda b: paid(b, 25_00, 25_00, 25_00, 25_00), "1/4", 4, "watch")
 case(TOP, "40 of 100", lambda b: paid(b, 40_00, 30_00, 30_00), "2/5", 3, "watch")
 case(TOP, "41 of 100", lambda b: paid(b, 41_00, 30_00, 29_00), "41/100", 3, "breach")
