@@ -54,7 +54,7 @@ def _value(kri: Kri, reading: Reading, line: KriLine, factor: float) -> KriValue
         value=None if reading.value is None else float(reading.value),
         n=reading.n,
         unit=kri.unit,
-        threshold=breach,
+        threshold=float(breach),  # seeds have integers, which the compiled build turns into floats
         status=status_of(reading.value, watch, breach, is_lower=kri.is_lower),
         note=msgspec.UNSET if reading.note is None else reading.note,
     )
