@@ -1,7 +1,6 @@
 """Metrics over HTTP."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from litestar import Response, get
 from litestar.di import NamedDependency
@@ -11,32 +10,16 @@ from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
-from api.http.validation import Failure
-from api.lists.lists import moments_exist, next_link
+from api.lists.lists import next_link, whole_days
 from api.metrics.examples import METRICS
 from api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from api.metrics.service import MetricsService
 from api.programs.service import ProgramService
 from features.core.errors import ErrorCode
-from features.core.instants import DAY_US, parse_instant
 from features.core.principal import KeyScope
 from store.duck.metrics_days import MetricsDays
 
 _TAG: Final = "metrics"
-_WHOLE_DAY: Final = "must be a midnight in UTC: metrics cover whole days"
-
-
-def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` exist and are midnights in UTC."""
-    failures = [*moments_exist(plain)]
-    yield from failures
-    for name in {"from", "to"}.difference(failure.path for failure in failures):
-        text = plain.get(name)
-        at = parse_instant(text.upper()) if isinstance(text, str) else None
-        if at is not None and at % DAY_US:
-            yield Failure(name, _WHOLE_DAY)
-
-
 _READ: Final = Operation(
     id="getMetrics",
     tag=_TAG,

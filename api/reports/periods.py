@@ -10,25 +10,14 @@ from typing import Any, Final
 
 from api.http.fields import RULE_OF_PATTERN, WEEK
 from api.http.validation import Failure
-from api.lists.lists import instant_in, moments_exist
+from api.lists.lists import instant_in
 from features.core.errors import FieldCode, invalid
-from features.core.instants import DAY_US, DAYS_7, parse_instant
+from features.core.instants import DAY_US, DAYS_7
 from features.core.weeks import IsoWeek, parse_week, week_of
 from store.duck.report_scores import Span
 
 DEFAULT_DAYS: Final = 30
 MOST_DAYS: Final = 366
-
-
-def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` exist and are UTC midnights."""
-    failures = [*moments_exist(plain)]
-    yield from failures
-    for name in {"from", "to"}.difference(failure.path for failure in failures):
-        text = plain.get(name)
-        at = parse_instant(text.upper()) if isinstance(text, str) else None
-        if at is not None and at % DAY_US:
-            yield Failure(name, "must be a midnight in UTC: reports cover whole days")
 
 
 def week_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:

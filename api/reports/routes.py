@@ -11,11 +11,12 @@ from api.http.envelope import ApiRequest
 from api.http.gate import principal_of, query_of
 from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
+from api.lists.lists import whole_days
 from api.programs.service import ProgramService
 from api.reports.actors import ActorReports
 from api.reports.examples import ACTOR_REPORT, PROGRAM_REPORT, WEEKLY_REPORT
 from api.reports.page import page_of
-from api.reports.periods import week_exists, whole_days
+from api.reports.periods import week_exists
 from api.reports.programs import ProgramReports
 from api.reports.schemas import ActorQuery, ActorReport, ProgramReport, ProgramReportQuery, WeeklyQuery, WeeklyReport
 from api.reports.weekly import WeeklyReports
