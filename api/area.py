@@ -48,6 +48,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     readiness: Readiness
     rescoring: Rescoring
     executor: ActionExecutor
+    issuer: str | None  # of proofs: the public address; None where it is not known
 
 
 Provider = Callable[[Resources], object]

@@ -27,9 +27,11 @@ from api.metrics.routes import AREA as METRICS
 from api.policies.routes import AREA as POLICIES
 from api.preflight.routes import AREA as PREFLIGHT
 from api.programs.routes import AREA as PROGRAMS
+from api.proofs.routes import AREA as PROOFS
 from api.record.routes import AREA as RECORD
 from api.reports.routes import AREA as REPORTS
 from api.rescoring.routes import AREA as RESCORING
+from api.signing_keys.routes import AREA as SIGNING_KEYS
 from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
 
@@ -55,9 +57,11 @@ AREAS: Final[tuple[Area, ...]] = (
     POLICIES,
     PREFLIGHT,
     PROGRAMS,
+    PROOFS,
     RECORD,
     REPORTS,
     RESCORING,
+    SIGNING_KEYS,
     SYSTEM,
     TRANSFERS,
 )

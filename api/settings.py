@@ -93,6 +93,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 
+    def public_urls(self, address: str) -> tuple[str, str | None]:
+        """The address for documents, and the issuer of proofs, given the address that is listened on.
+
+        Others reach a loopback address as this machine does, or not at all, so that it may issue. Any other address
+        may have another name elsewhere; then there is an issuer only where one was set.
+        """
+        on_loopback = address if _is_loopback(urlsplit(address)) else None
+        return self.base_url or address, self.base_url or on_loopback
+
 
 def master_key_file_in(environment: Mapping[str, str]) -> Path | None:
     """Where the master key lies when it does not lie in the data directory."""

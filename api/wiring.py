@@ -31,7 +31,7 @@ from store.duck.entry_results import EntryResults
 from store.duck.newest_snapshots import NewestSnapshots
 from store.duck.preflights import Preflights
 from store.idempotency import IdempotencyClaims
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.lake.raw_events import RawEvents
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
@@ -39,7 +39,9 @@ from store.record.verification import LastVerifications
 from store.redis_log.commit_waiter import CommitWaiter
 
 
-def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring, executor: ActionExecutor) -> Resources:
+def wired_resources(
+    stores: Stores, readiness: Readiness, rescoring: Rescoring, executor: ActionExecutor, *, issuer: str | None
+) -> Resources:
     """The resources of the areas; the pre-flight log among them is opened once the flow has caught up."""
     progress = stores.progress
     events = RawEvents(stores.reader, stores.segments)
@@ -66,6 +68,7 @@ def wired_resources(stores: Stores, readiness: Readiness, rescoring: Rescoring, 
         readiness=readiness,
         rescoring=rescoring,
         executor=executor,
+        issuer=issuer,
     )
 
 
@@ -99,7 +102,7 @@ def wired_record(
     checkpoints = RecordCheckpoints(
         database,
         checkpoint_log,
-        key=signing_keys.signing(KeyPurpose.CHECKPOINT),
+        signing_keys=signing_keys,
         clock=clock,
         origin_of=origin_of,
     )

@@ -26,8 +26,9 @@ from flows.scorer.scoring import GC_THRESHOLDS
 from store.clock import SystemClock
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
+from store.keys.key_schedule import KeyPurpose
 from store.keys.secrets import SecretBox
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
@@ -71,11 +72,11 @@ class Record:
         self.checkpoints = RecordCheckpoints(
             database,
             log,
-            key=self.keys.signing(KeyPurpose.CHECKPOINT),
+            signing_keys=self.keys,
             clock=clock,
             origin_of=lambda tenant_id, chain: f"bench.example/{tenant_id}/{chain}",
         )
-        self.verification = Verification(database, log, self.keys.public_keys(KeyPurpose.CHECKPOINT))
+        self.verification = Verification(database, log, self.keys)
         self.reader = RecordReader(database, lambda _: [])
 
     def append(self, first: int, count: int) -> None:

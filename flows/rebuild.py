@@ -32,7 +32,7 @@ from store.durable_files import fsync_folder
 from store.joining.identity import mark_database
 from store.joining.losses import AcceptedLosses
 from store.joining.lost_rows import keep_lost_rows
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.record.checkpoint_log import CheckpointLog
@@ -89,8 +89,7 @@ def rebuild(
             entries = _replay(data_dir, reader, segments, database, clock, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()
-            public_keys = keys.public_keys(KeyPurpose.CHECKPOINT)
-            links = _check(data_dir, database, Verification(database, checkpoints, public_keys))
+            links = _check(data_dir, database, Verification(database, checkpoints, keys))
             ChainWriter(database, data_dir.record_dir).open()
             database.execute("CHECKPOINT")
     except BaseException:

@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 from api.cli.main import app
 from features.core.canonical import Chain, canonical, link_hash
 from store.duck.database import open_database
+from store.keys.key_schedule import KeyPurpose
 from store.keys.secrets import SecretBox
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import RecordCheckpoints
 from store.record.reader import RecordFilter, RecordReader
@@ -60,7 +61,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         office = RecordCheckpoints(
             database,
             log,
-            key=keys.signing(KeyPurpose.CHECKPOINT),
+            signing_keys=keys,
             clock=clock,
             origin_of=lambda _, chain: f"risk.example.test/first-bank/{chain}",
         )

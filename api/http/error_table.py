@@ -121,6 +121,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.COUNTERPARTY_NOT_FOUND: ErrorEntry(
         404, "The tenant has no counterparty of this id.", "Wait for the bank's first event or transfer with it."
     ),
+    ErrorCode.AGENT_NOT_FOUND: ErrorEntry(
+        404, "The tenant has no agent of this id.", "Import it; only entities of the program `agents` are agents."
+    ),
     ErrorCode.TRANSFER_NOT_FOUND: ErrorEntry(
         404,
         "The tenant has no transfer of this id.",
@@ -142,6 +145,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.POLICY_NOT_FOUND: ErrorEntry(404, "The tenant has no such policy.", "`GET /api/policies` lists them."),
     ErrorCode.KEY_NOT_FOUND: ErrorEntry(404, "The tenant has no such API key.", "`GET /api/keys` lists them."),
+    ErrorCode.SIGNING_KEY_NOT_FOUND: ErrorEntry(
+        404, "No signing key has this kid.", "`GET /api/admin/signing-keys` lists them."
+    ),
     ErrorCode.CHAIN_TOO_SHORT: ErrorEntry(
         404, "The chain has fewer links than that.", "`GET /api/record/verify` counts them."
     ),
@@ -203,6 +209,21 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         409,
         "The program's autonomy was widened within the last 7 days.",
         "Request it again from `nextChangeAllowedAt` on.",
+    ),
+    ErrorCode.ACTOR_UNSCORED: ErrorEntry(
+        409,
+        "The actor has no score, because too little of it was observed.",
+        "Wait for more transfers; an agent is proved with type `agent`, not `entity`.",
+    ),
+    ErrorCode.ROTATION_PENDING: ErrorEntry(
+        409,
+        "A new signing key of this purpose is announced already, and has not begun to sign.",
+        "Nothing is left to do; `GET /api/admin/signing-keys` shows from when on it signs.",
+    ),
+    ErrorCode.ISSUER_UNKNOWN: ErrorEntry(
+        409,
+        "The service does not know under which address others reach it, and a proof has to name it.",
+        "Whoever runs the service sets `CLEARHOLD_BASE_URL`.",
     ),
     ErrorCode.CHAIN_INCONSISTENT: ErrorEntry(
         409,

@@ -130,6 +130,8 @@ class Gate(ASGIMiddleware):
         if operation.access in PROVEN:
             principal = self._principal(scope, operation, raw, pairs)
             key = key_of(scope) if writes else None
+        elif operation.rate is not None:
+            self._limits.take_for_address(scope, operation.rate)
         check_version(scope)
         answer_by = answer_by_of(scope, began) if operation.takes_deadline else None
         shape = operation.body or (_NO_BODY if writes else None)

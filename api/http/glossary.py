@@ -9,11 +9,13 @@ from typing import Final
 
 from api.http.glossary_of_limits import LIMIT_PROPERTIES
 from api.http.glossary_of_metrics import METRIC_PROPERTIES
+from api.http.glossary_of_proofs import PROOF_PROPERTIES
 from api.http.glossary_of_reports import REPORT_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
     **LIMIT_PROPERTIES,
     **METRIC_PROPERTIES,
+    **PROOF_PROPERTIES,
     **REPORT_PROPERTIES,
     # Ids
     "id": "The bank's own id.",

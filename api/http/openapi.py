@@ -171,7 +171,7 @@ def _parameter(name: str, place: str, schema: Any, words: str, *, required: bool
 def _response(status: int, answer: Any, method: str, operation: Operation, schemas: Schemas) -> dict[str, Any]:
     headers: dict[str, Any] = {name: {"$ref": f"#/components/headers/{name}"} for name in USUAL_HEADERS}
     further: dict[str, Any] = dict(HEADERS_OF.get(status, {}))
-    if operation.access in PROVEN and status not in {401, 403, 413}:
+    if (operation.access in PROVEN or operation.rate is not None) and status not in {401, 403, 413}:
         further |= RATE_HEADERS
     if operation.is_idempotent(method) and status < HTTPStatus.MULTIPLE_CHOICES:
         further |= REPLAYED_HEADER

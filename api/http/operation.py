@@ -40,6 +40,7 @@ class RateClass(StrEnum):
     PREFLIGHT = "preflight"
     WRITE = "write"
     READ = "read"
+    VERIFY = "verify"  # public, for each address
 
 
 class RawBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     scope: KeyScope | None = None  # that an API key must have
     sandbox: bool = False  # for test keys only
     tenant_wide: bool = False  # cannot be narrowed to programs: not for keys of one program, nor for test keys
-    rate: RateClass | None = None  # by default, that of the method
+    rate: RateClass | None = None  # by default, that of the method; a public route has none by default
     body: RequestSchema[Any] | None = None
     body_required: bool = True
     body_limit: int = BODY_LIMIT
@@ -109,6 +110,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             usual |= set() if self.raw_body else {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}
         if self.is_idempotent(method):
             usual |= _OF_IDEMPOTENCY
+        if self.access is Access.PUBLIC and self.rate is not None:
+            usual.add(ErrorCode.RATE_LIMITED)
         if self.takes_deadline:
             usual |= {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.NOT_CONFIRMED}
         return tuple(code for code in ERRORS if code in usual)

@@ -16,6 +16,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "alertId": "The alert's id.",
     "dispositionId": "The disposition's id.",
     "keyId": "The key's id, not its secret.",
+    "kid": "The signing key's kid, as in the published keys.",
     "policyId": "The policy's id.",
     "preflightId": "The pre-flight's id.",
     "programId": "The program's id.",

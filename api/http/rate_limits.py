@@ -1,12 +1,14 @@
-"""Rate limits: one token bucket for each principal and class of operation, in this process's memory.
+"""Rate limits: one token bucket for each caller and class of operation, in this process's memory.
 
+A caller is a principal, or on a public route an address: of IPv6 the first 64 bits, which one host has to itself.
 A bucket holds one second's worth and fills continuously. Levels are whole millionths of a token, so that a replay of
-the same instants decides alike.
+the same instants decides alike. One that nobody took from for a second is full, and is forgotten.
 
 Errors  RateLimitedError when the bucket is empty
 """
 
 from collections.abc import Mapping
+from ipaddress import IPv6Address
 from typing import Any, Final
 
 from api.http.operation import RateClass
@@ -21,10 +23,13 @@ DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {
     RateClass.PREFLIGHT: 5_000,
     RateClass.WRITE: 100,
     RateClass.READ: 200,
+    RateClass.VERIFY: 10,
 }
 MOST_PER_SECOND: Final = 1_000_000
 
 _KEY: Final = "clearhold.rate"
+_Bucket = tuple[str, str, RateClass]
+_HOST_BITS: Final = 64
 _LIMITED: Final = "Too many requests of this kind. Try again after the seconds in the header Retry-After."
 
 
@@ -34,30 +39,55 @@ class RateLimits:
     def __init__(self, limits: Mapping[RateClass, int], clock: Clock) -> None:
         self._limits, self._clock = limits, clock
         self._policies = {name: b'"%s";q=%d;w=1' % (name.encode(), limit) for name, limit in limits.items()}
-        self._levels: dict[tuple[str, str, RateClass], tuple[int, int]] = {}
+        self._levels: dict[_Bucket, tuple[int, int]] = {}
+        self._former: dict[_Bucket, tuple[int, int]] = {}  # not taken from since the levels were last set aside
+        self._set_aside_at = 0
 
     def take(self, scope: Any, principal: Principal, rate_class: RateClass) -> None:
         """Take a token, or raise; the headers of the bucket are kept for the answer."""
+        self._take(scope, (principal.tenant_id, principal.id, rate_class))
+
+    def take_for_address(self, scope: Any, rate_class: RateClass) -> None:
+        """As ``take``, for a caller that is known by its address alone."""
+        self._take(scope, ("", _address(scope), rate_class))
+
+    def _take(self, scope: Any, bucket: _Bucket) -> None:
+        rate_class = bucket[2]
         limit = self._limits[rate_class]
         full = limit * SECOND_US
         now = self._clock.now()
-        key = (principal.tenant_id, principal.id, rate_class)
-        level, at = self._levels.get(key, (full, now))
+        self._forget_full(now)
+        level, at = self._levels.get(bucket) or self._former.get(bucket, (full, now))
         level = min(full, level + max(0, now - at) * limit)
         taken = level >= SECOND_US
         if taken:
             level -= SECOND_US
-        self._levels[key] = (level, now)
+        self._levels[bucket] = (level, now)
         left = b'"%s";r=%d;t=1' % (rate_class.encode(), level // SECOND_US)
         scope[_KEY] = ((b"ratelimit-policy", self._policies[rate_class]), (b"ratelimit", left))
         if not taken:
             raise RateLimitedError(_LIMITED)
+
+    def _forget_full(self, now: int) -> None:
+        """Forget, once a second, the buckets that were not taken from for one; they are full."""
+        if abs(now - self._set_aside_at) >= SECOND_US:
+            self._former = self._levels
+            self._levels = {}
+            self._set_aside_at = now
 
 
 def rate_headers(scope: Any) -> tuple[tuple[bytes, bytes], ...]:
     """The headers of the bucket that this request took from; none when it took from none."""
     headers: tuple[tuple[bytes, bytes], ...] = scope.get(_KEY, ())
     return headers
+
+
+def _address(scope: Any) -> str:
+    host: str = scope["client"][0] if scope["client"] else ""
+    if ":" not in host:
+        return host
+    address = IPv6Address(host)
+    return str(address.ipv4_mapped or int(address) >> _HOST_BITS)
 
 
 def limits_of(text: str | None) -> Mapping[RateClass, int]:
@@ -70,7 +100,7 @@ def limits_of(text: str | None) -> Mapping[RateClass, int]:
         known = name in RateClass._value2member_map_
         if not known or not number.isascii() or not number.isdigit() or not 1 <= int(number) <= MOST_PER_SECOND:
             raise StartupError(
-                f"{RATE_LIMITS} must be like preflight=5000,write=100,read=200: "
+                f"{RATE_LIMITS} must be like preflight=5000,write=100,read=200,verify=10: "
                 f"each of {', '.join(RateClass)} with 1 to {MOST_PER_SECOND} requests a second."
             )
         limits[RateClass(name)] = int(number)

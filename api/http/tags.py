@@ -22,6 +22,7 @@ TAGS: Final[Mapping[str, str]] = {
     "limits": "Caps that a program may not cross.",
     "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
     "keys": "API keys, for operators.",
+    "proofs": "Scores of actors, signed, for whoever has to believe them elsewhere.",
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
     "kris": "Key risk indicators of a program.",
     "reports": "What happened in a period: an actor, a program, a program's week.",

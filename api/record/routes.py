@@ -33,7 +33,6 @@ from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.policies import PolicyTable
 from store.duck.shown_rows import ShownRows
-from store.keys.signing_keys import KeyPurpose
 from store.record.reader import RecordReader
 from store.record.verification import Verification
 
@@ -147,10 +146,9 @@ async def prove_record(request: ApiRequest, record: NamedDependency[RecordServic
 def _record(resources: Resources) -> RecordService:
     stores = resources.stores
     record = stores.record
-    public_keys = record.signing_keys.public_keys(KeyPurpose.CHECKPOINT)
     return RecordService(
         reader=RecordReader(stores.database, _policy_bodies(stores)),
-        verification=Verification(stores.database, record.checkpoint_log, public_keys),
+        verification=Verification(stores.database, record.checkpoint_log, record.signing_keys),
         rows=ShownRows(stores.database),
         checkpoints=record.checkpoints,
         verifications=record.verifications,

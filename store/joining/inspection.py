@@ -25,7 +25,7 @@ from store.duck.writer import committed_offsets
 from store.joining.continuity import control_ends, sentence_of, shard_ends
 from store.joining.identity import LogInRedis, check_database, check_redis, has_history_in
 from store.joining.losses import AcceptedLosses
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.lake.log_segments import LogSegments
 from store.lake.segment_files import DamagedSegmentError
 from store.record.chain import EMPTY, compare, stored_heads
@@ -88,7 +88,7 @@ class Inspection:
 
     def _inspect_record(self, database: duckdb.DuckDBPyConnection, on_progress: Callable[[str], None]) -> None:
         checkpoints = CheckpointLog(database, self._data_dir.record_dir)
-        verification = Verification(database, checkpoints, self._keys.public_keys(KeyPurpose.CHECKPOINT))
+        verification = Verification(database, checkpoints, self._keys)
         heads = stored_heads(database)
         tenants = {tenant_id for tenant_id, _ in heads} | {
             path.name for path in self._data_dir.record_dir.iterdir() if path.is_dir()

@@ -16,8 +16,9 @@ from features.core.commands import EntryResult
 from features.core.log_entry import EntryKind, LogEntry
 from store.clock import Clock
 from store.data_dir import DataDir, StartupError
+from store.keys.key_schedule import KeyPurpose
 from store.keys.secrets import SecretBox
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.record.checkpoint_log import CheckpointLog
 from store.record.notes import NoteError, opened_note
 from store.redis_log.reader import LogReader
@@ -74,7 +75,7 @@ def open_signing_keys(
                 f"{path} does not hold the key that signed the chain {chain} of tenant {tenant_id}. Put your copy of "
                 "that file back."
             ) from error
-    return SigningKeys.open(path, box=box, clock=clock, purposes=(KeyPurpose.CHECKPOINT,))
+    return SigningKeys.open(path, box=box, clock=clock, purposes=KeyPurpose)
 
 
 def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, committed: Mapping[int, int]) -> None:

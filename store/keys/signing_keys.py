@@ -1,79 +1,136 @@
-"""The service's signing keys: created at first use, sealed under the master key, public halves published.
+"""The service's signing keys: created at first use, sealed under the master key, replaced in steps, never deleted.
 
-File    ``signing-keys.json`` in the data directory. Keys are never removed, so old signatures stay verifiable
-Errors  ``StartupError`` for a file that cannot be read, or whose keys the master key does not open
+File    ``signing-keys.json`` in the data directory, written by the serving process alone and replaced as a whole. A
+        key that was removed stays in it: what it signed is still compared when the record is opened
+Clock   which key signs is a function of the file and the time (``store/keys/key_schedule.py``)
+Errors  ``StartupError`` for a file that cannot be read, or whose keys the master key does not open; NotFoundError for
+        an unknown kid; ConflictError while a new key of the purpose is announced already
 """
 
 import base64
 from collections.abc import Iterable
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
+from typing import Final
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from features.core.instants import format_instant
+from features.core.errors import ConflictError, ErrorCode, NotFoundError
+from features.core.instants import format_instant, parse_instant
 from store.clock import Clock
 from store.data_dir import StartupError
 from store.durable_files import durable_file
+from store.keys.key_schedule import (
+    ANNOUNCED_FOR_US,
+    PUBLISHED,
+    KeyPurpose,
+    KeyState,
+    SigningKey,
+    signing_key,
+    state_of,
+)
 from store.keys.secrets import SecretBox, UnsealError
 
-
-class KeyPurpose(StrEnum):
-    """A key signs one kind of document, so that no signature can pass for one on another kind."""
-
-    CHECKPOINT = "checkpoint"
-    PROOF = "proof"
+_FILE_STEP_US: Final = 1_000
+UNKNOWN_KEY: Final = "No signing key has this kid."
+ANNOUNCED_ALREADY: Final = "A new key of this purpose is announced already, and has not begun to sign."
 
 
-class _StoredKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class _StoredKey(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
+    """``signs_from`` None: from its creation on."""
+
     kid: str
     purpose: KeyPurpose
     x: str
     sealed_private_key: str
     created_at: str
-
-
-class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key pair; ``kid`` is the thumbprint of RFC 7638, ``x`` the public half in base64url."""
-
-    kid: str
-    purpose: KeyPurpose
-    x: str
-    private: Ed25519PrivateKey
-    created_at: str
-
-    @property
-    def public(self) -> bytes:
-        return self.private.public_key().public_bytes_raw()
+    signs_from: str | None = None
+    removed_at: str | None = None
 
 
 class SigningKeys:
-    """All keys of a data directory. ``open`` creates a key for each of ``purposes`` that has none."""
+    """All keys of a data directory, for several threads. ``open`` creates a key for each of ``purposes`` that has none.
 
-    def __init__(self, keys: tuple[SigningKey, ...]) -> None:
-        self._keys = keys
+    What asks for no ``purposes`` writes nothing.
+    """
+
+    def __init__(self, keys: tuple[SigningKey, ...], *, path: Path, box: SecretBox, clock: Clock) -> None:
+        self._keys, self._path, self._box, self._clock = keys, path, box, clock
+        self._lock = Lock()
 
     @classmethod
     def open(cls, path: Path, *, box: SecretBox, clock: Clock, purposes: Iterable[KeyPurpose]) -> "SigningKeys":
-        keys = _read(path, box)
-        missing = set(purposes) - {key.purpose for key in keys}
+        signing_keys = cls(_read(path, box), path=path, box=box, clock=clock)
+        missing = sorted(set(purposes) - {key.purpose for key in signing_keys._keys})
         if missing:
-            keys += tuple(_new_key(purpose, clock.now()) for purpose in sorted(missing))
-            _write(path, keys, box)
-        return cls(keys)
+            now = _now(clock)
+            fresh = (_new_key(purpose, created_at=now, signs_from=now) for purpose in missing)
+            signing_keys._replace((*signing_keys._keys, *fresh))
+        return signing_keys
 
     def signing(self, purpose: KeyPurpose) -> SigningKey:
-        """The key that signs now: the newest of its purpose."""
-        return max((key for key in self._keys if key.purpose is purpose), key=_created_at)
+        """The key that signs now."""
+        return signing_key(self._keys, purpose, self._clock.now())
+
+    def states(self) -> list[tuple[SigningKey, KeyState]]:
+        """Every key with its state now, newest first."""
+        keys, now = self._keys, self._clock.now()
+        return [(key, state_of(key, keys, now)) for key in sorted(keys, key=_created_at, reverse=True)]
 
     def published(self) -> tuple[SigningKey, ...]:
-        """All keys whose signatures are valid, newest first."""
-        return tuple(sorted(self._keys, key=_created_at, reverse=True))
+        """The keys by which signatures are verified now, newest first."""
+        return tuple(key for key, state in self.states() if state in PUBLISHED)
+
+    def public_key(self, purpose: KeyPurpose, kid: str) -> bytes | None:
+        """The public half of a published key."""
+        keys, now = self._keys, self._clock.now()
+        key = next((each for each in keys if (each.purpose, each.kid) == (purpose, kid)), None)
+        return key.public if key is not None and state_of(key, keys, now) in PUBLISHED else None
 
     def public_keys(self, purpose: KeyPurpose) -> list[bytes]:
+        """Of all that ever signed here, those that were removed too."""
         return [key.public for key in self._keys if key.purpose is purpose]
+
+    def removed_public_keys(self, purpose: KeyPurpose) -> list[bytes]:
+        return [key.public for key in self._keys if key.purpose is purpose and key.removed_at is not None]
+
+    def announce(self, purpose: KeyPurpose) -> SigningKey:
+        """A new key, which is published from now on and signs after that was time enough to be noticed."""
+        with self._lock:
+            if any(key.purpose is purpose and state is KeyState.ANNOUNCED for key, state in self.states()):
+                raise ConflictError(ANNOUNCED_ALREADY, ErrorCode.ROTATION_PENDING)
+            now = _now(self._clock)
+            key = _new_key(purpose, created_at=now, signs_from=now + ANNOUNCED_FOR_US)
+            self._replace((*self._keys, key))
+            return key
+
+    def remove(self, kid: str) -> SigningKey:
+        """Take a key out of use at once. One that signed is replaced by the announced one, else by a new one, now."""
+        with self._lock:
+            key = next((each for each in self._keys if each.kid == kid), None)
+            if key is None:
+                raise NotFoundError(UNKNOWN_KEY, ErrorCode.SIGNING_KEY_NOT_FOUND)
+            if key.removed_at is not None:
+                return key
+            now = _now(self._clock)
+            states = self.states()
+            removed = msgspec.structs.replace(key, removed_at=now)
+            keys = {each.kid: each for each in self._keys} | {kid: removed}
+            if (key, KeyState.SIGNING) in states:
+                announced = [each for each, state in states if state is KeyState.ANNOUNCED]
+                successor = next((each for each in announced if each.purpose is key.purpose), None)
+                successor = successor or _new_key(key.purpose, created_at=now, signs_from=now)
+                keys[successor.kid] = msgspec.structs.replace(successor, signs_from=now)
+            self._replace(tuple(keys.values()))
+            return removed
+
+    def _replace(self, keys: tuple[SigningKey, ...]) -> None:
+        _write(self._path, keys, self._box)
+        self._keys = keys
 
 
 def thumbprint(x: str) -> str:
@@ -81,36 +138,63 @@ def thumbprint(x: str) -> str:
     return _base64url(sha256(f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'.encode()).digest())
 
 
-def _created_at(key: SigningKey) -> str:
+def _now(clock: Clock) -> int:
+    """The time as the file can hold it, so that the keys are the same before and after a restart."""
+    now = clock.now()
+    return now - now % _FILE_STEP_US
+
+
+def _created_at(key: SigningKey) -> int:
     return key.created_at
 
 
-def _new_key(purpose: KeyPurpose, at: int) -> SigningKey:
-    return _key(Ed25519PrivateKey.generate(), purpose, format_instant(at))
+def _new_key(purpose: KeyPurpose, *, created_at: int, signs_from: int) -> SigningKey:
+    return _key(Ed25519PrivateKey.generate(), purpose, created_at, signs_from, None)
 
 
-def _key(private: Ed25519PrivateKey, purpose: KeyPurpose, created_at: str) -> SigningKey:
+def _key(
+    private: Ed25519PrivateKey, purpose: KeyPurpose, created_at: int, signs_from: int, removed_at: int | None
+) -> SigningKey:
     x = _base64url(private.public_key().public_bytes_raw())
-    return SigningKey(kid=thumbprint(x), purpose=purpose, x=x, private=private, created_at=created_at)
+    return SigningKey(
+        kid=thumbprint(x),
+        purpose=purpose,
+        x=x,
+        private=private,
+        created_at=created_at,
+        signs_from=signs_from,
+        removed_at=removed_at,
+    )
 
 
 def _read(path: Path, box: SecretBox) -> tuple[SigningKey, ...]:
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=tuple[_StoredKey, ...])
-        return tuple(
-            _key(
-                Ed25519PrivateKey.from_private_bytes(base64.b64decode(box.open(key.sealed_private_key))),
-                key.purpose,
-                key.created_at,
-            )
-            for key in stored
-        )
+        return tuple(_opened(key, box) for key in stored)
     except FileNotFoundError:
         return ()
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise StartupError(f"{path} is damaged: {error}.") from error
     except UnsealError as error:
         raise StartupError(f"The master key does not open {path}: {error}") from error
+
+
+def _opened(key: _StoredKey, box: SecretBox) -> SigningKey:
+    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(box.open(key.sealed_private_key)))
+    return _key(
+        private,
+        key.purpose,
+        _instant(key.created_at),
+        _instant(key.signs_from or key.created_at),
+        None if key.removed_at is None else _instant(key.removed_at),
+    )
+
+
+def _instant(text: str) -> int:
+    at = parse_instant(text)
+    if at is None:
+        raise ValueError("a time in it is not a date-time")
+    return at
 
 
 def _write(path: Path, keys: tuple[SigningKey, ...], box: SecretBox) -> None:
@@ -120,7 +204,9 @@ def _write(path: Path, keys: tuple[SigningKey, ...], box: SecretBox) -> None:
             purpose=key.purpose,
             x=key.x,
             sealed_private_key=box.seal(base64.b64encode(key.private.private_bytes_raw()).decode()),
-            created_at=key.created_at,
+            created_at=format_instant(key.created_at),
+            signs_from=None if key.signs_from == key.created_at else format_instant(key.signs_from),
+            removed_at=None if key.removed_at is None else format_instant(key.removed_at),
         )
         for key in keys
     ]

@@ -20,11 +20,12 @@ from features.core.errors import ConflictError, ErrorCode, NotFoundError
 from features.core.instants import MINUTE_US
 from features.core.principal import Principal
 from store.clock import Clock
-from store.keys.signing_keys import SigningKey
+from store.keys.key_schedule import KeyPurpose
+from store.keys.signing_keys import SigningKeys
 from store.record.chain import ChainKey
 from store.record.checkpoint_log import CheckpointLog, CheckpointPlace
 from store.record.merkle import TILE_LEAVES, MerkleTree
-from store.record.notes import Checkpoint, signed_note
+from store.record.notes import Checkpoint, NoteError, opened_note, signed_note
 from store.record.rows import RecordCheckpointRow
 
 EVERY_US: Final = 5 * MINUTE_US
@@ -61,12 +62,12 @@ class RecordCheckpoints:
         connection: duckdb.DuckDBPyConnection,
         checkpoints: CheckpointLog,
         *,
-        key: SigningKey,
+        signing_keys: SigningKeys,
         clock: Clock,
         origin_of: Callable[[str, str], str],
     ) -> None:
         self._connection, self._log = connection, checkpoints
-        self._key, self._clock, self._origin_of = key, clock, origin_of
+        self._keys, self._clock, self._origin_of = signing_keys, clock, origin_of
         self._lock = Lock()
         self._trees: dict[ChainKey, MerkleTree] = {}
         self._inconsistent: set[ChainKey] = set()
@@ -77,7 +78,7 @@ class RecordCheckpoints:
         return len(self._inconsistent)
 
     def sign_due(self) -> None:
-        """Sign every chain that has grown and was last signed five minutes ago or never.
+        """Sign every chain that has grown and was last signed five minutes ago, or never, or by a key that was removed.
 
         In the first round each chain is compared with the last checkpoint over it.
         """
@@ -96,8 +97,22 @@ class RecordCheckpoints:
             with self._lock, self._connection.cursor() as cursor:
                 self._grown(cursor, key)
         latest = self._log.latest(*key)
-        if latest is None or (latest.size < size and latest.created_at + EVERY_US <= self._clock.now()):
+        if (
+            latest is None
+            or (latest.size < size and latest.created_at + EVERY_US <= self._clock.now())
+            or self._is_by_a_removed_key(latest.note)
+        ):
             self._signed(key, None)
+
+    def _is_by_a_removed_key(self, note: str) -> bool:
+        removed = self._keys.removed_public_keys(KeyPurpose.CHECKPOINT)
+        if not removed:
+            return False
+        try:
+            opened_note(note, removed)
+        except NoteError:
+            return False
+        return True
 
     def sign(self, principal: Principal, chain: Chain, size: int | None = None) -> RecordCheckpointRow:
         """The checkpoint over the whole chain as it is now, or over its first ``size`` links."""
@@ -131,7 +146,8 @@ class RecordCheckpoints:
             if wanted > tree.size:
                 raise NotFoundError(TOO_SHORT, ErrorCode.CHAIN_TOO_SHORT)
             root = tree.root_at(wanted, lambda tile: _hashes_of_tile(cursor, key, tile))
-            note = signed_note(Checkpoint(origin=self._origin_of(*key), size=wanted, root=root), self._key.private)
+            private = self._keys.signing(KeyPurpose.CHECKPOINT).private
+            note = signed_note(Checkpoint(origin=self._origin_of(*key), size=wanted, root=root), private)
             known = self._log.of_size(*key, wanted)
             if known is not None and known.note == note:
                 return known

@@ -5,7 +5,6 @@ chain, because nothing behind it proves anything.
 """
 
 import base64
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import duckdb
@@ -14,6 +13,8 @@ import msgspec
 from features.core.canonical import Chain, link_hash
 from features.core.principal import Principal
 from store.clock import Clock
+from store.keys.key_schedule import KeyPurpose
+from store.keys.signing_keys import SigningKeys
 from store.record.chain import BareLink, ChainKey, bare_links_of
 from store.record.checkpoint_log import CheckpointLog
 from store.record.merkle import MerkleTree
@@ -70,9 +71,9 @@ class Verification:
     """Reads what has been committed. Whoever wires it opens and closes the connection."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, checkpoints: CheckpointLog, public_keys: Iterable[bytes]
+        self, connection: duckdb.DuckDBPyConnection, checkpoints: CheckpointLog, signing_keys: SigningKeys
     ) -> None:
-        self._connection, self._checkpoints, self._public_keys = connection, checkpoints, tuple(public_keys)
+        self._connection, self._checkpoints, self._keys = connection, checkpoints, signing_keys
 
     def check(self, principal: Principal, chain: Chain) -> ChainCheck:
         """The whole chain of the principal's tenant."""
@@ -96,7 +97,7 @@ class Verification:
 
     def _against(self, walk: "_Walk", note: str, size: int) -> Break | None:
         try:
-            checkpoint: Checkpoint | None = opened_note(note, self._public_keys)
+            checkpoint: Checkpoint | None = opened_note(note, self._keys.public_keys(KeyPurpose.CHECKPOINT))
         except NoteError:
             checkpoint = None
         expected = None if checkpoint is None else checkpoint.root

@@ -14,13 +14,24 @@ from api.policies.examples import NEW_POLICY
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
 from tests.support.running_app import RunningApp, signature
+from tests.support.scored_actors import score_actors
 
 Headers = list[tuple[str, str]]
 
 TRANSFER: Final[dict[str, Any]] = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "12500"}
 UNKNOWN_ID: Final = "0b0c4a53-0000-4000-8000-000000000001"
 FORGED: Final = "0" * 43
-SCOPES: Final = ["preflight", "alerts:read", "alerts:decide", "actions", "labels", "policies", "record", "reports"]
+SCOPES: Final = [
+    "preflight",
+    "alerts:read",
+    "alerts:decide",
+    "actions",
+    "labels",
+    "policies",
+    "record",
+    "reports",
+    "proofs",
+]
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
 RETRY_WITHIN_S: Final = 10.0
 RETRY_EVERY_S: Final = 0.02
@@ -65,6 +76,7 @@ class World:
             self.land(program, f"acht_alerting_{number}", **ALERTING)
             for family, party_id in (("identity", f"enti_{number}"), ("counterparty", f"cpty_of_{number}")):
                 assert self.api.deliver(program, party(family, party_id)).status_code == 200
+        score_actors(self.api, self.payroll, entity="enti_scored", payee="cpty_scored")
         self.actions: Ids = {}  # by program, for whoever requests some
         self.preflights = {program["id"]: self.preflight_of(program) for program in programs}
         api.catch_up()
@@ -79,6 +91,7 @@ class World:
             "event": "evnt_acht_0",
             "entity": "enti_0",
             "counterparty": "cpty_of_0",
+            "scored entity": "enti_scored",
             "preflight": self.preflights[self.payroll["id"]],
             "alert": self.alerts[self.payroll["id"]],
             "disposition": self.dispositions[self.payroll["id"]],

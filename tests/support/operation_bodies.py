@@ -3,6 +3,7 @@
 from typing import Any
 
 from api.policies.examples import ACTIVATION, NEW_POLICY
+from store.keys.key_schedule import ANNOUNCED_FOR_US
 from tests.support.callers import TRANSFER, Ids, World
 
 
@@ -80,6 +81,24 @@ def approval(_: World, __: Ids) -> dict[str, Any]:
 
 def label(_: World, ids: Ids) -> dict[str, Any]:
     return {"transferId": ids["transfer"], "label": "bad", "reason": "It came back."}
+
+
+def proof(_: World, ids: Ids) -> dict[str, Any]:
+    return {"type": "entity", "id": ids["scored entity"]}
+
+
+def proof_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return proof(world, world.mine) | {"programId": ids["program"]}
+
+
+def token_to_verify(_: World, __: Ids) -> dict[str, Any]:
+    return {"token": "a.b.c"}
+
+
+def signing_key(world: World, _: Ids) -> dict[str, Any]:
+    """Of a purpose of which none is announced, whoever announced one before."""
+    world.api.clock.advance(ANNOUNCED_FOR_US)
+    return {"purpose": "proof"}
 
 
 def overlap(_: World, __: Ids) -> dict[str, Any]:

@@ -87,6 +87,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["wide program"] = world.api.create_program(world.tenant, slug=world.fresh())["id"]
     if "new policy" in operation.fills:
         fresh["new policy"] = world.new_policy(world.tenant)
+    if "signing key" in operation.fills:
+        fresh["signing key"] = world.api.stores.record.signing_keys.published()[0].kid
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
     return world.mine | fresh
@@ -136,6 +138,11 @@ def _record(path: str, asks: str = "") -> Operation:
     return Operation(
         method="GET", path=f"/api/record/{path}", access=Access.BEARER, scope="record", whole_tenant=True, asks=asks
     )
+
+
+def _admin(method: str, path: str, **more: Any) -> Operation:
+    """A route of the platform's administration."""
+    return Operation(method=method, path=f"/api/admin/{path}", access=Access.ADMIN, **more)
 
 
 OPERATIONS: Final = (
@@ -330,6 +337,26 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/keys", access=Access.OPERATOR),
     Operation(method="DELETE", path="/api/keys/{}", access=Access.OPERATOR, fills=("key",)),
     Operation(method="GET", path="/.well-known/jwks.json", access=Access.PUBLIC),
+    Operation(
+        method="POST",
+        path="/api/proofs",
+        access=Access.BEARER,
+        scope="proofs",
+        success=201,
+        body=bodies.proof,
+        body_ids=("scored entity",),
+    ),
+    Operation(
+        method="POST",
+        path="/api/proofs",
+        access=Access.BEARER,
+        scope="proofs",
+        success=201,
+        body=bodies.proof_of_program,
+        body_ids=("program",),
+        names="a program",
+    ),
+    Operation(method="POST", path="/api/proofs/verify", access=Access.PUBLIC, body=bodies.token_to_verify),
     _record("verify"),
     _record("export"),
     _record("checkpoint", "chain=dispositions"),
@@ -342,51 +369,18 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/reports/weekly/{}", access=Access.BEARER, scope="reports", fills=("program",)),
     Operation(method="POST", path="/api/skoor/backfill/{}", access=Access.OWNER, fills=("program",)),
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
-    Operation(method="POST", path="/api/admin/tenants", access=Access.ADMIN, success=201, body=bodies.tenant),
-    Operation(method="GET", path="/api/admin/tenants", access=Access.ADMIN),
-    Operation(
-        method="POST",
-        path="/api/admin/tenants/{}/operator-token",
-        access=Access.ADMIN,
-        success=201,
-        fills=("tenant",),
-        body=bodies.overlap,
-    ),
-    Operation(
-        method="PUT",
-        path="/api/admin/tenants/{}/bank-key",
-        access=Access.ADMIN,
-        success=204,
-        fills=("tenant",),
-        body=bodies.bank_key,
-    ),
-    Operation(
-        method="DELETE", path="/api/admin/tenants/{}/bank-key", access=Access.ADMIN, success=204, fills=("tenant",)
-    ),
-    Operation(
-        method="POST",
-        path="/api/admin/programs",
-        access=Access.ADMIN,
-        success=201,
-        body=bodies.program,
-        body_ids=("tenant",),
-    ),
-    Operation(method="PATCH", path="/api/admin/programs/{}", access=Access.ADMIN, fills=("spare",), body=bodies.change),
-    Operation(
-        method="PUT",
-        path="/api/admin/programs/{}/accounts/{}",
-        access=Access.ADMIN,
-        fills=("spare", "account"),
-        body=lambda _world, _ids: {"entityId": "enti_1"},
-    ),
-    Operation(
-        method="POST",
-        path="/api/admin/programs/{}/ingest-secret",
-        access=Access.ADMIN,
-        success=201,
-        fills=("spare",),
-        body=bodies.overlap,
-    ),
+    _admin("POST", "tenants", success=201, body=bodies.tenant),
+    _admin("GET", "tenants"),
+    _admin("POST", "tenants/{}/operator-token", success=201, fills=("tenant",), body=bodies.overlap),
+    _admin("PUT", "tenants/{}/bank-key", success=204, fills=("tenant",), body=bodies.bank_key),
+    _admin("DELETE", "tenants/{}/bank-key", success=204, fills=("tenant",)),
+    _admin("POST", "programs", success=201, body=bodies.program, body_ids=("tenant",)),
+    _admin("PATCH", "programs/{}", fills=("spare",), body=bodies.change),
+    _admin("PUT", "programs/{}/accounts/{}", fills=("spare", "account"), body=lambda *_: {"entityId": "enti_1"}),
+    _admin("POST", "programs/{}/ingest-secret", success=201, fills=("spare",), body=bodies.overlap),
+    _admin("GET", "signing-keys"),
+    _admin("POST", "signing-keys", success=201, body=bodies.signing_key),
+    _admin("DELETE", "signing-keys/{}", fills=("signing key",)),
 )
 
 WRITES: Final = tuple(each for each in OPERATIONS if each.method != "GET")

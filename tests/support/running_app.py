@@ -30,8 +30,9 @@ from store.control.registry import Registry
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
+from store.keys.key_schedule import KeyPurpose
 from store.keys.secrets import SecretBox
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.lake.control_copy import ControlCopy
 from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
@@ -166,7 +167,9 @@ class RunningApp:
             new_id=self.new_id,
         )
         self.actions.executor.begin()
-        self.resources = wired_resources(self.stores, self._readiness, self.backfills, self.actions.executor)
+        self.resources = wired_resources(
+            self.stores, self._readiness, self.backfills, self.actions.executor, issuer=BASE_URL
+        )
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
@@ -181,7 +184,7 @@ class RunningApp:
             folder / "signing-keys.json",
             box=SecretBox(MASTER_KEY),
             clock=self.clock,
-            purposes=(KeyPurpose.CHECKPOINT,),
+            purposes=KeyPurpose,
         )
         return wired_record(
             self.database,

@@ -95,12 +95,12 @@ def released_after_escalation(world: World, _: pytest.MonkeyPatch) -> Answer:
     return of(answer)
 
 
-def twice(path_of: Callable[[World], tuple[str, dict[str, Any]]]) -> Provoke:
+def twice(path_of: Callable[[World], tuple[str, dict[str, Any]]], caller: str = "operator") -> Provoke:
     """The same write two times: the second is refused."""
 
     def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
         path, body = path_of(world)
-        headers = world.callers["operator"].headers
+        headers = world.callers[caller].headers
         world.send("POST", path, headers, json=body)
         return of(world.send("POST", path, headers, json=body))
 
@@ -177,6 +177,11 @@ def activation_of(version: str) -> Callable[[World], tuple[str, dict[str, Any]]]
         return f"/api/policies/{policy_id}/activate", {"note": "decided"}
 
     return path_and_body
+
+
+def nameless_service(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(world.api.services["proofs"], "_issuer", None)
+    return sent("POST", "/api/proofs", json={"type": "entity", "id": "enti_scored"})(world, patch)
 
 
 def lost_object(world: World, patch: pytest.MonkeyPatch) -> Answer:
@@ -291,6 +296,11 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.DISPOSITION_NOT_FOUND: sent("GET", f"/api/dispositions/{UNKNOWN_ID}"),
     ErrorCode.POLICY_NOT_FOUND: sent("GET", f"/api/policies/{UNKNOWN_ID}"),
     ErrorCode.KEY_NOT_FOUND: sent("DELETE", f"/api/keys/{UNKNOWN_ID}"),
+    ErrorCode.AGENT_NOT_FOUND: sent("POST", "/api/proofs", json={"type": "agent", "id": "enti_0"}),
+    ErrorCode.SIGNING_KEY_NOT_FOUND: sent("DELETE", "/api/admin/signing-keys/nobodys", "admin"),
+    ErrorCode.ACTOR_UNSCORED: sent("POST", "/api/proofs", json={"type": "entity", "id": "enti_0"}),
+    ErrorCode.ISSUER_UNKNOWN: nameless_service,
+    ErrorCode.ROTATION_PENDING: twice(lambda _: ("/api/admin/signing-keys", {"purpose": "proof"}), "admin"),
     ErrorCode.CHAIN_TOO_SHORT: sent("GET", "/api/record/proof?chain=dispositions&seq=999999"),
     ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),

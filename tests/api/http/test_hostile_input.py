@@ -27,6 +27,16 @@ BODIES: Final = [each for each in WRITES if each.body is not None]
 OURS: Final = [each for each in BODIES if each.access is not Access.SIGNATURE]
 
 
+ANY_TOKEN: Final = {
+    "a flag for a text",
+    "a list for a text",
+    "an object for a text",
+    "a fraction of fifty thousand digits",
+    "a text that is too long",
+}
+"""What the verification of proofs answers with a verdict: 200, malformed."""
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_world(tmp_path_factory.mktemp("hostile")) as running, pytest.MonkeyPatch.context() as patched:
@@ -54,6 +64,7 @@ def body_of(world: World, operation: Operation, ids: Ids | None = None) -> dict[
         for operation in OURS
         for case in HOSTILE
         if case != "empty" or not operation.path.endswith("/approve")  # whose body may be left out
+        if case not in ANY_TOKEN or operation.path != "/api/proofs/verify"
     ],
 )
 def test_given_a_hostile_body_when_written_then_400_and_nothing_is_stored_or_echoed(

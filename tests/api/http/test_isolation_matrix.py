@@ -184,6 +184,7 @@ def theirs_of(world: World, name: str) -> str:
         "slug": world.theirs["slug"],
         "transfer": "acht_3",
         "entity": "enti_3",
+        "scored entity": "enti_3",
         "event": "evnt_acht_3",
         "counterparty": "cpty_of_3",
         "preflight": world.preflights[world.theirs["id"]],
@@ -192,7 +193,7 @@ def theirs_of(world: World, name: str) -> str:
 
 
 def status_of_malformed(place: Place, name: str) -> set[int]:
-    if name in {"slug", "transfer"} or place is Place.PATH:
+    if name in {"slug", "transfer", "scored entity"} or place is Place.PATH:
         return {404}
     return {400} if place is Place.BODY else {400, 404}
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from api.http.operation import RateClass
 from api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
@@ -108,3 +110,62 @@ def test_given_a_setting_when_read_then_what_it_names_is_changed() -> None:
 def test_given_an_unclear_setting_when_read_then_a_sentence(text: str) -> None:
     with pytest.raises(StartupError, match="CLEARHOLD_RATE_LIMITS"):
         limits_of(text)
+
+
+def scope_of(host: str) -> dict[str, Any]:
+    return {"client": (host, 40_000)}
+
+
+def test_given_addresses_when_one_is_at_its_limit_then_the_others_are_not_and_one_host_is_one() -> None:
+    limits = RateLimits(dict.fromkeys(RateClass, 2), FrozenClock())
+
+    def through(*hosts: str) -> int:
+        count = 0
+        for host in hosts:
+            try:
+                limits.take_for_address(scope_of(host), RateClass.VERIFY)
+            except RateLimitedError:
+                continue
+            count += 1
+        return count
+
+    assert through("10.0.0.1", "10.0.0.1", "10.0.0.1") == 2
+    assert through("10.0.0.2", "::ffff:10.0.0.3", "::ffff:10.0.0.4", "::ffff:10.0.0.5") == 4
+    assert through("2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:1:ffff::3", "2001:db8:0:2::1") == 3
+
+
+@given(waits=st.lists(st.integers(0, 3 * SECOND_US), max_size=40), callers=st.randoms(use_true_random=False))
+def test_given_buckets_that_are_forgotten_when_taken_from_then_nobody_gains_or_loses(
+    waits: list[int], callers: Any
+) -> None:
+    clock = FrozenClock()
+    limits, remembering = (RateLimits(dict.fromkeys(RateClass, 3), clock) for _ in range(2))
+    remembering._forget_full = lambda now: None  # type: ignore[method-assign]  # noqa: ARG005
+
+    for wait in waits:
+        clock.advance(wait)
+        tenant = an_operator(f"tnt_{callers.randrange(3)}")
+        assert taken(limits, tenant, 2) == taken(remembering, tenant, 2)
+
+
+def test_given_ever_new_addresses_when_they_ask_then_those_of_the_last_seconds_are_remembered_only() -> None:
+    clock = FrozenClock()
+    limits = RateLimits(dict.fromkeys(RateClass, 2), clock)
+
+    for number in range(1_000):
+        limits.take_for_address(scope_of(f"10.0.{number >> 8}.{number & 255}"), RateClass.VERIFY)
+        clock.advance(SECOND_US // 50)
+
+    assert len(limits._levels) + len(limits._former) <= 101
+
+
+def test_given_strangers_who_verify_too_fast_when_answered_then_429_says_when_to_come_back(api: RunningApp) -> None:
+    api.limits = dict.fromkeys(RateClass, 1_000) | {RateClass.VERIFY: 2}
+    api.restart()
+
+    answers = [api.client.post("/api/proofs/verify", json={}) for _ in range(3)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[0].headers["ratelimit-policy"] == '"verify";q=2;w=1'
+    assert answers[2].headers["retry-after"] == "1"
+    assert_refused(answers[2], 429)

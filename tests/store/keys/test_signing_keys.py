@@ -7,8 +7,9 @@ import pytest
 from msgspec import json
 
 from store.data_dir import StartupError
+from store.keys.key_schedule import KeyPurpose
 from store.keys.secrets import SecretBox
-from store.keys.signing_keys import KeyPurpose, SigningKeys, thumbprint
+from store.keys.signing_keys import SigningKeys, thumbprint
 from tests.support.clock import FrozenClock
 
 BOX = SecretBox(bytes(32))

@@ -10,8 +10,9 @@ from features.core.canonical import Chain
 from features.core.errors import ForbiddenError, NotFoundError
 from features.core.instants import HOUR_US
 from store.data_dir import StartupError
+from store.keys.key_schedule import KeyPurpose
 from store.keys.secrets import SecretBox
-from store.keys.signing_keys import KeyPurpose, SigningKeys
+from store.keys.signing_keys import SigningKeys
 from store.record.checkpoint_log import CheckpointLog
 from store.record.checkpoints import InconsistentChainError, RecordCheckpoints
 from store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
@@ -38,7 +39,7 @@ class Office:
         self.checkpoints = RecordCheckpoints(
             database,
             self.log,
-            key=self.keys.signing(KeyPurpose.CHECKPOINT),
+            signing_keys=self.keys,
             clock=clock,
             origin_of=lambda tenant_id, chain: f"risk.example.test/{tenant_id}/{chain}",
         )

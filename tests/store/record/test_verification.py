@@ -36,8 +36,7 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(office: Office, chain: Chain = Chain.DISPOSITIONS) -> ChainCheck:
-    public_keys = office.keys.public_keys(office.keys.published()[0].purpose)
-    return Verification(office.database, office.log, public_keys).check(OPERATOR, chain)
+    return Verification(office.database, office.log, office.keys).check(OPERATOR, chain)
 
 
 def hash_at(office: Office, seq: int) -> str:
@@ -179,13 +178,13 @@ def test_given_a_checkpoint_that_nobody_signed_when_checked_then_it_does_not_hol
 
 def test_given_a_key_of_one_program_when_it_asks_then_it_is_refused(office: Office) -> None:
     with pytest.raises(ForbiddenError):
-        Verification(office.database, office.log, []).check(a_key(TENANT, PROGRAM), Chain.DISPOSITIONS)
+        Verification(office.database, office.log, office.keys).check(a_key(TENANT, PROGRAM), Chain.DISPOSITIONS)
 
 
 def test_given_another_tenant_when_it_asks_then_its_chain_is_empty(office: Office) -> None:
-    found = Verification(office.database, CheckpointLog(office.database, office.folder), []).check(
-        an_operator("another"), Chain.DISPOSITIONS
-    )
+    log = CheckpointLog(office.database, office.folder)
+
+    found = Verification(office.database, log, office.keys).check(an_operator("another"), Chain.DISPOSITIONS)
 
     assert found.checked == 0
     assert ChainWriter(office.database, office.folder).rows_of([a_fact(0)])[0].seq == 0

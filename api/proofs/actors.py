@@ -1,0 +1,67 @@
+"""Actors that have a score to prove, and that score.
+
+Errors  NotFoundError for an actor or program that is not this tenant's; InvalidRequestError for an id that several
+        programs have while the request names none of them; ConflictError for an actor without a score
+"""
+
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from api.counterparties.service import UNKNOWN_COUNTERPARTY
+from api.entities.service import UNKNOWN_ENTITY
+from api.programs.service import ProgramService, several_programs
+from api.proofs.schemas import NewProof, ProofSubject
+from features.core.errors import ConflictError, ErrorCode, NotFoundError
+from features.core.principal import Principal
+from features.core.rows.scores import ScoreRow
+from features.state.program import AGENTS_SLUG
+from store.duck.parties import Counterparties, Entities
+from store.duck.scores import Scores
+
+UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
+UNSCORED: Final = "This actor has no score yet, and what was not measured cannot be proved."
+_NOUNS: Final = {
+    ProofSubject.ENTITY: "an entity",
+    ProofSubject.COUNTERPARTY: "a counterparty",
+    ProofSubject.AGENT: "an agent",
+}
+
+
+class ScoredActors:
+    """Reads what has been committed, on any thread."""
+
+    def __init__(
+        self, *, programs: ProgramService, entities: Entities, counterparties: Counterparties, scores: Scores
+    ) -> None:
+        self._programs, self._entities, self._counterparties = programs, entities, counterparties
+        self._scores = scores
+
+    def newest_score(self, principal: Principal, request: NewProof) -> ScoreRow:
+        """The actor's newest score record, which has a score."""
+        named = None if request.program_id is None else [str(request.program_id)]
+        program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
+        if not program_ids:
+            _refuse_unknown(request.type)
+        if len(program_ids) > 1:
+            raise several_programs(_NOUNS[request.type])
+        row = self._scores.latest(principal, request.type, request.id, program_ids[0])
+        if row is None or row.score is None:
+            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
+        return row
+
+    def _programs_with(self, principal: Principal, request: NewProof, named: Sequence[str] | None) -> list[str]:
+        """The programs that know the actor, of those within the principal's reach."""
+        if request.type is ProofSubject.COUNTERPARTY:
+            return [row.program_id for row in self._counterparties.find(principal, request.id, named)]
+        known = [row.program_id for row in self._entities.find(principal, request.id, named)]
+        if request.type is ProofSubject.AGENT:
+            return [each for each in known if self._programs.read(principal, each).slug == AGENTS_SLUG]
+        return known
+
+
+def _refuse_unknown(kind: ProofSubject) -> NoReturn:
+    if kind is ProofSubject.ENTITY:
+        raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
+    if kind is ProofSubject.COUNTERPARTY:
+        raise NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
+    raise NotFoundError(UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND)

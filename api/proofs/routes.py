@@ -1,0 +1,89 @@
+"""Proofs over HTTP: made for a tenant, verified for anybody."""
+
+from typing import Final
+
+from litestar import post
+from litestar.di import NamedDependency
+
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, principal_of
+from api.http.operation import Access, Operation, RateClass
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from api.proofs.actors import ScoredActors
+from api.proofs.examples import NEW_PROOF, PROOF, TOKEN, VERIFICATION
+from api.proofs.schemas import NewProof, Proof, ProofVerification, TokenToVerify
+from api.proofs.service import ProofService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from store.duck.parties import Counterparties, Entities
+from store.duck.scores import Scores
+
+_TAG: Final = "proofs"
+
+_ISSUE: Final = Operation(
+    id="issueProof",
+    tag=_TAG,
+    summary="Signs the newest score of an actor as a token that anybody can verify offline. "
+    "It is good for 24 hours. 409 for an actor without a score; 400 if several programs have an actor of that id and "
+    "programId names none of them.",
+    access=Access.BEARER,
+    scope=KeyScope.PROOFS,
+    answers={201: Proof},
+    refusals=(
+        ErrorCode.PROGRAM_REQUIRED,
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.ENTITY_NOT_FOUND,
+        ErrorCode.COUNTERPARTY_NOT_FOUND,
+        ErrorCode.AGENT_NOT_FOUND,
+        ErrorCode.ACTOR_UNSCORED,
+        ErrorCode.ISSUER_UNKNOWN,
+    ),
+    body=RequestSchema(NewProof),
+    example=NEW_PROOF,
+    answer_example=PROOF,
+)
+_VERIFY: Final = Operation(
+    id="verifyProof",
+    tag=_TAG,
+    summary="Whether a token is a proof of this service that still holds, and what it says. "
+    "200 for every token, also for what is none: `reason` says the first check that it fails. No bearer is needed.",
+    access=Access.PUBLIC,
+    rate=RateClass.VERIFY,
+    answers={200: ProofVerification},
+    body=RequestSchema(TokenToVerify),
+    example={"token": TOKEN},
+    answer_example=VERIFICATION,
+)
+
+
+@post("/api/proofs", opt=_ISSUE.as_opt)
+async def issue_proof(request: ApiRequest, proofs: NamedDependency[ProofService]) -> Proof:
+    return await proofs.issue(principal_of(request.scope), body_of(request.scope, NewProof))
+
+
+@post("/api/proofs/verify", status_code=200, opt=_VERIFY.as_opt)
+async def verify_proof(request: ApiRequest, proofs: NamedDependency[ProofService]) -> ProofVerification:
+    return proofs.verify(body_of(request.scope, TokenToVerify).token)
+
+
+def _proofs(resources: Resources) -> ProofService:
+    stores = resources.stores
+    programs = ProgramService(stores.registry.tenancy)
+    actors = ScoredActors(
+        programs=programs,
+        entities=Entities(stores.database),
+        counterparties=Counterparties(stores.database),
+        scores=Scores(stores.database),
+    )
+    return ProofService(
+        actors=actors,
+        programs=programs,
+        signing_keys=stores.record.signing_keys,
+        clock=stores.clock,
+        issuer=resources.issuer,
+    )
+
+
+AREA: Final = Area(routes=(issue_proof, verify_proof), provide={"proofs": _proofs})

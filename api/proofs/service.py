@@ -1,0 +1,103 @@
+"""Proofs: an actor's newest score, signed, so that anybody can check offline whose word it is.
+
+Errors  as ``ScoredActors``; ConflictError where the service does not know the address that receivers reach it under
+"""
+
+from typing import Final
+
+import msgspec
+import structlog
+from anyio import to_thread
+
+from api.programs.service import ProgramService
+from api.proofs.actors import ScoredActors
+from api.proofs.schemas import NewProof, Proof, ProofClaims, ProofVerification
+from api.proofs.token import Fault, checked_token, signed_token
+from features.core.errors import ConflictError, ErrorCode
+from features.core.instants import SECOND_US
+from features.core.principal import Principal
+from features.core.rows.scores import ScoreRow
+from store.clock import Clock
+from store.keys.key_schedule import KeyPurpose
+from store.keys.signing_keys import SigningKeys
+
+LIFETIME_S: Final = 24 * 60 * 60
+NO_ISSUER: Final = (
+    "A proof names the address at which its keys are published, and this service does not know its own. "
+    "Whoever runs it sets CLEARHOLD_BASE_URL."
+)
+
+log = structlog.get_logger()
+
+
+class _WithId(msgspec.Struct):
+    id: str
+
+
+_REASONS: Final = msgspec.json.Decoder(tuple[_WithId, ...])
+
+
+class ProofService:
+    """``issuer`` is the public address; None where it is not known."""
+
+    def __init__(
+        self,
+        *,
+        actors: ScoredActors,
+        programs: ProgramService,
+        signing_keys: SigningKeys,
+        clock: Clock,
+        issuer: str | None,
+    ) -> None:
+        self._actors, self._programs, self._keys = actors, programs, signing_keys
+        self._clock, self._issuer = clock, issuer
+
+    async def issue(self, principal: Principal, request: NewProof) -> Proof:
+        return await to_thread.run_sync(self._issue, principal, request)
+
+    def _issue(self, principal: Principal, request: NewProof) -> Proof:
+        row = self._actors.newest_score(principal, request)
+        if self._issuer is None:
+            raise ConflictError(NO_ISSUER, ErrorCode.ISSUER_UNKNOWN)
+        claims = self._programs.marked(self._claims(principal, row, self._issuer), row.program_id)
+        log.info(
+            "proof_issued",
+            tenant_id=row.tenant_id,
+            score_id=row.id,
+            subject_type=row.subject_type,
+            operator=principal.operator,
+        )
+        return Proof(token=signed_token(claims, self._keys.signing(KeyPurpose.PROOF)), claims=claims)
+
+    def verify(self, token: object) -> ProofVerification:
+        """The verdict on any token, of any tenant; the claims say whose it is."""
+        fault, claims = checked_token(
+            token,
+            public_key_of=lambda kid: self._keys.public_key(KeyPurpose.PROOF, kid),
+            now_s=self._clock.now() // SECOND_US,
+        )
+        return ProofVerification(
+            valid=fault is None,
+            reason=fault or msgspec.UNSET,
+            claims=claims or msgspec.UNSET,
+            expired=True if fault is Fault.EXPIRED else msgspec.UNSET,
+        )
+
+    def _claims(self, principal: Principal, row: ScoreRow, issuer: str) -> ProofClaims:
+        assert row.score is not None, "an actor without a score was refused"
+        issued_at = self._clock.now() // SECOND_US
+        return ProofClaims(
+            iss=issuer,
+            sub=f"{row.subject_type}:{row.subject_id}",
+            tenant=principal.tenant,
+            program=row.program_id,
+            score=row.score,
+            band=row.band,
+            version=row.version,
+            n=row.n,
+            confidence=row.confidence,
+            reasons=tuple(reason.id for reason in _REASONS.decode(row.reasons)),
+            iat=issued_at,
+            exp=issued_at + LIFETIME_S,
+            jti=row.id,
+        )

@@ -1,0 +1,157 @@
+"""Proof tokens: claims as a compact JWS under an Ed25519 key, and the checks of one that comes back.
+
+Form    header.claims.signature, each in base64url without padding. The header is exactly alg EdDSA, kid and typ
+Source  RFC 7515, 7519, 8037, 8725
+Errors  none: a token that proves nothing is a ``Checked`` with its fault
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, NoReturn
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from api.proofs.schemas import ProofClaims
+from store.keys.key_schedule import SigningKey
+
+ALGORITHM: Final = "EdDSA"
+TYPE: Final = "score-proof+jwt"
+MOST_CHARACTERS: Final = 8 * 1024
+
+_PART: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
+_PARTS: Final = 3
+
+
+class Fault(StrEnum):
+    """Why a token proves nothing, in the order in which it is checked."""
+
+    TOKEN_REQUIRED = "token required"  # noqa: S105 - a reason, not a token
+    MALFORMED = "malformed"
+    UNSUPPORTED_ALG = "unsupported alg"
+    UNKNOWN_KID = "unknown kid"
+    BAD_SIGNATURE = "bad signature"
+    EXPIRED = "expired"
+    NO_SCORE = "no score in claims"
+
+
+class Checked(NamedTuple):
+    """A token after its checks. ``claims`` are there only when the signature holds."""
+
+    fault: Fault | None
+    claims: ProofClaims | None = None
+
+
+class _UnreadableError(Exception):
+    """The token is not of the form."""
+
+
+class _Parts(NamedTuple):
+    header: dict[str, Any]
+    claims: dict[str, Any]
+    signed: bytes
+    signature: bytes
+
+
+def signed_token(claims: ProofClaims, key: SigningKey) -> str:
+    header = msgspec.json.encode({"alg": ALGORITHM, "kid": key.kid, "typ": TYPE})
+    signed = f"{_encoded(header)}.{_encoded(msgspec.json.encode(claims))}"
+    return f"{signed}.{_encoded(key.sign(signed.encode()))}"
+
+
+def checked_token(token: object, *, public_key_of: Callable[[str], bytes | None], now_s: int) -> Checked:
+    """The first fault of a token, or its claims. The kid picks key and algorithm; no key in the header is looked at."""
+    if token is None or token == "":
+        return Checked(Fault.TOKEN_REQUIRED)
+    try:
+        parts = _parts_of(token)
+    except _UnreadableError:
+        return Checked(Fault.MALFORMED)
+    if parts.header.get("alg") != ALGORITHM:
+        return Checked(Fault.UNSUPPORTED_ALG)
+    kid = parts.header.get("kid")
+    public_key = public_key_of(kid) if isinstance(kid, str) else None
+    if public_key is None:
+        return Checked(Fault.UNKNOWN_KID)
+    if not _holds(public_key, parts):
+        return Checked(Fault.BAD_SIGNATURE)
+    return _checked_claims(parts, now_s)
+
+
+def _checked_claims(parts: _Parts, now_s: int) -> Checked:
+    """The faults that only this service's own signature can come with."""
+    if parts.header.get("typ") != TYPE:
+        return Checked(Fault.MALFORMED)
+    try:
+        claims = msgspec.convert(parts.claims, ProofClaims)
+    except msgspec.ValidationError:
+        claims = None
+    expires_at = parts.claims.get("exp")
+    if type(expires_at) is int and expires_at <= now_s:
+        return Checked(Fault.EXPIRED, claims)
+    return Checked(Fault.NO_SCORE) if claims is None else Checked(None, claims)
+
+
+def _holds(public_key: bytes, parts: _Parts) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(parts.signature, parts.signed)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _parts_of(token: object) -> _Parts:
+    if not isinstance(token, str) or len(token) > MOST_CHARACTERS:
+        raise _UnreadableError
+    texts = token.split(".")
+    if len(texts) != _PARTS:
+        raise _UnreadableError
+    header, claims, signature = map(_decoded, texts)
+    parts = _Parts(_object(header), _object(claims), token.rpartition(".")[0].encode(), signature)
+    if "crit" in parts.header:
+        raise _UnreadableError
+    return parts
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    """Canonical base64url alone: no padding, and no bits left over at the end."""
+    if not _PART.fullmatch(text):
+        raise _UnreadableError
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error:
+        raise _UnreadableError from None
+    if _encoded(raw) != text:
+        raise _UnreadableError
+    return raw
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    """A JSON object in which no name stands twice."""
+    try:
+        value = json.loads(raw.decode(), object_pairs_hook=_without_repeats, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise _UnreadableError from None
+    if not isinstance(value, dict):
+        raise _UnreadableError
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) != len(pairs):
+        raise _UnreadableError
+    return plain
+
+
+def _refuse(_: str) -> NoReturn:
+    raise _UnreadableError

@@ -1,0 +1,30 @@
+"""Signing keys as the platform's administration sees them: never the private half."""
+
+import msgspec
+
+from features.core.instants import format_instant
+from store.keys.key_schedule import KeyPurpose, KeyState, SigningKey
+
+
+class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    purpose: KeyPurpose
+
+
+class SigningKeyState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``signsFrom`` may lie ahead: until then the key is announced."""
+
+    kid: str
+    purpose: KeyPurpose
+    state: KeyState
+    created_at: str
+    signs_from: str
+
+
+def to_signing_key(key: SigningKey, state: KeyState) -> SigningKeyState:
+    return SigningKeyState(
+        kid=key.kid,
+        purpose=key.purpose,
+        state=state,
+        created_at=format_instant(key.created_at),
+        signs_from=format_instant(key.signs_from),
+    )
