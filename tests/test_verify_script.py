@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from api.cli.main import app
 from features.core.canonical import Chain, canonical, link_hash
 from store.duck.database import open_database
-from store.keys.key_schedule import KeyPurpose
+from store.keys.key_schedule import ANNOUNCED_FOR_US, KeyPurpose
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import SigningKeys
 from store.record.checkpoint_log import CheckpointLog
@@ -37,7 +37,7 @@ Line = dict[str, Any]
 
 
 class Kept:
-    """What an examiner has: an export, the keys, and checkpoints from then and now."""
+    """What an examiner has: an export, the keys, and checkpoints, the older one under a key that was replaced since."""
 
     def __init__(self, folder: Path, lines: list[Line]) -> None:
         self.folder, self.lines = folder, lines
@@ -67,17 +67,25 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         )
         record(database, folder / "record", [a_fact(number) for number in range(4)])
         (folder / "older.txt").write_text(office.sign(OPERATOR, Chain.DISPOSITIONS).note, "utf-8")
+        replaced = keys.signing(KeyPurpose.CHECKPOINT)
+        keys.announce(KeyPurpose.CHECKPOINT)
+        clock.advance(ANNOUNCED_FOR_US)
         actions = [a_fact(number, chain="actions") for number in range(4)]
         record(database, folder / "record", [*(a_fact(number) for number in range(4, 7)), *actions])
         for chain in Chain:
             (folder / f"{chain}.txt").write_text(office.sign(OPERATOR, chain).note, "utf-8")
         reader = RecordReader(database, lambda _: [POLICY])
         lines = [json.decode(line) for batch in reader.export(OPERATOR, RecordFilter(), 3) for line in batch]
-    jwk = keys.signing(KeyPurpose.CHECKPOINT)
-    jwks = {"keys": [{"kty": "OKP", "crv": "Ed25519", "x": jwk.x, "kid": jwk.kid, "use": "sig", "alg": "EdDSA"}]}
-    (folder / "jwks.json").write_bytes(json.encode(jwks))
+    (folder / "jwks.json").write_bytes(jwks_of(keys))
+    keys.remove(replaced.kid)
+    (folder / "jwks-without.json").write_bytes(jwks_of(keys))
     assert len(lines) == PLAIN + LINKS
     return Kept(folder, lines)
+
+
+def jwks_of(keys: SigningKeys) -> bytes:
+    published = [{"kty": "OKP", "crv": "Ed25519", "x": key.x, "kid": key.kid} for key in keys.published()]
+    return json.encode({"keys": published})
 
 
 def examined(kept: Kept, export: Path, *checkpoints: Path, jwks: str = "jwks.json") -> list[tuple[int, str]]:
@@ -238,8 +246,7 @@ def test_given_a_checkpoint_that_was_changed_or_signed_by_another_when_examined_
     other = SigningKeys.open(
         kept.folder / "other.json", box=box, clock=FrozenClock(), purposes=(KeyPurpose.CHECKPOINT,)
     )
-    jwk = other.signing(KeyPurpose.CHECKPOINT)
-    (kept.folder / "other-jwks.json").write_bytes(json.encode({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": jwk.x}]}))
+    (kept.folder / "other-jwks.json").write_bytes(jwks_of(other))
 
     runs = [
         *examined(kept, export, changed, *kept.checkpoints("actions")),
@@ -248,6 +255,18 @@ def test_given_a_checkpoint_that_was_changed_or_signed_by_another_when_examined_
 
     assert [code for code, _ in runs] == [1, 1, 1, 1]
     assert all("FAIL" in printed for _, printed in runs)
+
+
+def test_given_a_key_that_was_removed_when_examined_then_its_checkpoints_count_no_more_and_later_ones_do(
+    kept: Kept,
+) -> None:
+    export, jwks = kept.write("whole.ndjson", kept.lines), "jwks-without.json"
+
+    with_older = examined(kept, export, *kept.checkpoints(*CHAINS, "older"), jwks=jwks)
+    without = examined(kept, export, *kept.checkpoints(*CHAINS), jwks=jwks)
+
+    assert [code for code, _ in with_older] == [1, 1]
+    assert [code for code, _ in without] == [0, 0]
 
 
 def test_given_an_export_of_a_range_when_verified_as_one_then_continuity_is_checked(kept: Kept) -> None:

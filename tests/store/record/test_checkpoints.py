@@ -18,6 +18,7 @@ from store.record.checkpoints import InconsistentChainError, RecordCheckpoints
 from store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
 from store.record.notes import opened_note
 from store.record.rows import RecordCheckpointRow
+from store.record.verification import Verification
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.record import PROGRAM, TENANT, a_fact, record
@@ -243,3 +244,42 @@ def test_given_a_chain_that_contradicts_its_checkpoint_then_it_is_counted(office
     restarted.checkpoints.sign_due()
 
     assert restarted.checkpoints.inconsistent == 1
+
+
+def test_given_a_rotation_when_signed_then_the_new_key_signs_and_no_chain_is_signed_again_for_it(
+    office: Office,
+) -> None:
+    office.grow(0, 3)
+    office.checkpoints.sign_due()
+    old = office.keys.signing(KeyPurpose.CHECKPOINT)
+    new = office.keys.announce(KeyPurpose.CHECKPOINT)
+
+    office.checkpoints.sign_due()
+    office.clock.advance(HOUR_US)
+    office.checkpoints.sign_due()
+    office.grow(3, 5)
+    office.checkpoints.sign_due()
+
+    assert [row.size for row in office.kept] == [5, 3]
+    assert [opened_note(row.note, [key.public]).size for row, key in zip(office.kept, (new, old), strict=True)] == [
+        5,
+        3,
+    ]
+    office.assert_signed(again(office).checkpoints.sign(OPERATOR, DISPOSITIONS), 5)
+
+
+def test_given_a_key_that_was_removed_when_due_then_what_it_signed_last_is_signed_once_more_by_another(
+    office: Office,
+) -> None:
+    office.grow(0, 3)
+    office.checkpoints.sign_due()
+    old = office.keys.signing(KeyPurpose.CHECKPOINT)
+
+    office.keys.remove(old.kid)
+    for _ in range(3):
+        office.clock.advance(1_000)
+        office.checkpoints.sign_due()
+
+    assert [row.size for row in office.kept] == [3, 3]
+    assert opened_note(office.kept[0].note, [office.keys.signing(KeyPurpose.CHECKPOINT).public]).size == 3
+    assert Verification(office.database, office.log, office.keys).check(OPERATOR, DISPOSITIONS).broken_at is None
