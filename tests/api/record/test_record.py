@@ -361,10 +361,11 @@ def test_given_the_keys_when_published_then_nothing_private_is_in_them_and_they_
     answer = api.client.get("/.well-known/jwks.json")
     again = api.client.get("/.well-known/jwks.json", headers={"If-None-Match": answer.headers["etag"]})
 
-    (key,) = answer.json()["keys"]
+    key, of_proofs = answer.json()["keys"]
     assert answer.headers["content-type"] == "application/jwk-set+json"
     assert answer.headers["cache-control"] == "public, max-age=300"
-    assert set(key) == {"kty", "crv", "x", "kid", "use", "alg"}
+    assert set(key) == set(of_proofs) == {"kty", "crv", "x", "kid", "use", "alg"}
+    assert key["kid"] != of_proofs["kid"]
     assert (key["kty"], key["crv"], key["use"], key["alg"]) == ("OKP", "Ed25519", "sig", "EdDSA")
     assert (again.status_code, again.content) == (304, b"")
 
