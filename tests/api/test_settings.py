@@ -113,3 +113,22 @@ def test_given_a_redis_without_its_scheme_then_a_sentence_says_which_there_are(u
         Settings.of(data=Path(), host="::1", port=0, environment={"CLEARHOLD_REDIS_URL": url})
 
     assert url not in str(refusal.value).removesuffix("redis://localhost:6379.")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "address", "public"),
+    [
+        (None, "http://127.0.0.1:8000", ("http://127.0.0.1:8000", "http://127.0.0.1:8000")),
+        (None, "http://[::1]:8000", ("http://[::1]:8000", "http://[::1]:8000")),
+        (None, "http://0.0.0.0:8000", ("http://0.0.0.0:8000", None)),
+        (None, "http://[::]:8000", ("http://[::]:8000", None)),
+        (None, "http://10.0.0.5:8000", ("http://10.0.0.5:8000", None)),
+        ("https://risk.bank.example/", "http://0.0.0.0:8000", ("https://risk.bank.example",) * 2),
+    ],
+)
+def test_given_an_address_when_others_may_know_it_by_another_name_then_no_proof_is_issued_under_it(
+    base_url: str | None, address: str, public: tuple[str, str | None]
+) -> None:
+    environment = {} if base_url is None else {"CLEARHOLD_BASE_URL": base_url}
+
+    assert Settings.of(data=Path(), host="::1", port=0, environment=environment).public_urls(address) == public
