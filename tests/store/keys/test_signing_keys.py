@@ -1,6 +1,7 @@
 """Signing keys are made once, sealed, named by their thumbprints, and replaced so that every signature is verified."""
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,18 @@ def test_given_any_rotations_removals_and_restarts_when_signed_then_every_signat
         for at, purpose, kid in signatures:
             lasts = purpose is KeyPurpose.CHECKPOINT or now < at + DAY_US
             assert not lasts or kid in published or states_now[kid] == KeyState.REMOVED
+
+
+def test_given_many_threads_when_each_announces_a_key_then_one_is_made(tmp_path: Path, clock: FrozenClock) -> None:
+    keys = opened(tmp_path / "keys.json", *KeyPurpose, clock=clock)
+
+    def announced(_: int) -> bool:
+        try:
+            keys.announce(KeyPurpose.PROOF)
+        except ConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(announced, range(40))) == 1
+    assert plain(opened(tmp_path / "keys.json", clock=clock)) == plain(keys)
