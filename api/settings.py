@@ -96,8 +96,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def public_urls(self, address: str) -> tuple[str, str | None]:
         """The address for documents, and the issuer of proofs, given the address that is listened on.
 
-        Others reach a loopback address as this machine does, or not at all, so that it may issue. Any other address
-        may have another name elsewhere; then there is an issuer only where one was set.
+        A loopback address issues under itself, for trying out: whoever reaches it directly reaches it so. Any other may
+        have another name elsewhere, so that there is an issuer only where one was set.
         """
         on_loopback = address if _is_loopback(urlsplit(address)) else None
         return self.base_url or address, self.base_url or on_loopback

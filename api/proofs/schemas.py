@@ -8,6 +8,7 @@ import msgspec
 
 from api.http.fields import BankId
 from features.core.program import Simulated
+from features.core.vocabulary import Band
 
 
 class ProofSubject(StrEnum):
@@ -16,6 +17,18 @@ class ProofSubject(StrEnum):
     ENTITY = "entity"
     COUNTERPARTY = "counterparty"
     AGENT = "agent"
+
+
+class Fault(StrEnum):
+    """Why a token proves nothing, in the order in which it is checked."""
+
+    TOKEN_REQUIRED = "token required"  # noqa: S105 - a reason, not a token
+    MALFORMED = "malformed"
+    UNSUPPORTED_ALG = "unsupported alg"
+    UNKNOWN_KID = "unknown kid"
+    BAD_SIGNATURE = "bad signature"
+    EXPIRED = "expired"
+    NO_SCORE = "no score in claims"
 
 
 class NewProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -34,7 +47,7 @@ class ProofClaims(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     program: str | None
     score: int
-    band: str
+    band: Band
     version: str
     n: int
     confidence: float | None
@@ -60,6 +73,6 @@ class ProofVerification(msgspec.Struct, frozen=True, kw_only=True):
     """``reason`` is there unless ``valid``; ``claims`` only when the signature holds."""
 
     valid: bool
-    reason: str | msgspec.UnsetType = msgspec.UNSET
+    reason: Fault | msgspec.UnsetType = msgspec.UNSET
     claims: ProofClaims | msgspec.UnsetType = msgspec.UNSET
     expired: Literal[True] | msgspec.UnsetType = msgspec.UNSET

@@ -11,12 +11,13 @@ from anyio import to_thread
 
 from api.programs.service import ProgramService
 from api.proofs.actors import ScoredActors
-from api.proofs.schemas import NewProof, Proof, ProofClaims, ProofVerification
-from api.proofs.token import Fault, checked_token, signed_token
+from api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
+from api.proofs.token import checked_token, signed_token
 from features.core.errors import ConflictError, ErrorCode
 from features.core.instants import SECOND_US
 from features.core.principal import Principal
 from features.core.rows.scores import ScoreRow
+from features.core.vocabulary import Band
 from store.clock import Clock
 from store.keys.key_schedule import KeyPurpose
 from store.keys.signing_keys import SigningKeys
@@ -92,7 +93,7 @@ class ProofService:
             tenant=principal.tenant,
             program=row.program_id,
             score=row.score,
-            band=row.band,
+            band=Band(row.band),
             version=row.version,
             n=row.n,
             confidence=row.confidence,

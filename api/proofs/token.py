@@ -10,14 +10,13 @@ import binascii
 import json
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from api.proofs.schemas import ProofClaims
+from api.proofs.schemas import Fault, ProofClaims
 from store.keys.key_schedule import SigningKey
 
 ALGORITHM: Final = "EdDSA"
@@ -26,18 +25,6 @@ MOST_CHARACTERS: Final = 8 * 1024
 
 _PART: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
 _PARTS: Final = 3
-
-
-class Fault(StrEnum):
-    """Why a token proves nothing, in the order in which it is checked."""
-
-    TOKEN_REQUIRED = "token required"  # noqa: S105 - a reason, not a token
-    MALFORMED = "malformed"
-    UNSUPPORTED_ALG = "unsupported alg"
-    UNKNOWN_KID = "unknown kid"
-    BAD_SIGNATURE = "bad signature"
-    EXPIRED = "expired"
-    NO_SCORE = "no score in claims"
 
 
 class Checked(NamedTuple):

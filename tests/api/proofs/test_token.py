@@ -9,8 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.proofs.schemas import ProofClaims
+from api.proofs.schemas import Fault, ProofClaims
 from api.proofs.token import MOST_CHARACTERS, Checked, checked_token, signed_token
+from features.core.vocabulary import Band
 from store.keys.key_schedule import KeyPurpose, SigningKey
 from tests.support.proof_tokens import (
     TYPE,
@@ -36,7 +37,7 @@ CLAIMS: Final = ProofClaims(
     tenant="first-bank",
     program="prg_1",
     score=12,
-    band="clear",
+    band=Band.CLEAR,
     version="ers-v1",
     n=40,
     confidence=0.67,
@@ -167,7 +168,7 @@ BAD: Final[dict[str, tuple[object, str]]] = {
 def test_given_a_token_of_ours_when_checked_then_it_holds_until_its_end() -> None:
     assert check(TOKEN) == Checked(None, CLAIMS)
     assert check(TOKEN, now_s=CLAIMS.exp - 1) == Checked(None, CLAIMS)
-    assert check(TOKEN, now_s=CLAIMS.exp) == Checked("expired", CLAIMS)  # type: ignore[arg-type]
+    assert check(TOKEN, now_s=CLAIMS.exp) == Checked(Fault.EXPIRED, CLAIMS)
 
 
 @pytest.mark.parametrize("bad", BAD)
