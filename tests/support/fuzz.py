@@ -60,6 +60,12 @@ include-operation-id = [
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Which instants are midnights, which weeks exist, how long a period may be, and that programs of the bank are not added
+# up with simulated ones, the document says in words.
+[[operations]]
+include-operation-id = ["getActorReport", "getProgramReport", "getWeeklyReport", "getMetrics", "listMetricsHistory"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # None of these callers can sign, and there is no serializer for NDJSON: tests/api/ingest/test_batch.py has its bodies.
 [[operations]]
 include-operation-id = "ingestBankEvents"
