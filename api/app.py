@@ -3,10 +3,9 @@
 data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry ─▶ flow ─▶ HTTP
 """
 
-import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager, closing
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
@@ -18,6 +17,7 @@ from prometheus_client import CollectorRegistry
 
 from api.area import Resources
 from api.areas import ROUTES, services_of
+from api.background import in_background
 from api.http.connections import Connections, raise_file_limit
 from api.http.http_app import http_app
 from api.http.server import address_of, listening_socket, serve_until_signalled
@@ -39,15 +39,15 @@ from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.bank_work import BankWork
 from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
-from flows.lost_policies import restore_lost_policies
 from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
-from flows.ticks import tick_every_minute
+from flows.webhooks.service import Webhooks
 from store.clock import SystemClock
 from store.compiled_age import changed_since_compiled
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
+from store.control.webhook_registry import WebhookRegistry
 from store.data_dir import DataDir, StartupError
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
@@ -66,10 +66,10 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.state_snapshots import StateSnapshots
+from store.tables.row_tables import RowTables
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8
-WATCH_S: Final = 0.5
 
 log = structlog.get_logger()
 
@@ -79,8 +79,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
     Raises StartupError when it cannot be started.
     """
-    configure_logs()
-    _log_start()
+    _start_logs()
     signal.signal(signal.SIGTERM, _end_before_start)
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
@@ -94,19 +93,21 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         database = _joined_database(data_dir, target, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
         bank_work = _bank_work(stores, settings)
-        engine = _started_engine(scoring, stores, data_dir, target, opened, bank_work)
+        webhooks = _webhooks(stores, allow_local=settings.allow_local)
+        engine = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks)
         backfills = _backfills(stores, data_dir, target, opened)
-        resources = wired_resources(stores, _readiness(stores, engine), backfills, bank_work.executor, issuer=issuer)
+        resources = _resources(stores, engine, backfills, bank_work, webhooks, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
         metrics = _metrics(stores, engine, resources.preflight_log, backfills, bank_work, connections, settings)
+        metrics.register(webhooks.collector)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         async def main() -> None:
-            async with _in_background(stores, engine, backfills, bank_work):
+            async with in_background(stores, engine, backfills, bank_work, webhooks.dispatcher):
                 await serve_until_signalled(
                     observed,
                     listening,
@@ -125,61 +126,11 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
 
 
-def _log_start() -> None:
+def _start_logs() -> None:
+    configure_logs()
     log.info("starting", version=version("clearhold"), build=BUILD)
     if changed := changed_since_compiled():
         log.warning("compiled_before_change", modules=changed, cure="make compiled, or make interpreted")
-
-
-@asynccontextmanager
-async def _in_background(
-    stores: Stores, engine: Engine, backfills: BackfillService, bank_work: BankWork
-) -> AsyncIterator[None]:
-    """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
-    await stores.appender.connect()
-    tasks = [
-        asyncio.create_task(_resume_when_caught_up(engine, backfills)),
-        asyncio.create_task(_work_when_caught_up(stores, engine, bank_work)),
-        asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
-        asyncio.create_task(stores.memory.read_regularly(stores.hot)),
-        asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
-        asyncio.create_task(_stop_when_ended(engine)),
-    ]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await backfills.stop()
-        await bank_work.stop()
-        await engine.scorers.disconnect()
-        await stores.key_usage.flush(stores.hot)
-        await stores.hot.aclose()
-
-
-async def _stop_when_ended(engine: Engine) -> None:
-    """End the service with the flow: one that takes events and scores none is worse than one that is restarted."""
-    while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
-        await asyncio.sleep(WATCH_S)
-    signal.raise_signal(signal.SIGTERM)
-
-
-async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> None:
-    await _caught_up(engine)
-    await backfills.resume()
-
-
-async def _work_when_caught_up(stores: Stores, engine: Engine, bank_work: BankWork) -> None:
-    """What the log holds of the bank's answers and is not committed yet would be asked for again."""
-    await _caught_up(engine)
-    await restore_lost_policies(stores.registry, stores.owner)
-    await bank_work.run()
-
-
-async def _caught_up(engine: Engine) -> None:
-    while not engine.caught_up():  # noqa: ASYNC110 - the engine's threads have no event of this loop
-        await asyncio.sleep(WATCH_S)
 
 
 def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
@@ -294,6 +245,17 @@ def _bank_work(stores: Stores, settings: Settings) -> BankWork:
     )
 
 
+def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
+    registry = WebhookRegistry(stores.registry, box=stores.box, clock=stores.clock, new_id=stores.new_id)
+    return Webhooks(
+        stores.registry.tenancy,
+        registry,
+        stores.database,
+        clock=stores.clock,
+        allow_local=allow_local,
+    )
+
+
 def _started_engine(
     scoring: _Scoring,
     stores: Stores,
@@ -301,7 +263,12 @@ def _started_engine(
     target: str | Path,
     opened: ExitStack,
     bank_work: BankWork,
+    webhooks: Webhooks,
 ) -> Engine:
+    def on_commit(rows: RowTables) -> None:
+        bank_work.directory.offer(rows)
+        webhooks.dispatcher.on_commit(rows)
+
     engine = Engine(
         scoring.scorers,
         stores.progress,
@@ -312,7 +279,8 @@ def _started_engine(
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due,),
-        on_commit=bank_work.directory.offer,
+        on_commit=on_commit,
+        outbox=webhooks.outbox.deliveries_for,
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
@@ -330,6 +298,25 @@ def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: Ex
     )
     return BackfillService(
         step_log, owner=stores.owner, database=stores.database, new_id=stores.new_id, folder=data_dir.path
+    )
+
+
+def _resources(
+    stores: Stores,
+    engine: Engine,
+    backfills: BackfillService,
+    bank_work: BankWork,
+    webhooks: Webhooks,
+    issuer: str | None,
+) -> Resources:
+    return wired_resources(
+        stores,
+        _readiness(stores, engine),
+        backfills,
+        bank_work.executor,
+        webhooks.registry,
+        webhooks.dispatcher,
+        issuer=issuer,
     )
 
 

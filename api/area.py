@@ -17,6 +17,9 @@ from api.log.recorded_preflights import RecordedPreflights
 from api.stores import Stores
 from api.telemetry.readiness import Readiness
 from features.core.backfill import ActorsRescored
+from store.control.webhook_registry import WebhookRegistry
+from store.control.webhooks import Endpoint
+from store.duck.webhooks import StoredDelivery
 from store.lake.raw_events import RawEvents
 
 
@@ -35,6 +38,20 @@ class ActionExecutor(Protocol):
         """Have an action carried out that is approved, and wait for its outcome no longer than this."""
 
 
+class WebhookDispatch(Protocol):
+    """Delivers events to endpoints. A caller that goes away stops nothing."""
+
+    @property
+    def allow_local(self) -> bool:
+        """Whether endpoints on this machine are delivered to."""
+
+    async def ping(self, endpoint: Endpoint, cause: str) -> StoredDelivery:
+        """Enqueue a ``ping``; the same cause gives the same delivery."""
+
+    async def redeliver(self, endpoint: Endpoint, delivery_id: str) -> StoredDelivery | None:
+        """Make a delivery due at once; None when the endpoint has none of this id."""
+
+
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """What areas make their services from: the stores, and all that exists once for the process."""
 
@@ -49,6 +66,8 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     rescoring: Rescoring
     executor: ActionExecutor
     issuer: str | None  # of proofs: the public address; None where it is not known
+    webhook_registry: WebhookRegistry
+    webhook_dispatch: WebhookDispatch
 
 
 Provider = Callable[[Resources], object]

@@ -34,6 +34,7 @@ from api.rescoring.routes import AREA as RESCORING
 from api.signing_keys.routes import AREA as SIGNING_KEYS
 from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
+from api.webhooks.routes import AREA as WEBHOOKS
 
 AREAS: Final[tuple[Area, ...]] = (
     ACTIONS,
@@ -64,6 +65,7 @@ AREAS: Final[tuple[Area, ...]] = (
     SIGNING_KEYS,
     SYSTEM,
     TRANSFERS,
+    WEBHOOKS,
 )
 
 ROUTES: Final[tuple[ControllerRouterHandler, ...]] = tuple(route for area in AREAS for route in area.routes)

@@ -53,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
     scorers: int = 0
     accept_loss: bool = False
+    allow_local: bool = False  # endpoints and a bank on this machine, over http
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
@@ -90,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             bank_rate=_bank_rate_in(environment),
             scorers=_scorers_in(environment) if scorers is None else scorers,
             accept_loss=accept_loss,
+            allow_local=environment.get(ALLOW_LOCAL) == "1",
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import duckdb
 from prometheus_client.registry import Collector
 
-from api.area import ActionExecutor, Rescoring, Resources
+from api.area import ActionExecutor, Rescoring, Resources, WebhookDispatch
 from api.http.auth import Authenticator
 from api.http.floods import Floods
 from api.http.gate import Gate
@@ -27,6 +27,7 @@ from api.telemetry.record_collector import RecordCollector
 from features.windows.id_index import IdIndex
 from store.clock import Clock
 from store.control.registry import Registry
+from store.control.webhook_registry import WebhookRegistry
 from store.duck.entry_results import EntryResults
 from store.duck.newest_snapshots import NewestSnapshots
 from store.duck.preflights import Preflights
@@ -40,7 +41,14 @@ from store.redis_log.commit_waiter import CommitWaiter
 
 
 def wired_resources(
-    stores: Stores, readiness: Readiness, rescoring: Rescoring, executor: ActionExecutor, *, issuer: str | None
+    stores: Stores,
+    readiness: Readiness,
+    rescoring: Rescoring,
+    executor: ActionExecutor,
+    webhook_registry: WebhookRegistry,
+    webhook_dispatch: WebhookDispatch,
+    *,
+    issuer: str | None,
 ) -> Resources:
     """The resources of the areas; the pre-flight log among them is opened once the flow has caught up."""
     progress = stores.progress
@@ -69,6 +77,8 @@ def wired_resources(
         rescoring=rescoring,
         executor=executor,
         issuer=issuer,
+        webhook_registry=webhook_registry,
+        webhook_dispatch=webhook_dispatch,
     )
 
 

@@ -32,12 +32,16 @@ log = structlog.get_logger()
 OnCommit = Callable[[RowTables, Mapping[int, int]], None]
 """Called with the rows and the offsets that were committed."""
 
+Outbox = Callable[[RowTables], RowTables]
+"""Gives the rows that are to be committed with others, because they follow from them. It must not fail."""
+
 
 class Committer:
     """The ``RowSink`` in front of the tables: takes batches from any thread and commits them on its own.
 
     A batch of an epoch that is over is dropped whole: its shards have another owner by now, which reads the same log.
-    ``on_commit`` is called with what was committed, on the committer's thread.
+    ``on_commit`` is called with what was committed, and ``outbox`` before that with what will be, on the committer's
+    thread.
     """
 
     def __init__(
@@ -48,9 +52,10 @@ class Committer:
         clock: Clock,
         epochs: Epochs,
         on_commit: OnCommit | None = None,
+        outbox: Outbox | None = None,
     ) -> None:
         self._writer, self._progress, self._clock = writer, progress, clock
-        self._epochs, self._on_commit = epochs, on_commit
+        self._epochs, self._on_commit, self._outbox = epochs, on_commit, outbox
         self._queue: list[RowBatch] = []
         self._entries = 0
         self._changed = Condition()
@@ -76,6 +81,11 @@ class Committer:
             self._changed.notify_all()
         for shard, offset in batch.offsets.items():
             self._progress.mark_applied(shard, offset)
+
+    def put_rows(self, rows: RowTables) -> None:
+        """Queue rows that no log entry leads to; waits while the queue is full. They may be committed twice."""
+        entries = sum(table.num_rows for table in rows.values())
+        self.put(RowBatch(tables=dict(rows), offsets={}, epochs={}, entries=entries, oldest_at=None))
 
     def flush(self, timeout_s: float) -> bool:
         """Return once everything queued so far is committed; False if that took too long."""
@@ -134,6 +144,8 @@ class Committer:
         if not batches:
             return
         rows = joined_by_type(batch.tables for batch in batches)
+        if self._outbox is not None:
+            rows = joined_by_type((rows, self._outbox(rows)))
         offsets = {shard: offset for batch in batches for shard, offset in batch.offsets.items()}
         epochs = {shard: epoch for batch in batches for shard, epoch in batch.epochs.items()}
         while not self._abandoned.is_set():

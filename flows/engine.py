@@ -20,7 +20,7 @@ import structlog
 
 from features.shard.questions import Owner
 from flows.collector import FlowCollector
-from flows.committer import Committer
+from flows.committer import Committer, Outbox
 from flows.epochs import Epochs
 from flows.event_tally import EventTally
 from flows.scorer.supervisor import Commits
@@ -107,9 +107,11 @@ class Engine:
         copy_control: Callable[[], None] = lambda: None,
         maintenance_tasks: Sequence[Callable[[], None]] = (),
         on_commit: Callable[[RowTables], None] | None = None,
+        outbox: Outbox | None = None,
     ) -> None:
         """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread, and ``copy_control`` in
         every so many; ``on_commit`` gets the rows of each commit, on the committer's: it must neither fail nor wait.
+        ``outbox`` is the committer's.
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
@@ -120,6 +122,7 @@ class Engine:
             epochs=Epochs(progress.shards, committed_epochs(database)),
             clock=clock,
             on_commit=self._committed,
+            outbox=outbox,
         )
         self._tally = EventTally(self._committer.counts, clock)
         self._maintenance_tasks = (*maintenance_tasks, self._tally.log_when_due)
@@ -149,6 +152,10 @@ class Engine:
     def ended(self) -> bool:
         """True when a part of the flow has ended: nothing is scored until the process is started again."""
         return self.scorers.ended or self._committer.ended
+
+    def put_rows(self, rows: RowTables) -> None:
+        """Commit rows that no log entry leads to; for a thread that may wait."""
+        self._committer.put_rows(rows)
 
     def caught_up(self) -> bool:
         """True once every entry that was in the log at the start is applied and committed."""

@@ -21,3 +21,8 @@ def new_id() -> str:
 def new_token(prefix: str) -> str:
     """An unguessable token that shows by its prefix what it opens."""
     return prefix + "".join(secrets.choice(_BASE62) for _ in range(TOKEN_CHARACTERS))
+
+
+def random_bytes(count: int) -> bytes:
+    """Unguessable bytes, for a secret of another form."""
+    return secrets.token_bytes(count)

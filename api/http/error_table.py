@@ -148,6 +148,12 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.SIGNING_KEY_NOT_FOUND: ErrorEntry(
         404, "No signing key has this kid.", "`GET /api/admin/signing-keys` lists them."
     ),
+    ErrorCode.WEBHOOK_NOT_FOUND: ErrorEntry(
+        404, "The tenant has no such webhook endpoint.", "`GET /api/webhooks` lists them."
+    ),
+    ErrorCode.DELIVERY_NOT_FOUND: ErrorEntry(
+        404, "The endpoint has no such delivery.", "`GET /api/webhooks/{webhookId}/deliveries` lists them."
+    ),
     ErrorCode.CHAIN_TOO_SHORT: ErrorEntry(
         404, "The chain has fewer links than that.", "`GET /api/record/verify` counts them."
     ),
@@ -157,6 +163,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.SLUG_TAKEN: ErrorEntry(409, "Another tenant, or program of the tenant, has the slug.", "Choose another."),
     ErrorCode.TOO_MANY_KEYS: ErrorEntry(
         409, "The tenant has as many API keys as it may.", "Revoke one with `DELETE /api/keys/{keyId}`."
+    ),
+    ErrorCode.TOO_MANY_WEBHOOKS: ErrorEntry(
+        409,
+        "The tenant has as many enabled webhook endpoints as it may.",
+        "Disable one with `DELETE /api/webhooks/{webhookId}`.",
     ),
     ErrorCode.POLICY_VERSION_EXISTS: ErrorEntry(
         409, "The tenant has a policy of this version.", "Choose a new version: a policy is never edited."

@@ -11,12 +11,14 @@ from api.http.glossary_of_limits import LIMIT_PROPERTIES
 from api.http.glossary_of_metrics import METRIC_PROPERTIES
 from api.http.glossary_of_proofs import PROOF_PROPERTIES
 from api.http.glossary_of_reports import REPORT_PROPERTIES
+from api.http.glossary_of_webhooks import WEBHOOK_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
     **LIMIT_PROPERTIES,
     **METRIC_PROPERTIES,
     **PROOF_PROPERTIES,
     **REPORT_PROPERTIES,
+    **WEBHOOK_PROPERTIES,
     # Ids
     "id": "The bank's own id.",
     "Alert.id": "The alert's id, minted here.",

@@ -18,6 +18,8 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "keyId": "The key's id, not its secret.",
     "kid": "The signing key's kid, as in the published keys.",
     "policyId": "The policy's id.",
+    "webhookId": "The endpoint's id.",
+    "deliveryId": "The delivery's id.",
     "preflightId": "The pre-flight's id.",
     "programId": "The program's id.",
     "transferId": "The bank's id of the transfer.",

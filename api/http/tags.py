@@ -23,6 +23,7 @@ TAGS: Final[Mapping[str, str]] = {
     "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
     "keys": "API keys, for operators.",
     "proofs": "Scores of actors, signed, for whoever has to believe them elsewhere.",
+    "webhooks": "Endpoints of the bank's own that events are delivered to, signed.",
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
     "kris": "Key risk indicators of a program.",
     "reports": "What happened in a period: an actor, a program, a program's week.",

@@ -56,12 +56,15 @@ class ErrorCode(StrEnum):
     POLICY_NOT_FOUND = "policy_not_found"
     KEY_NOT_FOUND = "key_not_found"
     SIGNING_KEY_NOT_FOUND = "signing_key_not_found"
+    WEBHOOK_NOT_FOUND = "webhook_not_found"
+    DELIVERY_NOT_FOUND = "delivery_not_found"
     CHAIN_TOO_SHORT = "chain_too_short"
 
     METHOD_NOT_ALLOWED = "method_not_allowed"
 
     SLUG_TAKEN = "slug_taken"
     TOO_MANY_KEYS = "too_many_keys"
+    TOO_MANY_WEBHOOKS = "too_many_webhooks"
     POLICY_VERSION_EXISTS = "policy_version_exists"
     POLICY_VERSION_NOT_NEXT = "policy_version_not_next"
     TOO_MANY_POLICIES = "too_many_policies"

@@ -39,6 +39,8 @@ ALERT_IDS: Final = IdNamespace("alerts")
 POLICY_IDS: Final = IdNamespace("policies")
 SCORE_IDS: Final = IdNamespace("scores")
 SNAPSHOT_IDS: Final = IdNamespace("kri-snapshots")
+WEBHOOK_EVENT_IDS: Final = IdNamespace("webhook-events")
+WEBHOOK_DELIVERY_IDS: Final = IdNamespace("webhook-deliveries")
 _EFFECT_IDS: Final = IdNamespace("ids")
 
 

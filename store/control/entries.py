@@ -7,6 +7,7 @@ import msgspec
 
 from features.core.principal import KeyMode, KeyScope
 from features.core.program import Program
+from features.webhooks.event_types import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
 """Tenant id, offset, kind, appended_at, body: as ``LogReader.control()`` yields them."""
@@ -24,6 +25,9 @@ class ControlKind(StrEnum):
     BANK_KEY_REMOVED = "bank_key_removed"
     POLICY = "policy"
     POLICY_ACTIVATED = "policy_activated"
+    WEBHOOK = "webhook"
+    WEBHOOK_CHANGED = "webhook_changed"
+    WEBHOOK_SECRET = "webhook_secret"  # noqa: S105 - as above
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -135,3 +139,39 @@ class PolicyActivatedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     version: str
     action_id: str
     at: int
+
+
+class WebhookEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An endpoint as registered. ``program_id`` None: every program of the tenant; no events: all of them."""
+
+    id: str
+    program_id: str | None
+    url: str
+    events: tuple[EventType, ...]
+    description: str | None
+    created_at: str
+    created_by: str
+    sealed_secret: str
+
+
+class WebhookChangedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An endpoint after a change. ``changed_by`` is ``policy:platform`` where it was disabled by itself."""
+
+    id: str
+    url: str
+    events: tuple[EventType, ...]
+    description: str | None
+    enabled: bool
+    changed_at: str
+    changed_by: str
+    effect_id: str | None = None
+
+
+class WebhookSecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A new secret. The one it replaces signs beside it until ``others_until`` (microseconds), older ones end."""
+
+    endpoint_id: str
+    sealed_secret: str
+    sealed_replaced: str
+    others_until: int
+    effect_id: str | None = None

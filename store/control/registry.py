@@ -87,11 +87,11 @@ class Registry:
         self.tenancy = Tenancy(box=box, shards=shards)
         self._log, self._box, self._clock, self._new_id, self._shards = log, box, clock, new_id, shards
         self._copy = copy
-        self._writing = asyncio.Lock()
+        self.writing = asyncio.Lock()
 
     async def create_tenant(self, *, slug: str, name: str, effect_id: str | None = None) -> tuple[Tenant, str | None]:
         """The tenant and its operator token, of which only a digest is stored."""
-        async with self._writing:
+        async with self.writing:
             known = None if effect_id is None else self.tenancy.tenants.find(effect_id)
             if known is not None:
                 return known, None
@@ -101,14 +101,14 @@ class Registry:
             tenant_id = effect_id or self._new_id()
             tenant = Tenant(id=tenant_id, slug=slug, name=name, created_at=format_instant(self._clock.now()))
             entry = TenantEntry(**msgspec.structs.asdict(tenant), operator_token_sha256=token_digest(token))
-            await self._write(tenant.id, ControlKind.TENANT, entry)
+            await self.write(tenant.id, ControlKind.TENANT, entry)
             return tenant, token
 
     async def create_program(
         self, tenant_id: str, *, slug: str, effect_id: str | None = None, **fields: Any
     ) -> tuple[Program, str | None]:
         """The program and its ingest secret, which is stored sealed; ``fields`` are fields of Program."""
-        async with self._writing:
+        async with self.writing:
             known = None if effect_id is None else self.tenancy.programs.of_any_tenant(effect_id)
             if known is not None:
                 return known, None
@@ -125,19 +125,19 @@ class Registry:
                 self._to_program(program.id, EntryKind.PROGRAM, program),
                 *(self._to_program(program.id, EntryKind.POLICY, each) for each in self._first_policies(tenant_id)),
             ]
-            await self._write(tenant_id, ControlKind.PROGRAM, entry, begins_with)
+            await self.write(tenant_id, ControlKind.PROGRAM, entry, begins_with)
             return program, secret
 
     async def change_program(self, program_id: str, *, effect_id: str | None = None, **fields: Any) -> Program:
         """Replace the given fields; id, tenant, slug and source are never among them."""
-        async with self._writing:
+        async with self.writing:
             known = self._known_program(program_id)
             if self.tenancy.has_effect(effect_id):
                 return known
             changed = msgspec.structs.replace(known, **fields)
             entry = ProgramChangedEntry(**msgspec.structs.asdict(changed), effect_id=effect_id)
             change = self._to_program(changed.id, EntryKind.PROGRAM, changed)
-            await self._write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, [change])
+            await self.write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, [change])
             return changed
 
     async def rotate_operator_token(
@@ -145,7 +145,7 @@ class Registry:
     ) -> str | None:
         """A new operator token; the present one stays valid for the overlap."""
         tenant_id = tenant_id.lower()
-        async with self._writing:
+        async with self.writing:
             if self.tenancy.tenants.find(tenant_id) is None:
                 raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if self.tenancy.has_effect(effect_id):
@@ -158,14 +158,14 @@ class Registry:
                 others_until=until,
                 effect_id=effect_id,
             )
-            await self._write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
+            await self.write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
             return token
 
     async def rotate_ingest_secret(
         self, program_id: str, *, overlap_hours: int, effect_id: str | None = None
     ) -> str | None:
         """A new ingest secret; the present one stays valid for the overlap."""
-        async with self._writing:
+        async with self.writing:
             program = self._known_program(program_id)
             if self.tenancy.has_effect(effect_id):
                 return None
@@ -180,7 +180,7 @@ class Registry:
                 others_until=until,
                 effect_id=effect_id,
             )
-            await self._write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
+            await self.write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
             return secret
 
     async def create_key(
@@ -194,7 +194,7 @@ class Registry:
         effect_id: str | None = None,
     ) -> tuple[StoredKey, str | None]:
         """The key and its secret, of which only a digest is stored."""
-        async with self._writing:
+        async with self.writing:
             known = None if effect_id is None else self.tenancy.keys.find(principal.tenant_id, effect_id)
             if known is not None:
                 return known, None
@@ -214,26 +214,26 @@ class Registry:
                 created_by=principal.operator,
                 secret_sha256=token_digest(secret),
             )
-            await self._write(principal.tenant_id, ControlKind.API_KEY, entry)
+            await self.write(principal.tenant_id, ControlKind.API_KEY, entry)
             return StoredKey(tenant_id=principal.tenant_id, entry=entry), secret
 
     async def revoke_key(self, principal: Principal, key_id: str) -> StoredKey:
         """The key, revoked now unless it already was."""
-        async with self._writing:
+        async with self.writing:
             key = self.tenancy.keys.find(principal.tenant_id, key_id.lower())
             if key is None:
                 raise NotFoundError(UNKNOWN_KEY, ErrorCode.KEY_NOT_FOUND)
             if key.revoked_at is None:
                 revoked_at = format_instant(self._clock.now())
                 entry = ApiKeyRevokedEntry(key_id=key.entry.id, revoked_at=revoked_at, revoked_by=principal.operator)
-                await self._write(principal.tenant_id, ControlKind.API_KEY_REVOKED, entry)
+                await self.write(principal.tenant_id, ControlKind.API_KEY_REVOKED, entry)
                 key = msgspec.structs.replace(key, revoked_at=revoked_at)
             return key
 
     async def set_bank_key(self, tenant_id: str, key: str, *, operator: str, effect_id: str | None = None) -> None:
         """Store the tenant's key to the bank's API, sealed, in place of the present one."""
         tenant_id = tenant_id.lower()
-        async with self._writing:
+        async with self.writing:
             if self.tenancy.tenants.find(tenant_id) is None:
                 raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if not self.tenancy.has_effect(effect_id):
@@ -243,24 +243,24 @@ class Registry:
                     set_by=operator,
                     effect_id=effect_id,
                 )
-                await self._write(tenant_id, ControlKind.BANK_KEY, entry)
+                await self.write(tenant_id, ControlKind.BANK_KEY, entry)
 
     async def remove_bank_key(self, tenant_id: str, *, operator: str, effect_id: str | None = None) -> None:
         """Take the tenant's key to the bank's API away, if it has one."""
         tenant_id = tenant_id.lower()
-        async with self._writing:
+        async with self.writing:
             if self.tenancy.tenants.find(tenant_id) is None:
                 raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
             if self.tenancy.bank_keys.of_tenant(tenant_id) is not None and not self.tenancy.has_effect(effect_id):
                 removed_at = format_instant(self._clock.now())
                 entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
-                await self._write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
+                await self.write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
 
     async def create_policy(
         self, principal: Principal, *, version: str, program_id: str | None, body: Body, effect_id: str | None = None
     ) -> PolicyVersion:
         """A new version, in force nowhere yet. Its id follows from the tenant and the version."""
-        async with self._writing:
+        async with self.writing:
             policies = self.tenancy.policies.of_tenant(principal.tenant_id)
             known = policies.find(version)
             if known is not None and self.tenancy.has_effect(effect_id):
@@ -282,7 +282,7 @@ class Registry:
                 created_by=principal.operator,
                 effect_id=effect_id,
             )
-            await self._write(principal.tenant_id, ControlKind.POLICY, entry)
+            await self.write(principal.tenant_id, ControlKind.POLICY, entry)
             created = policies.find(version)
             assert created is not None, "it was just added"
             return created
@@ -291,7 +291,7 @@ class Registry:
         """Bring a version into force, as an approved action says: in every program of the tenant, or in the version's
         own. The tenant's own state gets a tenant-wide one too, for the actions on the whole tenant.
         """
-        async with self._writing:
+        async with self.writing:
             policies = self.tenancy.policies.of_tenant(tenant_id)
             if policies.was_activated_by(action_id):
                 return
@@ -300,7 +300,7 @@ class Registry:
             entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
             places = (tenant_id, *self.tenancy.programs.ids_of_tenant(tenant_id))
             comes_into_force = policy_entry(policy, action_id)
-            await self._write(
+            await self.write(
                 tenant_id,
                 ControlKind.POLICY_ACTIVATED,
                 entry,
@@ -345,9 +345,10 @@ class Registry:
             raise NotFoundError(UNKNOWN_ANYWHERE, ErrorCode.PROGRAM_NOT_FOUND)
         return program
 
-    async def _write(
+    async def write(
         self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct, to_programs: Sequence[ToProgram] = ()
     ) -> None:
+        """Append an entry, apply it, and copy it into the lake; for who holds ``writing``."""
         body = msgspec.json.encode(entry)
         await self._log.append_control(tenant_id, kind, self._clock.now(), body, to_programs=to_programs)
         self.tenancy.apply(tenant_id, kind, body)

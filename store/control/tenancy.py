@@ -1,5 +1,5 @@
-"""The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API
-and policies, a projection each.
+"""The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API,
+policies and endpoints, a projection each.
 
 Entries are applied in the order of the log, a new entry and a replayed one alike. A further kind of entry is a row in
 the table of ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -29,11 +29,15 @@ from store.control.entries import (
     Tenant,
     TenantEntry,
     TokenEntry,
+    WebhookChangedEntry,
+    WebhookEntry,
+    WebhookSecretEntry,
 )
 from store.control.keys import ApiKeys
 from store.control.policies import Policies
 from store.control.programs import Programs
 from store.control.tenants import Tenants
+from store.control.webhooks import WebhookEndpoints
 from store.keys.secrets import SecretBox
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -62,6 +66,7 @@ class Tenancy:
         self.keys = ApiKeys()
         self.bank_keys = BankKeys(box=box)
         self.policies = Policies()
+        self.webhooks = WebhookEndpoints(box=box)
         self._effects: set[str] = set()
         self._projected: Mapping[str, Callable[[str, bytes], None]] = {
             ControlKind.TENANT: _Projected(TenantEntry, self._add_tenant),
@@ -75,6 +80,9 @@ class Tenancy:
             ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
             ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
             ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self.policies.activate),
+            ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
+            ControlKind.WEBHOOK_CHANGED: _Projected(WebhookChangedEntry, self.webhooks.change),
+            ControlKind.WEBHOOK_SECRET: _Projected(WebhookSecretEntry, self.webhooks.rotate),
         }
 
     def load(self, entries: Iterable[ControlEntry]) -> None:
@@ -83,7 +91,7 @@ class Tenancy:
             self.apply(tenant_id, kind, body)
 
     def apply(self, tenant_id: str, kind: str, body: bytes) -> None:
-        """Apply one entry. Kinds without a projection (endpoints) share the streams and are skipped."""
+        """Apply one entry. Kinds without a projection share the streams and are skipped."""
         effect_id = _EFFECT.decode(body).effect_id
         if effect_id is not None:
             self._effects.add(effect_id)

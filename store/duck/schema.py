@@ -19,6 +19,7 @@ from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow
 from features.core.rows.policies import PolicyRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
+from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
 from store.record.rows import RecordChainRow, RecordCheckpointRow
 from store.tables.columns import columns_of
 
@@ -57,6 +58,8 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("metrics_days", MetricsDayRow),
     ("backfills", BackfillRow),
     ("quarantine", QuarantineRow),
+    ("webhook_deliveries", WebhookDeliveryRow),
+    ("webhook_attempts", WebhookAttemptRow),
     ("record_chain", RecordChainRow),
     ("record_checkpoints", RecordCheckpointRow),
     ("log_offsets", LogOffsetRow),

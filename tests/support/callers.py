@@ -31,7 +31,9 @@ SCOPES: Final = [
     "record",
     "reports",
     "proofs",
+    "webhooks",
 ]
+WEBHOOK_URL: Final = "https://hooks.bank.example/clearhold"
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
 RETRY_WITHIN_S: Final = 10.0
 RETRY_EVERY_S: Final = 0.02
@@ -101,6 +103,10 @@ class World:
             "spare": self.spare_program["id"],
             "account": "bacc_1",
         }
+        self.their_webhook = self.webhook_of(self.theirs)
+        self.their_delivery = self.delivery_to(self.theirs, self.their_webhook)
+        self.mine["webhook"] = self.webhook_of(self.payroll)
+        self.mine["delivery"] = self.delivery_to(self.payroll, self.mine["webhook"])
         self.callers = self._all_callers()
 
     def _all_callers(self) -> dict[str, Caller]:
@@ -114,7 +120,7 @@ class World:
             "key of another program": self.key_of(self.tenant, programId=self.lending["id"]),
             "key of the simulated program": self.key_of(self.tenant, mode="test", programId=self.simulated["id"]),
             "key with the scopes": self.key_of(self.tenant, scopes=SCOPES),
-            "key with another scope": self.key_of(self.tenant, scopes=["webhooks"]),
+            "key with another scope": self.key_of(self.tenant, scopes=["connector"]),
             "revoked key": revoked,
             "key of another tenant": self.key_of(self.other),
         }
@@ -199,6 +205,21 @@ class World:
         assert answer.status_code == 201, answer.text
         action_id: str = answer.json()["id"]
         return action_id
+
+    def webhook_of(self, program: dict[str, Any]) -> str:
+        """A fresh endpoint for the events of a program; its id."""
+        body = {"url": WEBHOOK_URL, "programId": program["id"]}
+        answer = self.send("POST", "/api/webhooks", self.operator_of(program), json=body)
+        assert answer.status_code == 201, answer.text
+        webhook_id: str = answer.json()["id"]
+        return webhook_id
+
+    def delivery_to(self, program: dict[str, Any], webhook_id: str) -> str:
+        """A fresh delivery to an endpoint of a program; its id."""
+        answer = self.send("POST", f"/api/webhooks/{webhook_id}/test", self.operator_of(program))
+        assert answer.status_code == 200, answer.text
+        delivery_id: str = answer.json()["id"]
+        return delivery_id
 
     def policy_of(self, tenant: dict[str, Any]) -> str:
         policy_id: str = self.send("GET", "/api/policies", bearer(tenant["operatorToken"], "ann")).json()[0]["id"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from api.policies.examples import ACTIVATION, NEW_POLICY
 from store.keys.key_schedule import ANNOUNCED_FOR_US
-from tests.support.callers import TRANSFER, Ids, World
+from tests.support.callers import TRANSFER, WEBHOOK_URL, Ids, World
 
 
 def preflight(_: World, ids: Ids) -> dict[str, Any]:
@@ -111,3 +111,11 @@ def bank_key(world: World, _: Ids) -> dict[str, Any]:
 
 def change(world: World, _: Ids) -> dict[str, Any]:
     return {"name": world.fresh()}
+
+
+def webhook(_: World, ids: Ids) -> dict[str, Any]:
+    return {"url": WEBHOOK_URL, "programId": ids["program"], "events": ["alert.opened"]}
+
+
+def webhook_change(world: World, _: Ids) -> dict[str, Any]:
+    return {"description": world.fresh()}

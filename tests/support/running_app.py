@@ -25,8 +25,10 @@ from flows.actions.service import ActionExecution
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.local_owner import LocalOwner
+from flows.webhooks.service import Webhooks
 from store.control.key_usage import KeyUsage
 from store.control.registry import Registry
+from store.control.webhook_registry import WebhookRegistry
 from store.duck.database import open_database
 from store.duck.preflights import idempotent_ids
 from store.duck.writer import BatchWriter
@@ -41,7 +43,7 @@ from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
-from store.tables.row_tables import row_tables
+from store.tables.row_tables import RowTables, joined_by_type, row_tables
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.error_answers import DeclaredErrors, error_of
 
@@ -167,8 +169,15 @@ class RunningApp:
             new_id=self.new_id,
         )
         self.actions.executor.begin()
+        self.webhooks = self._new_webhooks()
         self.resources = wired_resources(
-            self.stores, self._readiness, self.backfills, self.actions.executor, issuer=BASE_URL
+            self.stores,
+            self._readiness,
+            self.backfills,
+            self.actions.executor,
+            self.webhooks.registry,
+            self.webhooks.dispatcher,
+            issuer=BASE_URL,
         )
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
@@ -178,6 +187,26 @@ class RunningApp:
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
         self._opened.callback(lambda: self.on_loop(self.actions.stop))
+        self.on_loop(self._attach_dispatcher)
+        self._opened.callback(lambda: self.on_loop(self.webhooks.dispatcher.stop))
+
+    def _new_webhooks(self) -> Webhooks:
+        registry = WebhookRegistry(self.registry, box=self.stores.box, clock=self.clock, new_id=self.new_id)
+        return Webhooks(
+            self.registry.tenancy,
+            registry,
+            self.database,
+            clock=self.clock,
+            allow_local=True,
+        )
+
+    async def _attach_dispatcher(self) -> None:
+        self.webhooks.dispatcher.attach(self._commit_rows)
+
+    def _commit_rows(self, rows: RowTables) -> None:
+        with self._applying:
+            self._writer.commit(rows, {}, self.clock.now())
+        self.webhooks.dispatcher.on_commit(rows)
 
     def _record(self, folder: Path) -> RecordStores:
         keys = SigningKeys.open(
@@ -282,6 +311,9 @@ class RunningApp:
                 offsets[entry.shard] = entry.offset
                 self.progress.mark_applied(entry.shard, entry.offset)
         if commit:
-            self._writer.commit(row_tables(rows), offsets, self.clock.now())
+            tables = row_tables(rows)
+            tables = joined_by_type((tables, self.webhooks.outbox.deliveries_for(tables)))
+            self._writer.commit(tables, offsets, self.clock.now())
+            self.webhooks.dispatcher.on_commit(tables)
             for shard, offset in offsets.items():
                 self.progress.mark_committed(shard, offset)

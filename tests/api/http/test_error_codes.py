@@ -31,11 +31,11 @@ from features.core.errors import (
     UnavailableError,
 )
 from features.core.log_entry import shard_of
-from store.control import registry
+from store.control import registry, webhook_registry
 from store.idempotency import IdempotencyClaims, InFlight
 from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from store.redis_log import appender
-from tests.support.callers import TRANSFER, UNKNOWN_ID, Headers, World, running_world
+from tests.support.callers import TRANSFER, UNKNOWN_ID, WEBHOOK_URL, Headers, World, running_world
 from tests.support.error_answers import error_of
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
@@ -105,6 +105,11 @@ def twice(path_of: Callable[[World], tuple[str, dict[str, Any]]], caller: str = 
         return of(world.send("POST", path, headers, json=body))
 
     return provoke
+
+
+def one_webhook_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    patch.setattr(webhook_registry, "MOST_ENDPOINTS", 1)
+    return sent("POST", "/api/webhooks", json={"url": WEBHOOK_URL})(world, patch)
 
 
 def preflight(world: World, *more: tuple[str, str], amount: str = "1") -> Answer:
@@ -301,10 +306,13 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.ACTOR_UNSCORED: sent("POST", "/api/proofs", json={"type": "entity", "id": "enti_0"}),
     ErrorCode.ISSUER_UNKNOWN: nameless_service,
     ErrorCode.ROTATION_PENDING: twice(lambda _: ("/api/admin/signing-keys", {"purpose": "proof"}), "admin"),
+    ErrorCode.WEBHOOK_NOT_FOUND: sent("DELETE", f"/api/webhooks/{UNKNOWN_ID}"),
+    ErrorCode.DELIVERY_NOT_FOUND: sent("POST", f"/api/webhooks/{{webhook}}/deliveries/{UNKNOWN_ID}/redeliver"),
     ErrorCode.CHAIN_TOO_SHORT: sent("GET", "/api/record/proof?chain=dispositions&seq=999999"),
     ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
     ErrorCode.TOO_MANY_KEYS: one_key_more,
+    ErrorCode.TOO_MANY_WEBHOOKS: one_webhook_more,
     ErrorCode.POLICY_VERSION_EXISTS: twice(lambda _: ("/api/policies", NEW_POLICY)),
     ErrorCode.POLICY_VERSION_NOT_NEXT: sent("POST", "/api/policies", json=NEW_POLICY | {"version": "clock-v900"}),
     ErrorCode.TOO_MANY_POLICIES: one_policy_more,

@@ -171,6 +171,8 @@ def theirs_of(world: World, name: str) -> str:
     alert = world.alerts[world.theirs["id"]]
     action = world.action_on(world.theirs) if "action" in name else ""
     named: dict[str, str] = {
+        "webhook": world.their_webhook,
+        "delivery": world.their_delivery,
         "alert": alert,
         "waiting alert": alert,
         "closed alert": alert,

@@ -1,0 +1,230 @@
+"""Webhook endpoints over HTTP."""
+
+from typing import Final
+
+from litestar import delete, get, patch, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, NEW_WEBHOOK, SECRET
+from api.webhooks.schemas import (
+    DeliveriesQuery,
+    NewWebhook,
+    WebhookChange,
+    WebhookCreated,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookEvents,
+    WebhookRotation,
+    WebhookSecret,
+)
+from api.webhooks.service import WebhookService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from store.duck.webhooks import WebhookDeliveries
+
+_TAG: Final = "webhooks"
+_OF_ENDPOINT: Final = (ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.WEBHOOK_NOT_FOUND)
+
+_CREATE: Final = Operation(
+    id="createWebhook",
+    tag=_TAG,
+    summary="Registers an endpoint for events. Its secret is in this answer and in no other.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={201: WebhookCreated},
+    refusals=(ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_WEBHOOKS),
+    body=RequestSchema(NewWebhook),
+    example=NEW_WEBHOOK,
+    answer_example=CREATED,
+)
+_LIST: Final = Operation(
+    id="listWebhooks",
+    tag=_TAG,
+    summary="The endpoints that the caller reaches, newest first, disabled ones too.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: tuple[WebhookEndpoint, ...]},
+    answer_example=[ENDPOINT],
+)
+_EVENTS: Final = Operation(
+    id="listWebhookEvents",
+    tag=_TAG,
+    summary="The names of all events, with one payload of each.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: WebhookEvents},
+    answer_example=EVENTS,
+)
+_CHANGE: Final = Operation(
+    id="changeWebhook",
+    tag=_TAG,
+    summary="Changes an endpoint, or enables it again: what waited is then delivered.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: WebhookEndpoint},
+    refusals=(*_OF_ENDPOINT, ErrorCode.TOO_MANY_WEBHOOKS),
+    body=RequestSchema(WebhookChange),
+    example={"enabled": True},
+    answer_example=ENDPOINT,
+)
+_DISABLE: Final = Operation(
+    id="deleteWebhook",
+    tag=_TAG,
+    summary="Disables an endpoint. It stays listed, and its deliveries stay readable.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: WebhookEndpoint},
+    refusals=_OF_ENDPOINT,
+    answer_example=ENDPOINT | {"enabled": False},
+)
+_ROTATE: Final = Operation(
+    id="rotateWebhookSecret",
+    tag=_TAG,
+    summary="Makes a new secret. The present one signs beside it for overlapHours.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={201: WebhookSecret},
+    refusals=_OF_ENDPOINT,
+    body=RequestSchema(WebhookRotation),
+    body_required=False,
+    example={"overlapHours": 24},
+    answer_example={"id": CREATED["id"], "secret": SECRET},
+)
+_DELIVERIES: Final = Operation(
+    id="listWebhookDeliveries",
+    tag=_TAG,
+    summary="The newest deliveries to an endpoint, newest first.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: tuple[WebhookDelivery, ...]},
+    refusals=_OF_ENDPOINT,
+    query=RequestSchema(DeliveriesQuery),
+    answer_example=[DELIVERY],
+)
+_REDELIVER: Final = Operation(
+    id="redeliver",
+    tag=_TAG,
+    summary="Makes a delivery due at once, whatever became of it. Its attempts stay counted.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: WebhookDelivery},
+    refusals=(
+        ErrorCode.OPERATOR_TOKEN_REQUIRED,
+        ErrorCode.WEBHOOK_NOT_FOUND,
+        ErrorCode.DELIVERY_NOT_FOUND,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    answer_example=DELIVERY | {"status": "pending"},
+)
+_TEST: Final = Operation(
+    id="testWebhook",
+    tag=_TAG,
+    summary="Sends a `ping` to an endpoint, whatever events it takes.",
+    access=Access.BEARER,
+    scope=KeyScope.WEBHOOKS,
+    answers={200: WebhookDelivery},
+    refusals=(*_OF_ENDPOINT, ErrorCode.NOT_CONFIRMED),
+    answer_example=DELIVERY | {"event": "ping", "payload": EVENTS["examples"]["ping"], "status": "pending"},
+)
+
+
+@post("/api/webhooks", opt=_CREATE.as_opt)
+async def create_webhook(request: ApiRequest, webhooks: NamedDependency[WebhookService]) -> WebhookCreated:
+    return await webhooks.create(
+        principal_of(request.scope), body_of(request.scope, NewWebhook), effect_id_of(request.scope)
+    )
+
+
+@get("/api/webhooks", opt=_LIST.as_opt)
+async def list_webhooks(request: ApiRequest, webhooks: NamedDependency[WebhookService]) -> tuple[WebhookEndpoint, ...]:
+    return webhooks.list(principal_of(request.scope))
+
+
+@get("/api/webhooks/events", opt=_EVENTS.as_opt)
+async def list_webhook_events(webhooks: NamedDependency[WebhookService]) -> WebhookEvents:
+    return webhooks.events()
+
+
+@patch("/api/webhooks/{webhook_id:str}", opt=_CHANGE.as_opt)
+async def change_webhook(
+    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
+) -> WebhookEndpoint:
+    change = body_of(request.scope, WebhookChange)
+    return await webhooks.change(principal_of(request.scope), webhook_id, change, effect_id_of(request.scope))
+
+
+@delete("/api/webhooks/{webhook_id:str}", status_code=200, opt=_DISABLE.as_opt)
+async def disable_webhook(
+    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
+) -> WebhookEndpoint:
+    return await webhooks.disable(principal_of(request.scope), webhook_id, effect_id_of(request.scope))
+
+
+@post("/api/webhooks/{webhook_id:str}/rotate", opt=_ROTATE.as_opt)
+async def rotate_webhook_secret(
+    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
+) -> WebhookSecret:
+    rotation = optional_body_of(request.scope, WebhookRotation)
+    return await webhooks.rotate(
+        principal_of(request.scope), webhook_id, rotation.overlap_hours, effect_id_of(request.scope)
+    )
+
+
+@get("/api/webhooks/{webhook_id:str}/deliveries", opt=_DELIVERIES.as_opt)
+async def list_webhook_deliveries(
+    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
+) -> tuple[WebhookDelivery, ...]:
+    limit = query_of(request.scope, DeliveriesQuery).limit
+    return await webhooks.deliveries(principal_of(request.scope), webhook_id, limit)
+
+
+@post("/api/webhooks/{webhook_id:str}/deliveries/{delivery_id:str}/redeliver", status_code=200, opt=_REDELIVER.as_opt)
+async def redeliver(
+    webhook_id: FromPath[str],
+    delivery_id: FromPath[str],
+    request: ApiRequest,
+    webhooks: NamedDependency[WebhookService],
+) -> WebhookDelivery:
+    return await webhooks.redeliver(principal_of(request.scope), webhook_id, delivery_id)
+
+
+@post("/api/webhooks/{webhook_id:str}/test", status_code=200, opt=_TEST.as_opt)
+async def send_test(
+    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
+) -> WebhookDelivery:
+    return await webhooks.ping(principal_of(request.scope), webhook_id, effect_id_of(request.scope))
+
+
+def _webhooks(resources: Resources) -> WebhookService:
+    stores = resources.stores
+    return WebhookService(
+        programs=ProgramService(stores.registry.tenancy),
+        registry=resources.webhook_registry,
+        endpoints=stores.registry.tenancy.webhooks,
+        deliveries=WebhookDeliveries(stores.database),
+        dispatch=resources.webhook_dispatch,
+        new_id=stores.new_id,
+    )
+
+
+AREA: Final = Area(
+    routes=(
+        create_webhook,
+        list_webhooks,
+        list_webhook_events,
+        change_webhook,
+        disable_webhook,
+        rotate_webhook_secret,
+        list_webhook_deliveries,
+        redeliver,
+        send_test,
+    ),
+    provide={"webhooks": _webhooks},
+)

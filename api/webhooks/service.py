@@ -1,0 +1,143 @@
+"""Endpoints for outbound webhooks, and the deliveries to them.
+
+An endpoint of the whole tenant is its operators' alone: it hears of simulated programs and of bank-sourced ones. A key
+manages the endpoints of the programs that it reaches.
+
+Errors  NotFoundError for an endpoint, delivery or program that is not this tenant's; ForbiddenError for one that is out
+        of a key's reach; InvalidRequestError for a URL that nothing is delivered to
+"""
+
+from typing import Final
+
+import structlog
+from anyio import to_thread
+from msgspec import UNSET
+
+from api.area import WebhookDispatch
+from api.programs.service import ProgramService
+from api.webhooks.event_examples import EXAMPLES
+from api.webhooks.schemas import (
+    NewWebhook,
+    WebhookChange,
+    WebhookCreated,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookEvents,
+    WebhookSecret,
+    to_created,
+    to_delivery,
+    to_endpoint,
+)
+from features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
+from features.core.principal import Principal
+from features.webhooks.event_types import EventType
+from features.webhooks.urls import endpoint_url
+from store.control.webhook_registry import WebhookRegistry
+from store.control.webhooks import WebhookEndpoints, require_endpoint_of
+from store.duck.webhooks import StoredDelivery, WebhookDeliveries
+from store.ids import IdFactory
+
+UNKNOWN_DELIVERY: Final = "Unknown delivery of this endpoint. GET /api/webhooks/{webhookId}/deliveries lists them."
+
+log = structlog.get_logger()
+
+
+class WebhookService:
+    def __init__(
+        self,
+        *,
+        programs: ProgramService,
+        registry: WebhookRegistry,
+        endpoints: WebhookEndpoints,
+        deliveries: WebhookDeliveries,
+        dispatch: WebhookDispatch,
+        new_id: IdFactory,
+    ) -> None:
+        self._programs, self._registry, self._endpoints = programs, registry, endpoints
+        self._deliveries, self._dispatch, self._new_id = deliveries, dispatch, new_id
+
+    async def create(self, principal: Principal, request: NewWebhook, effect_id: str | None) -> WebhookCreated:
+        """The endpoint with its secret, also when it was registered under the same ``effect_id`` before."""
+        program_id = None if request.program_id is None else self._programs.read(principal, str(request.program_id)).id
+        require_endpoint_of(principal, program_id)
+        endpoint = await self._registry.create(
+            principal,
+            url=self._url(request.url),
+            events=_events(request.events),
+            program_id=program_id,
+            description=request.description,
+            effect_id=effect_id,
+        )
+        log.info("webhook_created", endpoint_id=endpoint.id, operator=principal.operator)
+        return to_created(endpoint)
+
+    def list(self, principal: Principal) -> tuple[WebhookEndpoint, ...]:
+        """Newest first, disabled ones too."""
+        return tuple(map(to_endpoint, self._endpoints.of_principal(principal)))
+
+    def events(self) -> WebhookEvents:
+        return WebhookEvents(events=tuple(EventType), examples=EXAMPLES)
+
+    async def change(
+        self, principal: Principal, webhook_id: str, request: WebhookChange, effect_id: str | None
+    ) -> WebhookEndpoint:
+        """Changes what was given."""
+        endpoint = await self._registry.change(
+            principal,
+            webhook_id,
+            effect_id=effect_id,
+            url=None if request.url is UNSET else self._url(request.url),
+            events=None if request.events is UNSET else _events(request.events),
+            enabled=None if request.enabled is UNSET else request.enabled,
+            description=None if request.description is UNSET else request.description,
+            clears_description=request.description is None,
+        )
+        log.info("webhook_changed", endpoint_id=endpoint.id, operator=principal.operator)
+        return to_endpoint(endpoint)
+
+    async def disable(self, principal: Principal, webhook_id: str, effect_id: str | None) -> WebhookEndpoint:
+        """Nothing is delivered from now on; what waits, waits."""
+        endpoint = await self._registry.change(principal, webhook_id, effect_id=effect_id, enabled=False)
+        log.info("webhook_disabled", endpoint_id=endpoint.id, operator=principal.operator)
+        return to_endpoint(endpoint)
+
+    async def rotate(
+        self, principal: Principal, webhook_id: str, overlap_hours: int, effect_id: str | None
+    ) -> WebhookSecret:
+        """A new secret, beside which the present one signs for the overlap."""
+        endpoint = await self._registry.rotate(principal, webhook_id, overlap_hours=overlap_hours, effect_id=effect_id)
+        log.info("webhook_secret_rotated", endpoint_id=endpoint.id, operator=principal.operator)
+        return WebhookSecret(id=endpoint.id, secret=endpoint.secrets[0].value)
+
+    async def deliveries(self, principal: Principal, webhook_id: str, limit: int) -> tuple[WebhookDelivery, ...]:
+        """Newest first."""
+        endpoint = self._registry.read(principal, webhook_id)
+        rows = await to_thread.run_sync(self._deliveries.list_newest, endpoint.tenant_id, endpoint.id, limit)
+        return tuple(map(self._delivery, rows))
+
+    async def redeliver(self, principal: Principal, webhook_id: str, delivery_id: str) -> WebhookDelivery:
+        """The delivery is due at once, with the attempts it had."""
+        endpoint = self._registry.read(principal, webhook_id)
+        stored = await self._dispatch.redeliver(endpoint, delivery_id.lower())
+        if stored is None:
+            raise NotFoundError(UNKNOWN_DELIVERY, ErrorCode.DELIVERY_NOT_FOUND)
+        log.info("webhook_redelivery", delivery_id=stored.row.id, operator=principal.operator)
+        return self._delivery(stored)
+
+    async def ping(self, principal: Principal, webhook_id: str, effect_id: str | None) -> WebhookDelivery:
+        """A ``ping`` on its way to the endpoint; the same ``effect_id`` sends one."""
+        endpoint = self._registry.read(principal, webhook_id)
+        return self._delivery(await self._dispatch.ping(endpoint, effect_id or self._new_id()))
+
+    def _url(self, text: str) -> str:
+        try:
+            return endpoint_url(text, allow_local=self._dispatch.allow_local)
+        except ValueError as error:
+            raise invalid("url", str(error), FieldCode.MALFORMED) from None
+
+    def _delivery(self, stored: StoredDelivery) -> WebhookDelivery:
+        return self._programs.marked(to_delivery(stored), stored.row.program_id)
+
+
+def _events(names: tuple[str, ...]) -> tuple[EventType, ...]:
+    return tuple(map(EventType, dict.fromkeys(names)))

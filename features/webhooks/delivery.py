@@ -1,0 +1,120 @@
+"""What becomes of a delivery after an attempt, and when an endpoint is given up. Pure: the clock is handed in.
+
+Schedule  attempt k fails: the next one is due min(2^k minutes, 6 hours) later, and after the tenth there is none
+Unit      microseconds
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US
+
+MAX_ATTEMPTS: Final = 10
+LONGEST_PAUSE_US: Final = 6 * HOUR_US
+DISABLED_AFTER_US: Final = 5 * DAY_US
+SPREAD_US: Final = 10 * SECOND_US
+GONE: Final = 410
+_OK: Final = range(200, 300)
+_REDIRECTS: Final = range(300, 400)
+_SPREAD_DIGITS: Final = 8  # hexadecimal, of a delivery's id
+
+
+class DeliveryStatus(StrEnum):
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"  # and tried again when its next attempt is due
+    EXHAUSTED = "exhausted"
+
+
+OPEN: Final = (DeliveryStatus.PENDING, DeliveryStatus.FAILED)
+"""The statuses of a delivery that will be attempted."""
+
+
+class AttemptError(StrEnum):
+    """Why an attempt failed. Nothing that a receiver says is kept."""
+
+    TIMEOUT = "timeout"
+    DNS = "dns"
+    BLOCKED_ADDRESS = "blocked_address"
+    TLS = "tls"
+    CONNECTION = "connection"
+    REDIRECT = "redirect"
+    HTTP_STATUS = "http_status"
+
+
+class Attempt(msgspec.Struct, frozen=True, gc=False):
+    """The outcome of one attempt; ``error`` None: the receiver accepted. ``status_code`` None: it did not answer."""
+
+    status_code: int | None
+    error: AttemptError | None
+
+    @property
+    def is_gone(self) -> bool:
+        """The receiver says that the endpoint is no more."""
+        return self.status_code == GONE
+
+
+class DeliveryState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A delivery between attempts. ``version`` counts its changes."""
+
+    status: DeliveryStatus = DeliveryStatus.PENDING
+    attempts: int = 0
+    next_attempt_at: int
+    last_status_code: int | None = None
+    last_error: AttemptError | None = None
+    delivered_at: int | None = None
+    version: int = 0
+
+
+def answered(status_code: int) -> Attempt:
+    """The outcome when the receiver answered with this status."""
+    if status_code in _OK:
+        return Attempt(status_code, None)
+    return Attempt(status_code, AttemptError.REDIRECT if status_code in _REDIRECTS else AttemptError.HTTP_STATUS)
+
+
+def pause_after(attempts: int) -> int:
+    """How long the next attempt is put off after so many.
+
+    >>> [pause_after(attempts) // MINUTE_US for attempts in (1, 2, 8, 9, 10)]
+    [2, 4, 256, 360, 360]
+    """
+    return min((1 << min(attempts, MAX_ATTEMPTS)) * MINUTE_US, LONGEST_PAUSE_US)
+
+
+def settled(state: DeliveryState, attempt: Attempt, *, now: int) -> DeliveryState:
+    """The delivery after one more attempt."""
+    attempts = state.attempts + 1
+    changed = msgspec.structs.replace(
+        state,
+        attempts=attempts,
+        last_status_code=attempt.status_code,
+        last_error=attempt.error,
+        version=state.version + 1,
+    )
+    if attempt.error is None:
+        return msgspec.structs.replace(changed, status=DeliveryStatus.DELIVERED, delivered_at=now)
+    if attempts >= MAX_ATTEMPTS or attempt.is_gone:
+        return msgspec.structs.replace(changed, status=DeliveryStatus.EXHAUSTED)
+    return msgspec.structs.replace(changed, status=DeliveryStatus.FAILED, next_attempt_at=now + pause_after(attempts))
+
+
+def redelivered(state: DeliveryState, *, now: int) -> DeliveryState:
+    """The delivery as somebody asked for it again: due at once, with the attempts it had."""
+    return msgspec.structs.replace(
+        state, status=DeliveryStatus.PENDING, next_attempt_at=now, delivered_at=None, version=state.version + 1
+    )
+
+
+def spread_of(delivery_id: str, attempts: int) -> int:
+    """How long a retry that is due is put off, so that those of one moment spread: the same each time."""
+    if attempts == 0:
+        return 0
+    return int(delivery_id.replace("-", "")[-_SPREAD_DIGITS:], 16) * SPREAD_US >> 4 * _SPREAD_DIGITS
+
+
+def is_given_up(*, last_accepted_at: int, has_exhausted: bool, now: int) -> bool:
+    """Whether an endpoint accepted nothing for too long; ``last_accepted_at`` is never before it was enabled."""
+    return has_exhausted and now - last_accepted_at >= DISABLED_AFTER_US

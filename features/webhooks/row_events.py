@@ -1,0 +1,227 @@
+"""From a committed row to the event that endpoints are told of: one function for each type of row.
+
+Every id follows from the cause, so that the same row gives the same event.
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.core.ids import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
+from features.core.instants import format_instant
+from features.core.kris import KriValue
+from features.core.preflight import PreflightRecord
+from features.core.program import Simulated
+from features.core.rows.actions import ActionRow
+from features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
+from features.core.rows.kris import KriSnapshotRow
+from features.core.rows.transfers import PreflightRow, TransferRow
+from features.webhooks.event_types import EventType
+from features.webhooks.payloads import (
+    ActionApproved,
+    ActionCreated,
+    AlertOpened,
+    Data,
+    DispositionSigned,
+    Event,
+    KriSnapshotTaken,
+    LabelRecorded,
+    Payload,
+    Ping,
+    PreflightScored,
+    TransferScored,
+)
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_PREFLIGHT: Final = msgspec.json.Decoder(PreflightRecord)
+_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
+_KINDS: Final = {"key:": "key", "policy:": "policy"}
+_PERSON: Final = "person"
+
+
+def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - what the function is about
+    """The mark of what belongs to a simulated program."""
+    return True if is_simulated else msgspec.UNSET
+
+
+def alert_opened(row: AlertRow, mark: Simulated) -> Event:
+    data = AlertOpened(
+        alert_id=row.id,
+        detector=row.detector,
+        severity=row.severity,
+        subject_type=row.subject_type,
+        subject_id=row.subject_id,
+        transfer_id=row.transfer_id,
+        score_at_alert=row.score_at_alert,
+        band_at_alert=row.band_at_alert,
+        hard_signal=row.hard_signal,
+        status=row.status,
+        route=row.route,
+        sla_tier=row.sla_tier,
+        policy_version=row.policy_version,
+        opened_at=format_instant(row.opened_at),
+        due_at=None if row.due_at is None else format_instant(row.due_at),
+        appeal_of=row.appeal_of,
+        from_history=row.from_history,
+        simulated=mark,
+    )
+    return _event(EventType.ALERT_OPENED, row.id, row.tenant_id, row.program_id, row.opened_at, data)
+
+
+def disposition_signed(row: DispositionRow, mark: Simulated) -> Event:
+    data = DispositionSigned(
+        disposition_id=row.id,
+        alert_id=row.alert_id,
+        decision=row.decision,
+        decided_by_kind=next((kind for prefix, kind in _KINDS.items() if row.decided_by.startswith(prefix)), _PERSON),
+        policy_version=row.policy_version,
+        overturns_draft=row.overturns_draft,
+        created_at=format_instant(row.created_at),
+        simulated=mark,
+    )
+    return _event(EventType.DISPOSITION_SIGNED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+
+
+def action_created(row: ActionRow, mark: Simulated) -> Event:
+    data = ActionCreated(
+        action_id=row.id,
+        type=row.type,
+        target_type=row.target_type,
+        target_id=row.target_id,
+        alert_id=row.alert_id,
+        status=row.status,
+        created_at=format_instant(row.created_at),
+        simulated=mark,
+    )
+    return _event(EventType.ACTION_CREATED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+
+
+def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> Event:
+    data = ActionApproved(
+        action_id=row.id,
+        type=row.type,
+        target_type=row.target_type,
+        target_id=row.target_id,
+        alert_id=row.alert_id,
+        status=row.status,
+        created_at=format_instant(row.created_at),
+        approved_at=format_instant(approved_at),
+        simulated=mark,
+    )
+    return _event(EventType.ACTION_APPROVED, row.id, row.tenant_id, row.program_id, approved_at, data)
+
+
+def preflight_scored(row: PreflightRow, mark: Simulated) -> Event:
+    record = _PREFLIGHT.decode(row.body)
+    answer, proposed = record.answer, record.transfer
+    data = PreflightScored(
+        preflight_id=row.id,
+        decision=row.decision,
+        score=row.score,
+        band=row.band,
+        version=answer.version,
+        n=answer.n,
+        confidence=answer.confidence,
+        rail=proposed.rail,
+        direction=proposed.direction,
+        type=proposed.type,
+        amount_cents=proposed.amount_cents,
+        currency=proposed.currency,
+        entity_id=record.resolved.entity_id,
+        counterparty_id=record.resolved.counterparty_id,
+        limits_hit=tuple(dict.fromkeys(hit.limit for hit in answer.limits_hit)),
+        degraded=row.degraded,
+        created_at=format_instant(row.created_at),
+        simulated=mark,
+    )
+    return _event(EventType.PREFLIGHT_SCORED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+
+
+def transfer_scored(row: TransferRow, mark: Simulated) -> Event:
+    scored_at = row.updated_at if row.scored_at is None else row.scored_at
+    data = TransferScored(
+        transfer_id=row.id,
+        rail=row.rail,
+        direction=row.direction,
+        type=row.type,
+        amount_cents=str(row.amount_cents),
+        currency=row.currency,
+        status=row.status,
+        entity_id=row.entity_id,
+        counterparty_id=row.counterparty_id,
+        return_code=row.return_code,
+        score=row.score,
+        band=row.score_band,
+        version=row.score_version,
+        n=row.score_n,
+        confidence=row.score_confidence,
+        bank_created_at=format_instant(row.bank_created_at),
+        scored_at=format_instant(scored_at),
+        simulated=mark,
+    )
+    cause = f"{row.program_id}/{row.id}/{row.scored_offset}"
+    return _event(EventType.TRANSFER_SCORED, cause, row.tenant_id, row.program_id, scored_at, data)
+
+
+def label_recorded(row: LabelRow, mark: Simulated) -> Event:
+    data = LabelRecorded(
+        label_id=row.id,
+        transfer_id=row.transfer_id,
+        label=row.label,
+        source=row.source,
+        created_at=format_instant(row.created_at),
+        simulated=mark,
+    )
+    return _event(EventType.LABEL_RECORDED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+
+
+def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> Event:
+    """The indicators without their notes."""
+    kris = {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in _KRIS.decode(row.kris).items()}
+    data = KriSnapshotTaken(
+        snapshot_id=row.id,
+        cause=row.cause,
+        as_of=format_instant(row.as_of_at),
+        window_days=row.window_days,
+        program_score=row.program_score,
+        program_score_n=row.program_score_n,
+        program_score_version=row.program_score_version,
+        band=row.band,
+        kris=kris,
+        simulated=mark,
+    )
+    return _event(EventType.KRI_SNAPSHOT, row.id, row.tenant_id, row.program_id, row.created_at, data)
+
+
+def ping(cause: str, *, tenant_id: str, program_id: str | None, endpoint_id: str, at: int, mark: Simulated) -> Event:
+    """``cause`` names the request for it."""
+    data = Ping(endpoint_id=endpoint_id, simulated=mark)
+    return _event(EventType.PING, cause, tenant_id, program_id or tenant_id, at, data)
+
+
+def body_of(event: Event, tenant_slug: str) -> str:
+    """What is stored, signed and sent, for all endpoints alike."""
+    payload = Payload(
+        id=event.id,
+        type=event.type,
+        created_at=format_instant(event.created_at),
+        tenant=tenant_slug,
+        program=event.program_id,
+        data=msgspec.Raw(_ENCODE(event.data)),
+    )
+    return _ENCODE(payload).decode()
+
+
+def delivery_id_of(event_id: str, endpoint_id: str) -> str:
+    return WEBHOOK_DELIVERY_IDS.id_of(f"{event_id}/{endpoint_id}")
+
+
+def _event(type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: Data) -> Event:
+    return Event(
+        id=WEBHOOK_EVENT_IDS.id_of(f"{type_}/{cause}"),
+        type=type_,
+        tenant_id=tenant_id,
+        program_id=None if program_id == tenant_id else program_id,
+        created_at=created_at,
+        data=data,
+    )

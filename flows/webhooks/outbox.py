@@ -1,0 +1,194 @@
+"""The deliveries that follow from the rows of a commit, written in its transaction.
+
+rows of a commit ─▶ of tenants with an endpoint ─▶ event ─▶ one delivery for each endpoint that takes it
+
+A tenant without an endpoint costs one look at a dictionary; another one costs a mask over each table that its endpoints
+hear of. A rebuild commits without an outbox, so what was delivered once is not delivered again.
+
+Errors  none: an event that cannot be made is logged and counted, and the rows it is about are committed without it
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from features.core.actions import ActionStatus
+from features.core.canonical import Chain
+from features.core.ids import derived_id
+from features.core.program import Simulated
+from features.core.rows.actions import ActionRow
+from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, LabelRow
+from features.core.rows.backfills import BackfillRow
+from features.core.rows.kris import KriSnapshotRow
+from features.core.rows.record import ChainFactRow
+from features.core.rows.transfers import PreflightRow, TransferRow
+from features.core.rows.webhooks import WebhookDeliveryRow
+from features.core.vocabulary import ProgramSource
+from features.webhooks import row_events
+from features.webhooks.event_types import EventType
+from features.webhooks.payloads import MAX_BODY_BYTES, Event
+from flows.webhooks.counts import WebhookCounts
+from store.clock import Clock
+from store.control.tenancy import Tenancy
+from store.control.webhooks import Enabled, Endpoint
+from store.tables.row_tables import RowTables, row_tables, rows_of
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+_NO_ROWS: Final[RowTables] = {}
+
+log = structlog.get_logger()
+
+
+class _Commit(NamedTuple):
+    """The rows of a commit, and the tenants whose endpoints take events of a type."""
+
+    tables: RowTables
+    enabled: Enabled
+
+    def of(self, kind: type[Row], *events: EventType, where: Callable[[pa.Table], Any] | None = None) -> list[Row]:
+        """The rows of a type that an endpoint may hear of, narrowed by a further mask."""
+        table = self.tables.get(kind.__name__)
+        tenants = self._tenants_for(events)
+        if table is None or not tenants:
+            return []
+        mask = pc.is_in(table["tenant_id"], pa.array(tenants, pa.string()))
+        if where is not None:
+            mask = pc.and_kleene(mask, where(table))
+        chosen = table.filter(mask)
+        return rows_of(kind, chosen) if chosen.num_rows else []
+
+    def keys(self, kind: type[msgspec.Struct], *names: str) -> set[tuple[Any, ...]]:
+        """The values of some columns of all rows of a type."""
+        table = self.tables.get(kind.__name__)
+        return set() if table is None else set(zip(*(table[name].to_pylist() for name in names), strict=True))
+
+    def _tenants_for(self, events: Iterable[EventType]) -> list[str]:
+        wanted = set(events)
+        return [
+            tenant_id
+            for tenant_id, endpoints in self.enabled.items()
+            if any(not each.events or wanted.intersection(each.events) for each in endpoints)
+        ]
+
+
+Make = Callable[[Simulated], Event]
+"""Makes an event, given the mark of its program."""
+
+
+def _alerts(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    """The first version of an alert is committed with its body; of further ones in this commit the first counts."""
+    opened = commit.keys(AlertBodyRow, "alert_id")
+    for row in commit.of(AlertRow, EventType.ALERT_OPENED):
+        if (row.id,) in opened:
+            yield row.program_id, partial(row_events.alert_opened, row)
+
+
+def _dispositions(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    for row in commit.of(DispositionRow, EventType.DISPOSITION_SIGNED):
+        yield row.program_id, partial(row_events.disposition_signed, row)
+
+
+def _is_of_actions(table: pa.Table) -> Any:
+    return pc.equal(table["chain"], pa.scalar(Chain.ACTIONS.value))
+
+
+def _actions(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    """The first version of an action has the link of its request beside it, an approved one that of its approval."""
+    events = (EventType.ACTION_CREATED, EventType.ACTION_APPROVED)
+    facts = commit.of(ChainFactRow, *events, where=_is_of_actions)
+    at = {(fact.id, fact.offset): fact.created_at for fact in facts}
+    for row in commit.of(ActionRow, *events):
+        if (row.id, row.offset) in at:
+            yield row.program_id, partial(row_events.action_created, row)
+        approved_at = at.get((derived_id(row.id, ActionStatus.APPROVED.value), row.offset))
+        if approved_at is not None:
+            yield row.program_id, partial(row_events.action_approved, row, approved_at)
+
+
+def _preflights(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    for row in commit.of(PreflightRow, EventType.PREFLIGHT_SCORED):
+        yield row.program_id, partial(row_events.preflight_scored, row)
+
+
+def _transfers(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    """The versions that were scored by their own entry, but for those of a backfill, which are no news."""
+    rescored = commit.keys(BackfillRow, "shard", "offset")
+    scored = commit.of(
+        TransferRow, EventType.TRANSFER_SCORED, where=lambda table: pc.equal(table["scored_offset"], table["offset"])
+    )
+    for row in scored:
+        if (row.shard, row.offset) not in rescored:
+            yield row.program_id, partial(row_events.transfer_scored, row)
+
+
+def _labels(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    for row in commit.of(LabelRow, EventType.LABEL_RECORDED):
+        yield row.program_id, partial(row_events.label_recorded, row)
+
+
+def _kris(commit: _Commit) -> Iterator[tuple[str, Make]]:
+    for row in commit.of(KriSnapshotRow, EventType.KRI_SNAPSHOT):
+        yield row.program_id, partial(row_events.kri_snapshot, row)
+
+
+_SOURCES: Final = (_alerts, _dispositions, _actions, _preflights, _transfers, _labels, _kris)
+
+
+class WebhookOutbox:
+    """Used by one thread; the tenancy is changed by another, and read in one look a commit."""
+
+    def __init__(self, tenancy: Tenancy, *, clock: Clock, counts: WebhookCounts) -> None:
+        self._tenancy, self._clock, self._counts = tenancy, clock, counts
+
+    def deliveries_for(self, tables: RowTables) -> RowTables:
+        """The deliveries that belong into the transaction of these rows."""
+        enabled = self._tenancy.webhooks.enabled
+        if not enabled:
+            return _NO_ROWS
+        commit = _Commit(tables, enabled)
+        deliveries: dict[str, WebhookDeliveryRow] = {}
+        for source in _SOURCES:
+            for program_id, make in source(commit):
+                for row in self._deliveries_of(program_id, make, enabled):
+                    deliveries.setdefault(row.id, row)
+        return row_tables({WebhookDeliveryRow: [*deliveries.values()]})
+
+    def _deliveries_of(self, program_id: str, make: Make, enabled: Enabled) -> list[WebhookDeliveryRow]:
+        is_simulated = self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
+        try:
+            event = make(row_events.simulated(is_simulated))
+            endpoints = [each for each in enabled[event.tenant_id] if each.takes(event.type, event.program_id)]
+            return delivery_rows(event, endpoints, self._tenancy, now=self._clock.now()) if endpoints else []
+        except Exception as error:  # noqa: BLE001 - the rows of the commit exist nowhere else: they must not wait for this
+            self._counts.events_lost += 1
+            log.error("webhook_event_lost", program_id=program_id, error=f"{type(error).__name__}: {error}")  # noqa: TRY400
+            return []
+
+
+def delivery_rows(
+    event: Event, endpoints: Iterable[Endpoint], tenancy: Tenancy, *, now: int
+) -> list[WebhookDeliveryRow]:
+    """One delivery of an event for each of these endpoints of its tenant."""
+    tenant = tenancy.tenants.find(event.tenant_id)
+    assert tenant is not None, "an event belongs to a tenant"
+    body = row_events.body_of(event, tenant.slug)
+    if len(body.encode()) > MAX_BODY_BYTES:
+        raise ValueError(f"The body of an event is longer than {MAX_BODY_BYTES} bytes.")
+    return [
+        WebhookDeliveryRow(
+            tenant_id=event.tenant_id,
+            program_id=event.program_id or event.tenant_id,
+            id=row_events.delivery_id_of(event.id, endpoint.id),
+            endpoint_id=endpoint.id,
+            event=event.type.value,
+            event_id=event.id,
+            body=body,
+            created_at=now,
+        )
+        for endpoint in endpoints
+    ]

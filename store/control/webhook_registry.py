@@ -1,0 +1,154 @@
+"""Registers and changes endpoints for outbound webhooks, as entries of the tenant's control stream.
+
+Errors  ConflictError for one endpoint too many; NotFoundError for an endpoint that is not there or out of reach;
+        UnavailableError when the log cannot be written
+"""
+
+from typing import Final
+
+from features.core.actions import PLATFORM
+from features.core.errors import ConflictError, ErrorCode, NotFoundError
+from features.core.instants import HOUR_US, format_instant
+from features.core.principal import Principal
+from features.webhooks.event_types import EventType
+from features.webhooks.signature import SECRET_BYTES, secret_of
+from store.clock import Clock
+from store.control.entries import ControlKind, WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
+from store.control.registry import Registry
+from store.control.webhooks import Endpoint
+from store.ids import IdFactory, random_bytes
+from store.keys.secrets import SecretBox
+
+MOST_ENDPOINTS: Final = 100
+"""Enabled endpoints of a tenant: every event is written once for each."""
+
+TOO_MANY_ENDPOINTS: Final = f"A tenant has at most {MOST_ENDPOINTS} enabled webhook endpoints. Delete one first."
+UNKNOWN_ENDPOINT: Final = "Unknown webhook endpoint on this tenant. GET /api/webhooks lists them."
+
+
+class WebhookRegistry:
+    """Writes what ``Tenancy.webhooks`` shows. Belongs to the event loop of its ``Registry``."""
+
+    def __init__(self, registry: Registry, *, box: SecretBox, clock: Clock, new_id: IdFactory) -> None:
+        self._registry, self._endpoints = registry, registry.tenancy.webhooks
+        self._box, self._clock, self._new_id = box, clock, new_id
+
+    async def create(
+        self,
+        principal: Principal,
+        *,
+        url: str,
+        events: tuple[EventType, ...],
+        program_id: str | None,
+        description: str | None,
+        effect_id: str | None,
+    ) -> Endpoint:
+        """The endpoint, with its secret. The same ``effect_id`` gives the same one."""
+        async with self._registry.writing:
+            known = None if effect_id is None else self._endpoints.find(principal, effect_id)
+            if known is not None:
+                return known
+            self._check_room(principal.tenant_id)
+            entry = WebhookEntry(
+                id=effect_id or self._new_id(),
+                program_id=program_id,
+                url=url,
+                events=events,
+                description=description,
+                created_at=format_instant(self._clock.now()),
+                created_by=principal.operator,
+                sealed_secret=self._new_secret(),
+            )
+            await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK, entry)
+            return self.read(principal, entry.id)
+
+    def read(self, principal: Principal, endpoint_id: str) -> Endpoint:
+        endpoint = self._endpoints.find(principal, endpoint_id)
+        if endpoint is None:
+            raise NotFoundError(UNKNOWN_ENDPOINT, ErrorCode.WEBHOOK_NOT_FOUND)
+        return endpoint
+
+    async def change(
+        self,
+        principal: Principal,
+        endpoint_id: str,
+        *,
+        effect_id: str | None = None,
+        url: str | None = None,
+        events: tuple[EventType, ...] | None = None,
+        enabled: bool | None = None,
+        description: str | None = None,
+        clears_description: bool = False,
+    ) -> Endpoint:
+        """Replace what is given; None leaves it as it is. A change that changes nothing is not written."""
+        async with self._registry.writing:
+            known = self.read(principal, endpoint_id)
+            if self._registry.tenancy.has_effect(effect_id):
+                return known
+            if enabled and not known.enabled:
+                self._check_room(principal.tenant_id)
+            entry = WebhookChangedEntry(
+                id=known.id,
+                url=known.url if url is None else url,
+                events=known.events if events is None else events,
+                description=None if clears_description else known.description if description is None else description,
+                enabled=known.enabled if enabled is None else enabled,
+                changed_at=format_instant(self._clock.now()),
+                changed_by=principal.operator,
+                effect_id=effect_id,
+            )
+            if not _is_same(known, entry):
+                await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK_CHANGED, entry)
+            return self.read(principal, endpoint_id)
+
+    async def disable(self, endpoint_id: str) -> None:
+        """Disable an endpoint that is gone or accepts nothing, in the platform's own name."""
+        async with self._registry.writing:
+            known = self._endpoints.of_id(endpoint_id)
+            if known is None or not known.enabled:
+                return
+            entry = WebhookChangedEntry(
+                id=known.id,
+                url=known.url,
+                events=known.events,
+                description=known.description,
+                enabled=False,
+                changed_at=format_instant(self._clock.now()),
+                changed_by=PLATFORM,
+            )
+            await self._registry.write(known.tenant_id, ControlKind.WEBHOOK_CHANGED, entry)
+
+    async def rotate(
+        self, principal: Principal, endpoint_id: str, *, overlap_hours: int, effect_id: str | None
+    ) -> Endpoint:
+        """The endpoint with a new secret; the present one signs beside it for the overlap."""
+        async with self._registry.writing:
+            known = self.read(principal, endpoint_id)
+            if self._registry.tenancy.has_effect(effect_id):
+                return known
+            entry = WebhookSecretEntry(
+                endpoint_id=known.id,
+                sealed_secret=self._new_secret(),
+                sealed_replaced=self._box.seal(known.secrets[0].value),
+                others_until=self._clock.now() + overlap_hours * HOUR_US,
+                effect_id=effect_id,
+            )
+            await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK_SECRET, entry)
+            return self.read(principal, endpoint_id)
+
+    def _new_secret(self) -> str:
+        """A fresh secret, sealed."""
+        return self._box.seal(secret_of(random_bytes(SECRET_BYTES)))
+
+    def _check_room(self, tenant_id: str) -> None:
+        if self._endpoints.enabled_count(tenant_id) >= MOST_ENDPOINTS:
+            raise ConflictError(TOO_MANY_ENDPOINTS, ErrorCode.TOO_MANY_WEBHOOKS)
+
+
+def _is_same(known: Endpoint, entry: WebhookChangedEntry) -> bool:
+    return (known.url, known.events, known.description, known.enabled) == (
+        entry.url,
+        entry.events,
+        entry.description,
+        entry.enabled,
+    )

@@ -1,0 +1,156 @@
+"""Projection of the control streams: the endpoints that events are delivered to, with their secrets.
+
+Secrets are sealed in the log and open in memory, because each delivery is signed with them. The
+committer's thread reads which tenants have endpoints: that is replaced whole, never changed.
+
+Errors  ForbiddenError for an endpoint of the tenant that is out of the principal's reach
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from features.core.errors import ErrorCode, ForbiddenError
+from features.core.instants import parse_instant
+from features.core.principal import Principal, PrincipalKind
+from features.webhooks.event_types import EventType
+from store.control.credentials import Credential
+from store.control.entries import WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
+from store.keys.secrets import SecretBox
+
+OPERATORS_ONLY: Final = (
+    "A webhook endpoint of the whole tenant needs the tenant's operator token; an API key has endpoints of programs."
+)
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """An endpoint of a tenant. ``enabled_at`` is since when, in microseconds; at most two secrets, the newest first."""
+
+    id: str
+    tenant_id: str
+    program_id: str | None
+    url: str
+    events: tuple[EventType, ...]
+    enabled: bool
+    enabled_at: int
+    description: str | None
+    created_by: str
+    created_at: str
+    secrets: tuple[Credential, ...]
+
+    def takes(self, event: EventType, program_id: str | None) -> bool:
+        """Whether an event of this program, or of the whole tenant, is delivered here."""
+        return (not self.events or event in self.events) and self.program_id in {None, program_id}
+
+    def secrets_at(self, at: int) -> tuple[str, ...]:
+        """What signs at an instant, the newest first."""
+        return tuple(secret.value for secret in self.secrets if secret.is_valid(at))
+
+
+Enabled = Mapping[str, tuple[Endpoint, ...]]
+"""The enabled endpoints by tenant; a tenant without one is absent."""
+
+_NONE: Final[Enabled] = {}
+
+
+class WebhookEndpoints:
+    """Changed by the event loop alone. ``enabled`` may be read by any thread."""
+
+    def __init__(self, *, box: SecretBox) -> None:
+        self._box = box
+        self._endpoints: dict[str, Endpoint] = {}
+        self.enabled: Enabled = _NONE
+
+    def add(self, tenant_id: str, entry: WebhookEntry) -> None:
+        self._put(
+            Endpoint(
+                id=entry.id,
+                tenant_id=tenant_id,
+                program_id=entry.program_id,
+                url=entry.url,
+                events=entry.events,
+                enabled=True,
+                enabled_at=_instant(entry.created_at),
+                description=entry.description,
+                created_by=entry.created_by,
+                created_at=entry.created_at,
+                secrets=(Credential(self._box.open(entry.sealed_secret)),),
+            )
+        )
+
+    def change(self, _tenant_id: str, entry: WebhookChangedEntry) -> None:
+        endpoint = self._endpoints[entry.id]
+        is_new = entry.enabled and not endpoint.enabled
+        self._put(
+            replace(
+                endpoint,
+                url=entry.url,
+                events=entry.events,
+                description=entry.description,
+                enabled=entry.enabled,
+                enabled_at=_instant(entry.changed_at) if is_new else endpoint.enabled_at,
+            )
+        )
+
+    def rotate(self, _tenant_id: str, entry: WebhookSecretEntry) -> None:
+        secret = Credential(self._box.open(entry.sealed_secret))
+        replaced = Credential(self._box.open(entry.sealed_replaced), entry.others_until)
+        self._put(replace(self._endpoints[entry.endpoint_id], secrets=(secret, replaced)))
+
+    def find(self, principal: Principal, endpoint_id: str) -> Endpoint | None:
+        """The tenant's endpoint with that id, in upper or lower case; ForbiddenError when it is out of reach."""
+        endpoint = self._endpoints.get(endpoint_id.lower())
+        if endpoint is None or endpoint.tenant_id != principal.tenant_id:
+            return None
+        require_endpoint_of(principal, endpoint.program_id)
+        return endpoint
+
+    def of_id(self, endpoint_id: str) -> Endpoint | None:
+        """For the deliveries themselves."""
+        return self._endpoints.get(endpoint_id)
+
+    def of_principal(self, principal: Principal) -> tuple[Endpoint, ...]:
+        """The endpoints that the principal reaches, newest first, disabled ones too."""
+        endpoints = [endpoint for endpoint in self._endpoints.values() if _is_reached(principal, endpoint)]
+        return tuple(sorted(endpoints, key=lambda endpoint: (endpoint.created_at, endpoint.id), reverse=True))
+
+    def enabled_count(self, tenant_id: str) -> int:
+        return len(self.enabled.get(tenant_id, ()))
+
+    def disabled_count(self) -> int:
+        """Of all tenants, for the metrics."""
+        return sum(not endpoint.enabled for endpoint in self._endpoints.values())
+
+    def _put(self, endpoint: Endpoint) -> None:
+        self._endpoints[endpoint.id] = endpoint
+        others = [each for each in self.enabled.get(endpoint.tenant_id, ()) if each.id != endpoint.id]
+        of_tenant = (*others, endpoint) if endpoint.enabled else tuple(others)
+        enabled = dict(self.enabled) | {endpoint.tenant_id: of_tenant}
+        self.enabled = {tenant_id: endpoints for tenant_id, endpoints in enabled.items() if endpoints}
+
+
+def require_endpoint_of(principal: Principal, program_id: str | None) -> None:
+    """Raise ForbiddenError unless the principal may have an endpoint for this program, or for the whole tenant.
+
+    One of the whole tenant is its operators': it hears of programs that no key reaches together.
+    """
+    if program_id is not None:
+        principal.require_program(program_id)
+    elif principal.kind is PrincipalKind.KEY:
+        raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+
+
+def _is_reached(principal: Principal, endpoint: Endpoint) -> bool:
+    if endpoint.tenant_id != principal.tenant_id:
+        return False
+    if endpoint.program_id is None:
+        return principal.kind is not PrincipalKind.KEY
+    return principal.reaches(endpoint.program_id)
+
+
+def _instant(text: str) -> int:
+    at = parse_instant(text)
+    assert at is not None, "an entry's instant was written by this service"
+    return at

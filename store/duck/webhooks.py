@@ -1,0 +1,142 @@
+"""Reading deliveries: the list of an endpoint, and what is still to be delivered.
+
+A delivery's state is that of its attempt row with the highest version; without one it is pending and due since it was
+made.
+
+Unit    instants in microseconds
+Errors  none of its own; a delivery that is not there is None
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import duckdb
+import msgspec
+
+from features.core.rows.webhooks import WebhookDeliveryRow
+from features.webhooks.delivery import OPEN, AttemptError, DeliveryState, DeliveryStatus
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import TEXTS, listed
+
+_ROW: Final = row_builder(WebhookDeliveryRow)
+_COLUMNS: Final = len(msgspec.structs.fields(WebhookDeliveryRow))
+_OPEN: Final = ", ".join(f"'{status}'" for status in OPEN)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_STATE: Final = """
+    SELECT delivery_id, arg_max(
+        struct_pack(status, attempts, next_at := epoch_us(next_attempt_at), last_status_code, last_error,
+                    delivered_at := epoch_us(delivered_at), version), version) AS state
+    FROM webhook_attempts WHERE {where} GROUP BY delivery_id"""
+_STATE_FIELDS: Final = ", ".join(
+    f"state.{name}"
+    for name in ("status", "attempts", "next_at", "last_status_code", "last_error", "delivered_at", "version")
+)
+_LIST: Final = f"""
+    WITH newest AS (
+        SELECT DISTINCT ON (id) * FROM webhook_deliveries
+        WHERE tenant_id = ? AND endpoint_id = ? ORDER BY created_at DESC, id LIMIT ?
+    ), states AS ({_STATE.format(where="tenant_id = ? AND delivery_id IN (SELECT id FROM newest)")})
+    SELECT {select_list(WebhookDeliveryRow)}, {_STATE_FIELDS}
+    FROM newest LEFT JOIN states ON states.delivery_id = newest.id ORDER BY newest.created_at DESC, newest.id"""
+_FIND: Final = f"""
+    SELECT {select_list(WebhookDeliveryRow)}, {_STATE_FIELDS} FROM webhook_deliveries
+    LEFT JOIN ({_STATE.format(where="delivery_id = ?")}) AS states ON states.delivery_id = id
+    WHERE tenant_id = ? AND endpoint_id = ? AND id = ? LIMIT 1"""
+_DUE: Final = f"""
+    WITH states AS ({_STATE.format(where="endpoint_id = ?")})
+    SELECT d.id, d.event, d.event_id, epoch_us(any_value(d.created_at)),
+           {_STATE_FIELDS.replace("state.", "any_value(state).")}
+    FROM webhook_deliveries AS d LEFT JOIN states ON states.delivery_id = d.id
+    WHERE d.endpoint_id = ? AND (state IS NULL OR state.status IN ({_OPEN}))
+    GROUP BY d.id, d.event, d.event_id
+    ORDER BY coalesce(any_value(state.next_at), epoch_us(any_value(d.created_at))), d.id LIMIT ?"""
+_BODIES: Final = f"""
+    SELECT id, body FROM webhook_deliveries
+    WHERE endpoint_id = ? AND created_at BETWEEN make_timestamp(?) AND make_timestamp(?) AND id IN {TEXTS}"""
+_HEALTH: Final = """
+    SELECT epoch_us(max(delivered_at)), epoch_us(max(settled_at) FILTER (status = 'exhausted'))
+    FROM webhook_attempts WHERE endpoint_id = ?"""
+
+
+class StoredDelivery(msgspec.Struct, frozen=True):
+    """A delivery and its present state."""
+
+    row: WebhookDeliveryRow
+    state: DeliveryState
+
+
+class DueDelivery(msgspec.Struct, frozen=True, gc=False):
+    """A delivery that waits, without its body."""
+
+    id: str
+    event: str
+    event_id: str
+    created_at: int
+    state: DeliveryState
+
+
+class EndpointPast(msgspec.Struct, frozen=True):
+    """When an endpoint last accepted a delivery, and when one was last exhausted; None for never."""
+
+    accepted_at: int | None
+    exhausted_at: int | None
+
+
+class WebhookDeliveries:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def list_newest(self, tenant_id: str, endpoint_id: str, limit: int) -> list[StoredDelivery]:
+        with self._connection.cursor() as cursor:
+            tuples = cursor.execute(_LIST, [tenant_id, endpoint_id, limit, tenant_id]).fetchall()
+        return [_stored(each) for each in tuples]
+
+    def find(self, tenant_id: str, endpoint_id: str, delivery_id: str) -> StoredDelivery | None:
+        with self._connection.cursor() as cursor:
+            row = cursor.execute(_FIND, [delivery_id, tenant_id, endpoint_id, delivery_id]).fetchone()
+        return None if row is None else _stored(row)
+
+    def waiting(self, endpoint_id: str, limit: int) -> list[DueDelivery]:
+        """The deliveries of an endpoint that are to be attempted, those that are due first ahead."""
+        with self._connection.cursor() as cursor:
+            tuples = cursor.execute(_DUE, [endpoint_id, endpoint_id, limit]).fetchall()
+        return [
+            DueDelivery(id_, event, event_id, created_at, _state(state, created_at=created_at))
+            for id_, event, event_id, created_at, *state in tuples
+        ]
+
+    def bodies(self, endpoint_id: str, deliveries: Sequence[tuple[str, int]]) -> dict[str, bytes]:
+        """The bodies of deliveries, which are named by id and by the instant at which they were made."""
+        instants = [created_at for _, created_at in deliveries]
+        values = [endpoint_id, min(instants), max(instants), listed([delivery_id for delivery_id, _ in deliveries])]
+        with self._connection.cursor() as cursor:
+            return {delivery_id: body.encode() for delivery_id, body in cursor.execute(_BODIES, values).fetchall()}
+
+    def past_of(self, endpoint_id: str) -> EndpointPast:
+        with self._connection.cursor() as cursor:
+            row = cursor.execute(_HEALTH, [endpoint_id]).fetchone()
+        assert row is not None, "an aggregate has a row"
+        return EndpointPast(*row)
+
+
+def _stored(values: Sequence[Any]) -> StoredDelivery:
+    row = _ROW(values[:_COLUMNS])
+    return StoredDelivery(row, _state(values[_COLUMNS:], created_at=row.created_at))
+
+
+def _state(values: Sequence[Any], *, created_at: int) -> DeliveryState:
+    status, attempts, next_attempt_at, last_status_code, last_error, delivered_at, version = values
+    if status is None:
+        return DeliveryState(next_attempt_at=created_at)
+    return DeliveryState(
+        status=DeliveryStatus(status),
+        attempts=attempts,
+        next_attempt_at=next_attempt_at,
+        last_status_code=last_status_code,
+        last_error=None if last_error is None else AttemptError(last_error),
+        delivered_at=delivered_at,
+        version=version,
+    )

@@ -1,0 +1,95 @@
+"""Webhooks of a real service: delivered, verified by the libraries that receivers use, and not forgotten."""
+
+import threading
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import standardwebhooks
+import stripe
+
+from tests.support.alerting import ALERTING, outgoing
+from tests.support.running_service import RunningService, post_until_taken
+from tests.support.waiting import eventually
+from tests.support.webhook_receiver import Received, WebhookReceiver
+
+LOCAL = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
+TOLERANCE_S = 300
+
+
+class Bank:
+    """A tenant of a running service, with one program."""
+
+    def __init__(self, service: RunningService) -> None:
+        self.service = service
+        self.tenant = service.admin("/api/admin/tenants", {"slug": "first-bank", "name": "First Bank"})
+        body = {"tenantId": self.tenant["id"], "slug": "payroll", "name": "Payroll"}
+        self.program = service.admin("/api/admin/programs", body)
+
+    def ask(self, method: str, path: str, body: object = None, *, expect: int = 200) -> Any:
+        headers = {
+            "Authorization": f"Bearer {self.tenant['operatorToken']}",
+            "X-Operator": "ann",
+            "Content-Type": "application/json",
+        }
+        return self.service.ask(
+            method, path, headers, None if body is None else msgspec.json.encode(body), expect=expect
+        )
+
+    def register(self, url: str, *events: str) -> dict[str, Any]:
+        registered: dict[str, Any] = self.ask("POST", "/api/webhooks", {"url": url, "events": events}, expect=201)
+        return registered
+
+
+def assert_verified(received: Received, secret: str) -> dict[str, Any]:
+    """Both schemes, by the libraries unchanged; the event."""
+    text = received.body.decode()
+    stripe.WebhookSignature.verify_header(text, received.header("Score-Signature"), secret, TOLERANCE_S)
+    verified = standardwebhooks.Webhook(secret).verify(text, dict(received.headers))
+    event: dict[str, Any] = msgspec.json.decode(received.body)
+    assert verified == event
+    assert received.header("Score-Event") == event["type"]
+    assert received.header("webhook-id") == event["id"]
+    return event
+
+
+def test_given_an_endpoint_when_an_alert_opens_then_it_is_delivered_and_libraries_verify_it(tmp_path: Path) -> None:
+    with WebhookReceiver() as receiver, RunningService(tmp_path / "data", environment=LOCAL) as service:
+        bank = Bank(service)
+        endpoint = bank.register(receiver.url, "alert.opened")
+        post_until_taken(service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=20)
+        event = assert_verified(receiver.wait_for(1)[0], endpoint["secret"])
+        alerts = bank.ask("GET", "/api/alerts")["data"]
+        assert (event["type"], event["tenant"], event["program"]) == (
+            "alert.opened",
+            "first-bank",
+            bank.program["id"],
+        )
+        assert event["data"]["alertId"] in {alert["id"] for alert in alerts}
+        deliveries = f"/api/webhooks/{endpoint['id']}/deliveries"
+        eventually(lambda: {each["status"] for each in bank.ask("GET", deliveries)} == {"delivered"})
+        delivery = next(
+            each for each in bank.ask("GET", deliveries) if each["id"] == receiver.received[0].header("Score-Delivery")
+        )
+        assert (delivery["attempts"], delivery["lastStatusCode"], delivery["payload"]) == (1, 200, event)
+
+
+def test_given_a_killed_service_when_started_again_then_what_was_not_accepted_is_delivered(tmp_path: Path) -> None:
+    def answer(number: int, _: BaseHTTPRequestHandler) -> int:
+        released.wait(0 if number > 1 else 10)
+        return 200
+
+    released = threading.Event()
+    with WebhookReceiver(answer) as receiver, RunningService(tmp_path / "data", environment=LOCAL) as service:
+        bank = Bank(service)
+        endpoint = bank.register(receiver.url)
+        ping = bank.ask("POST", f"/api/webhooks/{endpoint['id']}/test")
+        receiver.wait_for(1)
+        service.kill()
+        service.start()
+        again = receiver.wait_for(2)[1]
+        released.set()
+        assert again.header("Score-Delivery") == ping["id"]
+        assert again.body == receiver.received[0].body
+        assert_verified(again, endpoint["secret"])
