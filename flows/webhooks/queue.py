@@ -52,6 +52,7 @@ class EndpointQueue:
         self._arrivals = count()
         self._bodies = 0
         self._changed_while_loading: set[str] = set()
+        self._arrived: list[WebhookDeliveryRow] = []
 
     def __len__(self) -> int:
         return len(self._known)
@@ -60,19 +61,13 @@ class EndpointQueue:
         return self._known.get(delivery_id)
 
     def offer(self, row: WebhookDeliveryRow) -> None:
-        """A delivery that was committed just now."""
-        if row.id in self._known:
-            return
-        if self.has_more or len(self._known) >= QUEUE_LIMIT:
-            self.has_more = True  # also while loading: the tables may have been read before this commit
-            return
-        waiting = Waiting(
-            row.id, row.event, row.event_id, row.created_at, DeliveryState(next_attempt_at=row.created_at)
-        )
-        if self._bodies < KEPT_BODIES:
-            waiting.body = row.body.encode()
-            self._bodies += 1
-        self.put(waiting)
+        """A delivery that was committed just now. While the tables are read, it waits for those that are due before."""
+        if self.has_more or len(self._known) + len(self._arrived) >= QUEUE_LIMIT:
+            self.has_more = True
+        elif self.is_loading:
+            self._arrived.append(row)
+        elif row.id not in self._known:
+            self._add(row)
 
     def put(self, waiting: Waiting) -> None:
         """A delivery that waits, or waits again."""
@@ -136,6 +131,7 @@ class EndpointQueue:
         """Take what the tables have, those that are due first; None when they could not be read."""
         self.is_loading = False
         changed, self._changed_while_loading = self._changed_while_loading, set()
+        arrived, self._arrived = self._arrived, []
         if due is None:
             self.has_more = True
             return
@@ -151,8 +147,20 @@ class EndpointQueue:
             if not each.is_in_flight and each.state.status in OPEN
         ]
         heapq.heapify(self._due)
+        for row in arrived:
+            self.offer(row)
+
+    def _add(self, row: WebhookDeliveryRow) -> None:
+        waiting = Waiting(
+            row.id, row.event, row.event_id, row.created_at, DeliveryState(next_attempt_at=row.created_at)
+        )
+        if self._bodies < KEPT_BODIES:
+            waiting.body = row.body.encode()
+            self._bodies += 1
+        self.put(waiting)
 
     def _replaceable(self, changed: set[str]) -> Iterator[Waiting]:
+        """What the tables show as well."""
         for each in self._known.values():
             if not (each.is_in_flight or each.is_uncommitted or each.id in changed):
                 yield each

@@ -1,0 +1,270 @@
+"""Deliveries over time: the schedule to the microsecond, fairness, what is given up, and what a restart finds."""
+
+import asyncio
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+import standardwebhooks
+import stripe
+
+from features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
+from features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
+from flows.webhooks import queue as queues
+from flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
+from tests.support.webhook_bank import OK, Sent, WebhookBank
+
+DOWN: Final = Attempt(None, AttemptError.CONNECTION)
+SPREAD_US: Final = 10 * SECOND_US
+HOUR_S: Final = 3_600
+
+
+def played(folder: Path, story: Callable[[WebhookBank], Awaitable[None]]) -> None:
+    async def play() -> None:
+        async with WebhookBank(folder) as bank:
+            await story(bank)
+
+    asyncio.run(play())
+
+
+def assert_in_order(numbers: list[int], count: int) -> None:
+    """Begun in order, each once; one whose body is read meanwhile may fall back a little."""
+    assert len(set(numbers)) == len(numbers) >= count
+    assert max(abs(number - place) for place, number in enumerate(numbers)) < 50
+
+
+def test_given_a_receiver_that_is_down_then_it_is_tried_ten_times_on_schedule_and_no_more(tmp_path: Path) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        bank.sender.always(DOWN)
+        (delivery_id,) = bank.waiting(endpoint, 1)
+        for number, minutes in enumerate((2, 4, 8, 16, 32, 64, 128, 256, 360), 1):
+            await bank.until_sent(number)
+            await bank.idle()
+            state = bank.state(endpoint, delivery_id).state
+            assert (state.status, state.attempts) == (DeliveryStatus.FAILED, number)
+            assert state.next_attempt_at == bank.clock.now() + minutes * MINUTE_US
+            bank.clock.at = state.next_attempt_at - 1
+            await bank.idle()
+            assert len(bank.sender.sent) == number
+            bank.clock.at = state.next_attempt_at + SPREAD_US
+        await bank.until_sent(10)
+        await bank.idle()
+        state = bank.state(endpoint, delivery_id).state
+        assert (state.status, state.attempts, state.last_error) == ("exhausted", 10, "connection")
+        bank.clock.advance(30 * DAY_US)
+        await bank.idle()
+        assert len(bank.sender.sent) == 10
+        assert len({sent.body for sent in bank.sender.sent}) == 1
+        assert len({sent.headers["webhook-timestamp"] for sent in bank.sender.sent}) == 10
+
+    played(tmp_path, story)
+
+
+def test_given_a_receiver_that_is_gone_then_the_endpoint_is_disabled_and_what_waits_waits(tmp_path: Path) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        gone, *later = bank.waiting(endpoint, 10)
+        bank.sender.always(answered(410))
+        await bank.until(lambda: not bank.endpoint(endpoint.id).enabled)
+        await bank.idle()
+        attempted = len(bank.sender.sent)
+        assert attempted <= IN_FLIGHT_OF_ENDPOINT
+        assert bank.state(endpoint, gone).state.status == "exhausted"
+        assert bank.dispatcher.counts.disabled["gone"] >= 1
+        bank.sender.always(OK)
+        bank.clock.advance(DAY_US)
+        await bank.idle()
+        assert len(bank.sender.sent) == attempted
+        assert bank.state(endpoint, later[-1]).state.status == "pending"
+        bank.change(endpoint.id, enabled=True)
+        await bank.until_sent(10)
+        await bank.idle()
+        assert bank.state(endpoint, later[-1]).state.status == "delivered"
+
+    played(tmp_path, story)
+
+
+def test_given_nothing_accepted_for_five_days_when_another_attempt_fails_then_the_endpoint_is_disabled(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        bank.waiting(endpoint, 1)
+        await bank.idle()  # accepted: the five days begin here
+        bank.sender.always(DOWN)
+        began = bank.clock.now()
+        bank.waiting(endpoint, 1, first=1)
+        for _ in range(10):
+            await bank.idle()
+            bank.clock.advance(6 * HOUR_US + SPREAD_US)
+        assert bank.state(endpoint, bank.delivery_row(endpoint, 1).id).state.status == "exhausted"
+        assert bank.endpoint(endpoint.id).enabled
+        await bank.restart()
+        bank.clock.at = began + 5 * DAY_US - 2 * MINUTE_US
+        bank.waiting(endpoint, 1, first=2)
+        await bank.idle()
+        assert bank.endpoint(endpoint.id).enabled
+        bank.clock.at += 2 * MINUTE_US + SPREAD_US
+        await bank.idle()
+        assert not bank.endpoint(endpoint.id).enabled
+        assert bank.dispatcher.counts.disabled == {"nothing_accepted": 1}
+
+    played(tmp_path, story)
+
+
+def test_given_a_slow_receiver_with_much_waiting_then_others_are_served_and_it_gets_four_at_a_time(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        slow, quick = bank.register(), bank.register()
+
+        async def answer(sent: Sent) -> Attempt:
+            if sent.url == slow.url:
+                await asyncio.sleep(HOUR_S)
+            return OK
+
+        bank.sender.answer = answer
+        bank.waiting(slow, 1_000)
+        await bank.until(lambda: bank.sender.at_once.get(slow.url) == 4)
+        bank.waiting(quick, 200)
+        await bank.until(lambda: sum(sent.url == quick.url for sent in bank.sender.sent) == 200)
+        assert bank.sender.most_at_once[slow.url] == IN_FLIGHT_OF_ENDPOINT == 4
+        assert_in_order([int(sent.delivery_id[-12:], 16) for sent in bank.sender.sent if sent.url == quick.url], 200)
+
+    played(tmp_path, story)
+
+
+def test_given_more_waiting_than_memory_takes_then_all_are_delivered_once_and_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "QUEUE_LIMIT", 50)
+    monkeypatch.setattr("flows.webhooks.dispatcher.QUEUE_LIMIT", 50)
+
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        for first in range(0, 400, 40):  # some are committed while others are loaded and sent
+            bank.waiting(endpoint, 40, first=first)
+            await bank.until_sent(first // 2)
+            assert len(bank.dispatcher._queue_of(endpoint.id)) <= 100
+        await bank.until_sent(400)
+        await bank.idle()
+        assert_in_order([int(sent.delivery_id[-12:], 16) for sent in bank.sender.sent], 400)
+
+    played(tmp_path, story)
+
+
+def test_given_a_hundred_thousand_waiting_when_started_then_memory_holds_those_that_are_due_first(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        row = bank.delivery_row(endpoint, 0)
+        bank.database.execute(
+            "INSERT INTO webhook_deliveries SELECT ?, ?, format('{:036d}', range), ?, ?, ?, ?, "
+            "make_timestamp(? + range) FROM range(100000)",
+            [row.tenant_id, row.program_id, row.endpoint_id, row.event, row.event_id, "x" * 600, row.created_at],
+        )
+        released = asyncio.Event()
+
+        async def answer(_: Sent) -> Attempt:
+            await released.wait()
+            return OK
+
+        bank.sender.answer = answer
+        tracemalloc.start()
+        try:
+            await bank.until_sent(4)
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(bank.dispatcher._queue_of(endpoint.id)) == queues.QUEUE_LIMIT == 10_000
+        assert held < 24 << 20
+        released.set()
+        await bank.until_sent(300)
+        assert_in_order([int(sent.delivery_id) for sent in bank.sender.sent[:300]], 300)
+
+    played(tmp_path, story)
+
+
+def test_given_a_new_process_when_it_starts_then_it_delivers_what_was_not_and_nothing_else(tmp_path: Path) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        bank.waiting(endpoint, 3)
+        await bank.until_sent(3)
+        await bank.idle()
+
+        async def never(_: Sent) -> Attempt:
+            await asyncio.sleep(HOUR_S)
+            return OK
+
+        bank.sender.answer = never
+        in_flight, waits = bank.waiting(endpoint, 2, first=3)
+        await bank.until_sent(5)
+        bank.sender.answer = bank.sender.accept
+        await bank.restart()
+        await bank.until_sent(7)
+        await bank.idle()
+        assert {sent.delivery_id for sent in bank.sender.sent[5:]} == {in_flight, waits}
+        assert bank.state(endpoint, in_flight).state.attempts == 1
+
+    played(tmp_path, story)
+
+
+def test_given_a_delivery_that_ended_when_asked_for_again_then_the_same_bytes_are_sent_once_more(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        (delivery_id,) = bank.waiting(endpoint, 1)
+        await bank.until_sent(1)
+        await bank.idle()
+        bank.clock.advance(DAY_US)
+        again = await bank.dispatcher.redeliver(endpoint, delivery_id)
+        assert again is not None
+        assert (again.state.status, again.state.attempts, again.state.delivered_at) == ("pending", 1, None)
+        await bank.until_sent(2)
+        await bank.idle()
+        assert bank.sender.sent[0].body == bank.sender.sent[1].body
+        assert bank.state(endpoint, delivery_id).state.attempts == 2
+        assert await bank.dispatcher.redeliver(endpoint, "00000000-0000-5000-8000-00000000dead") is None
+
+    played(tmp_path, story)
+
+
+def test_given_a_secret_that_is_replaced_then_both_sign_for_the_overlap_and_then_the_new_one_alone(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        old = endpoint.secrets[0].value
+        new = bank.rotate(endpoint.id, until=bank.clock.now() + HOUR_US)
+        bank.waiting(endpoint, 1)
+        await bank.until_sent(1)
+        bank.clock.advance(HOUR_US)
+        bank.waiting(endpoint, 1, first=1)
+        await bank.until_sent(2)
+        during, after = bank.sender.sent
+        assert all(is_verified(during, secret) for secret in (old, new))
+        assert is_verified(after, new)
+        assert not is_verified(after, old)
+        assert not is_verified(during._replace(body=b'{"id":"2"}'), new)
+
+    played(tmp_path, story)
+
+
+def is_verified(sent: Sent, secret: str) -> bool:
+    """Whether both libraries, unchanged, take the delivery; they agree."""
+    text, headers = sent.body.decode(), {name.lower(): value for name, value in sent.headers.items()}
+    webhook = standardwebhooks.Webhook(secret)
+    at = int(headers["webhook-timestamp"])
+    by_standard = webhook.sign(headers["webhook-id"], datetime_of(at * SECOND_US), text) in headers["webhook-signature"]
+    try:
+        stripe.WebhookSignature.verify_header(text, headers["score-signature"], secret)
+    except stripe.SignatureVerificationError:
+        assert not by_standard
+        return False
+    assert by_standard
+    return True
