@@ -278,7 +278,7 @@ def _started_engine(
         chains=ChainWriter(stores.database, data_dir.record_dir),
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
-        maintenance_tasks=(stores.record.checkpoints.sign_due,),
+        maintenance_tasks=(stores.record.checkpoints.sign_due, webhooks.forget_when_due),
         on_commit=on_commit,
         outbox=webhooks.outbox.deliveries_for,
     )

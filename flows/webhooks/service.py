@@ -1,7 +1,10 @@
 """Outbound webhooks in a running service: the outbox of its commits, and the dispatcher on its event loop."""
 
+from typing import Final
+
 import duckdb
 
+from features.core.instants import DAY_US, HOUR_US
 from flows.webhooks.collector import WebhookCollector
 from flows.webhooks.counts import WebhookCounts
 from flows.webhooks.dispatcher import WebhookDispatcher
@@ -12,6 +15,11 @@ from store.clock import Clock
 from store.control.tenancy import Tenancy
 from store.control.webhook_registry import WebhookRegistry
 from store.duck.webhooks import WebhookDeliveries
+
+KEPT_US: Final = 30 * DAY_US
+"""A delivery that ended can be read, and sent again, for so long."""
+
+_FORGET_EVERY_US: Final = HOUR_US
 
 
 class Webhooks:
@@ -27,15 +35,23 @@ class Webhooks:
         allow_local: bool,
     ) -> None:
         counts = WebhookCounts()
-        self.registry = registry
+        self.registry, self._table, self._clock = registry, WebhookDeliveries(database), clock
+        self._forgotten_at = 0
         self.outbox = WebhookOutbox(tenancy, clock=clock, counts=counts)
         self.collector = WebhookCollector(counts, tenancy.webhooks.disabled_count)
         self.dispatcher = WebhookDispatcher(
             tenancy=tenancy,
-            table=WebhookDeliveries(database),
+            table=self._table,
             sender=Sender(GuardedNetwork(Resolver(), allow_local=allow_local)),
             disable=registry.disable,
             clock=clock,
             counts=counts,
             allow_local=allow_local,
         )
+
+    def forget_when_due(self) -> None:
+        """Delete the deliveries that ended long ago, once an hour; for the maintenance thread."""
+        now = self._clock.now()
+        if now - self._forgotten_at >= _FORGET_EVERY_US:
+            self._forgotten_at = now
+            self._table.forget_settled(now - KEPT_US)

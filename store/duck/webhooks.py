@@ -1,7 +1,7 @@
 """Reading deliveries: the list of an endpoint, and what is still to be delivered.
 
 A delivery's state is that of its attempt row with the highest version; without one it is pending and due since it was
-made.
+made. What ended is deleted after a while: of all tables these two alone are nobody's record.
 
 Unit    instants in microseconds
 Errors  none of its own; a delivery that is not there is None
@@ -57,6 +57,15 @@ _BODIES: Final = f"""
 _HEALTH: Final = """
     SELECT epoch_us(max(delivered_at)), epoch_us(max(settled_at) FILTER (status = 'exhausted'))
     FROM webhook_attempts WHERE endpoint_id = ?"""
+
+_FORGET: Final = (
+    f"""
+    DELETE FROM webhook_deliveries WHERE created_at < make_timestamp(?) AND id IN (
+        SELECT delivery_id FROM ({_STATE.format(where="true")}) WHERE state.status NOT IN ({_OPEN}))""",
+    """
+    DELETE FROM webhook_attempts WHERE settled_at < make_timestamp(?)
+    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE id = delivery_id)""",
+)
 
 
 class StoredDelivery(msgspec.Struct, frozen=True):
@@ -120,6 +129,12 @@ class WebhookDeliveries:
             row = cursor.execute(_HEALTH, [endpoint_id]).fetchone()
         assert row is not None, "an aggregate has a row"
         return EndpointPast(*row)
+
+    def forget_settled(self, before: int) -> None:
+        """Delete what was made before an instant and is neither pending nor to be tried again."""
+        with self._connection.cursor() as cursor:
+            for statement in _FORGET:
+                cursor.execute(statement, [before])
 
 
 def _stored(values: Sequence[Any]) -> StoredDelivery:

@@ -234,6 +234,29 @@ def test_given_a_delivery_that_ended_when_asked_for_again_then_the_same_bytes_ar
     played(tmp_path, story)
 
 
+def test_given_deliveries_of_long_ago_when_forgotten_then_those_that_ended_are_gone_and_others_stay(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        bank.sender.always(DOWN)
+        (failed,) = bank.waiting(endpoint, 1)
+        await bank.idle()
+        bank.sender.always(OK)
+        (ended,) = bank.waiting(endpoint, 1, first=1)
+        await bank.idle()
+        bank.clock.advance(DAY_US)
+        (recent,) = bank.waiting(endpoint, 1, first=2)
+        bank.table.forget_settled(bank.clock.now() - HOUR_US)
+        assert bank.table.find(endpoint.tenant_id, endpoint.id, ended) is None
+        kept = {stored.row.id for stored in bank.table.list_newest(endpoint.tenant_id, endpoint.id, 9)}
+        assert kept == {failed, recent}
+        attempts = bank.database.execute("SELECT delivery_id FROM webhook_attempts").fetchall()
+        assert attempts == [(failed,)]
+
+    played(tmp_path, story)
+
+
 def test_given_a_secret_that_is_replaced_then_both_sign_for_the_overlap_and_then_the_new_one_alone(
     tmp_path: Path,
 ) -> None:
