@@ -1,5 +1,7 @@
 """Webhooks of a real service: delivered, verified by the libraries that receivers use, and not forgotten."""
 
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -10,7 +12,7 @@ import standardwebhooks
 import stripe
 
 from tests.support.alerting import ALERTING, outgoing
-from tests.support.running_service import RunningService, post_until_taken
+from tests.support.running_service import COMMAND, RunningService, post_until_taken
 from tests.support.waiting import eventually
 from tests.support.webhook_receiver import Received, WebhookReceiver
 
@@ -75,7 +77,9 @@ def test_given_an_endpoint_when_an_alert_opens_then_it_is_delivered_and_librarie
         assert (delivery["attempts"], delivery["lastStatusCode"], delivery["payload"]) == (1, 200, event)
 
 
-def test_given_a_killed_service_when_started_again_then_what_was_not_accepted_is_delivered(tmp_path: Path) -> None:
+def test_given_a_killed_then_a_rebuilt_service_then_what_was_not_accepted_is_delivered_and_nothing_again(
+    tmp_path: Path,
+) -> None:
     def answer(number: int, _: BaseHTTPRequestHandler) -> int:
         released.wait(0 if number > 1 else 10)
         return 200
@@ -93,3 +97,15 @@ def test_given_a_killed_service_when_started_again_then_what_was_not_accepted_is
         assert again.header("Score-Delivery") == ping["id"]
         assert again.body == receiver.received[0].body
         assert_verified(again, endpoint["secret"])
+        eventually(lambda: bank.ask("GET", f"/api/webhooks/{endpoint['id']}/deliveries")[0]["status"] == "delivered")
+        service.stop()
+        rebuilt = subprocess.run(
+            [sys.executable, "-c", COMMAND, "rebuild", "--data", str(service.data)], capture_output=True, check=False
+        )
+        assert rebuilt.returncode == 0, rebuilt.stderr
+        service.start()
+        assert [each["id"] for each in bank.ask("GET", "/api/webhooks")] == [endpoint["id"]]
+        assert bank.ask("GET", f"/api/webhooks/{endpoint['id']}/deliveries") == []
+        bank.ask("POST", f"/api/webhooks/{endpoint['id']}/test")
+        assert_verified(receiver.wait_for(3)[2], endpoint["secret"])
+        assert not [line for line in service.log_lines if endpoint["secret"] in line]
