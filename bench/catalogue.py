@@ -7,6 +7,7 @@ from typing import Final
 
 from bench import (
     alerts,
+    deliveries,
     flat_cost,
     hubs,
     latency,
@@ -31,6 +32,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "latency": latency.run,
     "preflight": preflight.run,
     "webhooks": webhooks.run,
+    "deliveries": deliveries.run,
     "flat_cost": flat_cost.run,
     "hubs": hubs.run,
     "memory": memory.run,
