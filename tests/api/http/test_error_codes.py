@@ -7,6 +7,7 @@ The client of ``RunningApp`` holds every error of every test against the table a
 import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import httpx
@@ -107,11 +108,6 @@ def twice(path_of: Callable[[World], tuple[str, dict[str, Any]]], caller: str = 
     return provoke
 
 
-def one_webhook_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
-    patch.setattr(webhook_registry, "MOST_ENDPOINTS", 1)
-    return sent("POST", "/api/webhooks", json={"url": WEBHOOK_URL})(world, patch)
-
-
 def preflight(world: World, *more: tuple[str, str], amount: str = "1") -> Answer:
     body = {"programId": world.payroll["id"], "transfer": TRANSFER | {"amountCents": amount}}
     return of(world.send("POST", "/api/preflight", [*world.callers["operator"].headers, *more], json=body))
@@ -159,10 +155,8 @@ def one_export_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
     return of(world.send("GET", "/api/transfers/export", world.callers["operator"].headers))
 
 
-def one_key_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
-    patch.setattr(registry, "MOST_KEYS", 0)
-    body = {"name": "one more", "mode": "live"}
-    return of(world.send("POST", "/api/keys", world.callers["operator"].headers, json=body))
+def one_more(module: ModuleType, limit: str, path: str, body: dict[str, Any]) -> Provoke:
+    return lambda world, patch: (patch.setattr(module, limit, 0), sent("POST", path, json=body)(world, patch))[1]
 
 
 def one_policy_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
@@ -311,8 +305,8 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.CHAIN_TOO_SHORT: sent("GET", "/api/record/proof?chain=dispositions&seq=999999"),
     ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
-    ErrorCode.TOO_MANY_KEYS: one_key_more,
-    ErrorCode.TOO_MANY_WEBHOOKS: one_webhook_more,
+    ErrorCode.TOO_MANY_KEYS: one_more(registry, "MOST_KEYS", "/api/keys", {"name": "k", "mode": "live"}),
+    ErrorCode.TOO_MANY_WEBHOOKS: one_more(webhook_registry, "MOST_ENDPOINTS", "/api/webhooks", {"url": WEBHOOK_URL}),
     ErrorCode.POLICY_VERSION_EXISTS: twice(lambda _: ("/api/policies", NEW_POLICY)),
     ErrorCode.POLICY_VERSION_NOT_NEXT: sent("POST", "/api/policies", json=NEW_POLICY | {"version": "clock-v900"}),
     ErrorCode.TOO_MANY_POLICIES: one_policy_more,
