@@ -4,10 +4,8 @@ from base64 import b64decode, urlsafe_b64decode
 from hashlib import sha256
 from json import dumps, loads
 from pathlib import Path
-
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 
 def canonical(value):  # RFC 8785, for bodies such as these
     return dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
