@@ -83,6 +83,7 @@ class WebhookDispatcher:
         self.allow_local = allow_local
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
+        self._changed: set[str] = set()
         self._queues: dict[str, EndpointQueue] = {}
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -99,8 +100,10 @@ class WebhookDispatcher:
         while True:
             self.round()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), ROUND_EVERY_S)
-            self._wake.clear()
+                async with asyncio.timeout(ROUND_EVERY_S):
+                    while True:
+                        await self._wake.wait()
+                        self._begin_changed()
 
     def round(self) -> None:
         """Begin what is due and has room."""
@@ -110,6 +113,19 @@ class WebhookDispatcher:
                 self._begin_due(self._queue_of(endpoint.id))
         self.counts.waiting = sum(map(len, self._queues.values()))
         self.counts.in_flight = sum(queue.in_flight for queue in self._queues.values())
+
+    def _begin_changed(self) -> None:
+        """Between rounds: look at the endpoints alone of which something ended or came."""
+        self._wake.clear()
+        changed, self._changed = self._changed, set()
+        for endpoint_id in changed:
+            endpoint = self._endpoints.of_id(endpoint_id)
+            if endpoint is not None and endpoint.enabled:
+                self._begin_due(self._queue_of(endpoint_id))
+
+    def _note_change(self, endpoint_id: str) -> None:
+        self._changed.add(endpoint_id)
+        self._wake.set()
 
     async def stop(self) -> None:
         """Wait a moment for what is in flight, write the outcomes, and leave the rest to the next start."""
@@ -217,7 +233,7 @@ class WebhookDispatcher:
         finally:
             queue.end_load(due)
         if due is not None:
-            self._wake.set()
+            self._note_change(queue.endpoint_id)
 
     async def _deliver(self, queue: EndpointQueue, waiting: Waiting) -> None:
         try:
@@ -237,7 +253,7 @@ class WebhookDispatcher:
                 await self._disable_if_given_up(endpoint, queue, attempt)
         finally:
             queue.land(waiting)
-            self._wake.set()
+            self._note_change(queue.endpoint_id)
 
     async def _prepare(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting) -> Prepared:
         """The body, read with those of the next ones unless memory has it, and the headers of this attempt."""
@@ -300,8 +316,8 @@ class WebhookDispatcher:
             endpoint = self._endpoints.of_id(delivery.endpoint_id)
             if endpoint is not None and endpoint.enabled:
                 self._queue_of(delivery.endpoint_id).offer(delivery)
+                self._note_change(delivery.endpoint_id)
             self._confirm(delivery.id, 0)
-        self._wake.set()
 
     def _confirm(self, delivery_id: str, version: int) -> None:
         for future in self._confirmations.pop((delivery_id, version), ()):

@@ -29,10 +29,10 @@ def played(folder: Path, story: Callable[[WebhookBank], Awaitable[None]]) -> Non
     asyncio.run(play())
 
 
-def assert_in_order(numbers: list[int], count: int) -> None:
-    """Begun in order, each once; one whose body is read meanwhile may fall back a little."""
+def assert_in_order(numbers: list[int], count: int, *, slack: int) -> None:
+    """Begun in order, each once; others overtake one whose body is being read, as long as theirs were."""
     assert len(set(numbers)) == len(numbers) >= count
-    assert max(abs(number - place) for place, number in enumerate(numbers)) < 50
+    assert max(abs(number - place) for place, number in enumerate(numbers)) < slack
 
 
 def test_given_a_receiver_that_is_down_then_it_is_tried_ten_times_on_schedule_and_no_more(tmp_path: Path) -> None:
@@ -132,7 +132,9 @@ def test_given_a_slow_receiver_with_much_waiting_then_others_are_served_and_it_g
         bank.waiting(quick, 200)
         await bank.until(lambda: sum(sent.url == quick.url for sent in bank.sender.sent) == 200)
         assert bank.sender.most_at_once[slow.url] == IN_FLIGHT_OF_ENDPOINT == 4
-        assert_in_order([int(sent.delivery_id[-12:], 16) for sent in bank.sender.sent if sent.url == quick.url], 200)
+        assert_in_order(
+            [int(sent.delivery_id[-12:], 16) for sent in bank.sender.sent if sent.url == quick.url], 200, slack=8
+        )
 
     played(tmp_path, story)
 
@@ -151,7 +153,7 @@ def test_given_more_waiting_than_memory_takes_then_all_are_delivered_once_and_in
             assert len(bank.dispatcher._queue_of(endpoint.id)) <= 100
         await bank.until_sent(400)
         await bank.idle()
-        assert_in_order([int(sent.delivery_id[-12:], 16) for sent in bank.sender.sent], 400)
+        assert_in_order([int(sent.delivery_id[-12:], 16) for sent in bank.sender.sent], 400, slack=150)
 
     played(tmp_path, story)
 
@@ -184,7 +186,7 @@ def test_given_a_hundred_thousand_waiting_when_started_then_memory_holds_those_t
         assert held < 24 << 20
         released.set()
         await bank.until_sent(300)
-        assert_in_order([int(sent.delivery_id) for sent in bank.sender.sent[:300]], 300)
+        assert_in_order([int(sent.delivery_id) for sent in bank.sender.sent[:300]], 300, slack=600)
 
     played(tmp_path, story)
 
