@@ -26,11 +26,14 @@ from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 
 SCORES = (
-    "SELECT COLUMNS(c -> c NOT IN ('id', 'offset')) FROM scores "
+    "SELECT COLUMNS(c -> c NOT IN ('id', 'offset')) FROM scores WHERE subject_type <> 'program' "
     'QUALIFY row_number() OVER (PARTITION BY subject_type, subject_id ORDER BY "offset" DESC) = 1 '
     "ORDER BY subject_type, subject_id"
 )
-COUNTS = "SELECT subject_type, count(DISTINCT subject_id) FROM scores GROUP BY ALL ORDER BY ALL"
+COUNTS = (
+    "SELECT subject_type, count(DISTINCT subject_id) FROM scores WHERE subject_type <> 'program' "
+    "GROUP BY ALL ORDER BY ALL"
+)
 RECORDS = "SELECT count(*) FROM scores"
 OPENED = (
     "SELECT detector, subject_type, transfer_id FROM alerts "
