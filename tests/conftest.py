@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Final
 
 import pytest
 from redis import Redis
@@ -11,6 +12,16 @@ from store.compiled_age import changed_since_compiled
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.support.clock import FrozenClock, SequentialIds
+
+_LONGEST: Final = (
+    "test_compiled.py",
+    "test_fuzz.py",
+    "test_demo.py",
+    "test_kills.py",
+    "test_oracle.py",
+    "test_idempotency_races.py",
+    "test_backfill_service.py",
+)
 
 
 def pytest_sessionstart() -> None:
@@ -23,6 +34,12 @@ def pytest_sessionstart() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if changed := changed_since_compiled():
         pytest.exit(f"{changed[0]} has changed since it was compiled: make compiled, or make interpreted")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest begin first, so that no process waits at the end for another one's."""
+    items.sort(key=lambda item: _LONGEST.index(item.path.name) if item.path.name in _LONGEST else len(_LONGEST))
 
 
 @pytest.fixture(scope="session")
