@@ -51,10 +51,7 @@ class RequestSchema(Generic[S]):
             typed = self._decoder.decode(raw)
             plain, failures = _parsed(raw)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            failures = self._listed(raw)
-            if failures:
-                raise refusal(failures) from None
-            typed, plain = self._with_whole_numbers(raw, error)
+            raise refusal(self._listed(raw, error)) from None
         failures += self._rules(plain)
         if failures:
             raise refusal(failures)
@@ -80,16 +77,7 @@ class RequestSchema(Generic[S]):
             raise refusal(failures)
         return msgspec.convert(plain, self.struct)
 
-    def _with_whole_numbers(self, raw: bytes, error: Exception) -> tuple[S, dict[str, Any]]:
-        """A body that the schema takes and the decoder does not: for JSON Schema, 14.0 is an integer."""
-        plain, _ = _parsed(raw)
-        try:
-            return msgspec.convert(plain, self.struct, strict=False), plain
-        except msgspec.ValidationError:
-            raise refusal([Failure(_path_in(error), "is not valid")]) from None
-
-    def _listed(self, raw: bytes) -> list[Failure]:
-        """What is wrong with a body that the decoder refuses; nothing when the schema takes it."""
+    def _listed(self, raw: bytes, error: Exception) -> list[Failure]:
         if not raw.strip():
             return [Failure("", "is required", FieldCode.REQUIRED)]
         try:
@@ -106,7 +94,7 @@ class RequestSchema(Generic[S]):
             return [_TOO_DEEP]
         if isinstance(plain, dict):
             failures += self._rules(plain)
-        return failures
+        return failures or [Failure(_path_in(error), "is not valid")]
 
 
 def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
