@@ -1,26 +1,27 @@
 """The Litestar application: routes, the gate, the one error handler, the headers. It starts nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from litestar import Litestar
+from litestar import Litestar, Request
 from litestar.datastructures import State
 from litestar.di import Provide
+from litestar.middleware import ASGIMiddleware
 from litestar.types import ControllerRouterHandler
 
 from api.http.envelope import stamp_headers
 from api.http.errors import render_error
 from api.http.fast_route import SERVICES
-from api.http.gate import Gate
 from api.http.openapi import document_of
 
 
 def http_app(
-    routes: Sequence[ControllerRouterHandler], services: Mapping[str, object], *, gate: Gate, base_url: str
+    routes: Sequence[ControllerRouterHandler], services: Mapping[str, object], *, gate: ASGIMiddleware, base_url: str
 ) -> Litestar:
     """The application; a handler asks for a service by its name in ``services``."""
     app = Litestar(
         route_handlers=routes,
-        dependencies={name: _constant(service) for name, service in services.items()},
+        dependencies={name: _service(name) for name in services},
         middleware=[gate],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
@@ -41,13 +42,16 @@ def routes_document(
     administration: bool = False,
 ) -> bytes:
     """The OpenAPI document of the public routes, or of the administration, without an application that could answer."""
-    named = {name: _constant(None) for name in service_names}
+    named = {name: _service(name) for name in service_names}
     app = Litestar(route_handlers=routes, dependencies=named, openapi_config=None)
     return document_of(app, base_url=base_url, administration=administration)
 
 
-def _constant(service: object) -> Provide:
-    def provide() -> object:
+def _service(name: str) -> Provide:
+    """What a handler gets under this name: the service of the application that it runs in."""
+
+    def provide(request: Request[Any, Any, Any]) -> object:
+        service: object = request.app.state[SERVICES][name]
         return service
 
     return Provide(provide, sync_to_thread=False)

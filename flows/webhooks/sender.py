@@ -10,6 +10,7 @@ Errors  none: every failure is an outcome
 import asyncio
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import httpcore
@@ -25,12 +26,17 @@ READ_WITHIN_S: Final = 1.0
 _TIMEOUTS: Final = {"connect": CONNECT_WITHIN_S}
 
 
+@cache
+def _usual_authorities() -> ssl.SSLContext:
+    return httpcore.default_ssl_context()
+
+
 class Sender:
     """Belongs to one event loop. ``certificates`` None: the usual authorities."""
 
     def __init__(self, network: httpcore.AsyncNetworkBackend, *, certificates: ssl.SSLContext | None = None) -> None:
         self._network = network
-        self._certificates = certificates or httpcore.default_ssl_context()
+        self._certificates = certificates or _usual_authorities()
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
         """POST the body; what came of it within the time that an attempt has."""

@@ -4,6 +4,7 @@ No primary keys, no indexes: both make every append slower the longer the histor
 ``offset``, which grows within a program because a program lives in one shard.
 """
 
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -81,6 +82,7 @@ _VERSIONED: Final = {
 }
 
 
+@cache
 def ddl() -> tuple[str, ...]:
     """Every statement that makes the schema; each may run again on a file that has it."""
     tables = tuple(_table(name, row_type) for name, row_type in TABLES)

@@ -6,6 +6,7 @@ Errors  ``TypeError`` for a field type that has no column type, when the table i
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeVar, get_args
 
@@ -43,6 +44,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         return f"epoch_us({quoted}) AS {quoted}" if self.sql_type == "TIMESTAMP" else quoted
 
 
+@cache
 def columns_of(row_type: type[msgspec.Struct]) -> tuple[Column, ...]:
     """The columns of a row type, in field order; the fields of a Struct in the last place follow as columns."""
     *ahead, last = msgspec.structs.fields(row_type)

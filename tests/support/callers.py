@@ -262,7 +262,7 @@ class World:
 
     def stored(self) -> tuple[int, int]:
         """How much the log and the control log hold."""
-        return len(self.api.entries()), len(list(self.api.reader.control()))
+        return self.api.stored()
 
 
 @contextmanager

@@ -13,8 +13,7 @@ import msgspec
 from litestar.testing import TestClient
 from redis import Redis
 
-from api.areas import ROUTES, services_of
-from api.http.http_app import http_app
+from api.areas import services_of
 from api.http.operation import RateClass
 from api.stores import RecordStores, Stores
 from api.telemetry.readiness import Readiness
@@ -40,10 +39,12 @@ from store.lake.log_segments import LogSegments
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
+from store.redis_log.keys import control_key, shard_key
 from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables, joined_by_type, row_tables
+from tests.support.app_shells import lent_app
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.error_answers import DeclaredErrors, error_of
 
@@ -182,7 +183,7 @@ class RunningApp:
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
         gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
-        self.app = http_app(ROUTES, self.services, gate=gate, base_url=BASE_URL)
+        self.app = lent_app(self._opened, self.services, gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
@@ -296,6 +297,11 @@ class RunningApp:
             for shard in range(SHARDS)
             for entry in self.reader.range(shard, 0, self.reader.tail(shard), count=9_999)
         ]
+
+    def stored(self) -> tuple[int, int]:
+        """How many entries the log of the programs and the control log hold."""
+        control = sum(self.sync_redis.xlen(control_key(tenant)) for tenant in self.reader.tenants())
+        return sum(self.sync_redis.xlen(shard_key(shard)) for shard in range(SHARDS)), control
 
     def catch_up(self, *, commit: bool = True) -> None:
         """Apply what is in the log and was not applied, and commit what came of it."""

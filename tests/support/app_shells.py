@@ -1,0 +1,42 @@
+"""Applications without services, kept for the next test: building the routes costs more than most tests do."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Final
+
+from litestar import Litestar
+from litestar.enums import ScopeType
+from litestar.middleware import ASGIMiddleware
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from api.areas import ROUTES
+from api.http.fast_route import SERVICES
+from api.http.gate import Gate
+from api.http.http_app import http_app
+
+
+class _GateOfTheDay(ASGIMiddleware):
+    """Passes everything to the gate that it has at the moment."""
+
+    scopes = (ScopeType.HTTP,)
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        await self.gate.handle(scope, receive, send, next_app)
+
+
+_idle: Final[list[tuple[Litestar, _GateOfTheDay]]] = []
+
+
+def lent_app(opened: ExitStack, services: Mapping[str, object], gate: Gate, *, base_url: str) -> Litestar:
+    """The application of all routes over these services, until ``opened`` closes; always of the same ``base_url``."""
+    if _idle:
+        app, slot = _idle.pop()
+        app.state[SERVICES], slot.gate = services, gate
+    else:
+        slot = _GateOfTheDay(gate)
+        app = http_app(ROUTES, services, gate=slot, base_url=base_url)
+    opened.callback(_idle.append, (app, slot))
+    return app
