@@ -30,10 +30,11 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
 
 def bring_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
     """Put a version into the program's book, count under its thresholds, and emit its row."""
-    if not program.policies.activate(version):
+    in_force = program.policies.activate(version)
+    if in_force is None:
         return
-    start_counting(program, thresholds_of(program, version.since).lines.cents, since=version.since)
-    emit(policy_row(program, version, position))
+    start_counting(program, thresholds_of(program, in_force.since).lines.cents, since=in_force.since)
+    emit(policy_row(program, in_force, position))
     emit_composed(program, position, emit)
 
 

@@ -32,13 +32,12 @@ class PolicyBook:
         self._thresholds = _SEEDED_THRESHOLDS  # by version, compiled once
         self._capped: dict[str, Thresholds] = {}  # the same with the program's caps among their lines
 
-    def activate(self, version: ActiveVersion) -> bool:
-        """Bring a version into force; False for an activation that was applied before."""
+    def activate(self, version: ActiveVersion) -> ActiveVersion | None:
+        """Bring a version into force, never before the one that it replaces; None if that was applied before."""
         if version.action_id in self._activations:
-            return False
+            return None
         self._activations.add(version.action_id)
-        self._put(version)
-        return True
+        return self._put(version)
 
     def in_force(self, prefix: str, at: int) -> ActiveVersion | None:
         """The version of a prefix that counts at an instant."""
@@ -81,14 +80,16 @@ class PolicyBook:
             body = decode_body(fields["version"], fields["body"])
             self.activate(ActiveVersion(**{**fields, "body": body}))
 
-    def _put(self, version: ActiveVersion) -> None:
+    def _put(self, version: ActiveVersion) -> ActiveVersion:
         """Two versions never change places, wherever the clock stood."""
         book = self._of_program if version.of_program else self._of_tenant
         versions = book.setdefault(prefix_of(version.version), [])
         since = max(version.since, versions[-1].since) if versions else version.since
-        versions.append(msgspec.structs.replace(version, since=since))
+        in_force = msgspec.structs.replace(version, since=since)
+        versions.append(in_force)
         if isinstance(version.body, ThresholdsBody):
             self._thresholds = {**self._thresholds, version.version: compiled(version.version, version.body)}
+        return in_force
 
 
 def compiled(version: str, body: ThresholdsBody) -> Thresholds:

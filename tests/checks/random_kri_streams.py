@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from features.core.log_entry import EntryKind, LogEntry
+from tests.oracle.random_amounts import CENTS
 from tests.oracle.random_parties import ACCOUNTS, LATE, OWNERS
-from tests.oracle.random_streams import CENTS, CODES, REASONS, Teller
+from tests.oracle.random_streams import CODES, REASONS, Teller
 from tests.support import bank_events as bank
 
 RESERVES: Final = ("bacc_1", "bacc_reserve")

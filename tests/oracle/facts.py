@@ -113,15 +113,32 @@ _LISTS: Final = {
 class Thresholds(NamedTuple):
     """A version since an instant."""
 
-    since: int | None  # None: always
+    since: int
     version: str
     lines: tuple[int, ...]
     lists: dict[str, set[str]]
 
 
 SEEDED: Final = Thresholds(
-    None, "thresholds-v1", (300_000, 1_000_000), {name: set(countries.split()) for name, countries in _LISTS.items()}
+    ALWAYS, "thresholds-v1", (300_000, 1_000_000), {name: set(countries.split()) for name, countries in _LISTS.items()}
 )
+
+
+class Caps(NamedTuple):
+    """The caps of a program since an instant, strings of digits by kind; None is no cap."""
+
+    since: int
+    by_kind: dict[str, str | None]
+
+
+@dataclass
+class CapRequest:
+    """A change of a cap that somebody requested."""
+
+    kind: str
+    to: str | None
+    by: str
+    waits: bool = True
 
 
 @dataclass
@@ -147,6 +164,9 @@ class Program:
     rare_meetings: list[tuple[int, str]] = field(default_factory=list)
     activations: set[str] = field(default_factory=set)
     thresholds: list[Thresholds] = field(default_factory=lambda: [SEEDED])
+    own_thresholds: list[Thresholds] = field(default_factory=list)
+    requests: dict[str, CapRequest] = field(default_factory=dict)
+    caps: list[Caps] = field(default_factory=lambda: [Caps(ALWAYS, {})])
 
     def same(self, key: Key | None) -> Key | None:
         """An account that had no owner, and the first owner it was then said to have, are one."""
@@ -170,7 +190,3 @@ class Program:
         if not self.declared:
             return {}
         return next((said for since, said in reversed(self.declared) if since <= at), self.declared[0][1])
-
-    def thresholds_at(self, at: int) -> Thresholds:
-        """The newest version in force by then."""
-        return next(each for each in reversed(self.thresholds) if each.since is None or each.since <= at)

@@ -18,7 +18,7 @@ from tests.oracle.graph import edges_of, fan_fields, regular_fields
 from tests.oracle.landing import land
 from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
 from tests.oracle.pairs import pair_fields, take_note
-from tests.oracle.policies import learn_policy, policy_fields
+from tests.oracle.policies import learn_approval, learn_policy, learn_request, policy_fields, thresholds_at
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
@@ -47,6 +47,10 @@ class Oracle:
             program.declared.append((entry.appended_at, json.loads(entry.body)))
         if entry.kind == EntryKind.POLICY:
             learn_policy(program, json.loads(entry.body), entry.appended_at)
+        if entry.kind == EntryKind.ACTION:
+            learn_request(program, json.loads(entry.body))
+        if entry.kind == EntryKind.APPROVAL:
+            learn_approval(program, json.loads(entry.body), entry.appended_at)
         if entry.kind == EntryKind.OWNER:
             told = json.loads(entry.body)
             learn_owner(program, told["accountId"], told["entityId"], entry.appended_at)
@@ -103,7 +107,7 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
     own = [other for other in others if subject.actor is not None and other.actor == subject.actor]
     shared = [other for other in others if subject.party is not None and other.party == subject.party]
     edges = edges_of(others)
-    thresholds = program.thresholds_at(subject.at)
+    thresholds = thresholds_at(program, subject.at)
     alike = structuring_fields(subject, own, shared, thresholds.lines) | amount_fields(subject, own)
     return {
         "amountCents": subject.cents,

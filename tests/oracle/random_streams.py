@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from features.core.log_entry import EntryKind, LogEntry
+from tests.oracle.random_amounts import CENTS, money, set_amount
 from tests.oracle.random_parties import ACCOUNTS, LATE, ON_FILE, OWNERS, verified
-from tests.oracle.random_policies import other_thresholds
+from tests.oracle.random_policies import approval, cap_change, other_thresholds
 from tests.oracle.random_scenes import SCENES, Plan
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -26,11 +27,6 @@ GAPS: Final = (
 )
 LONG_GAPS: Final = (3 * DAY_US, 7 * DAY_US, 30 * DAY_US, 95 * DAY_US)
 WINDOWS: Final = tuple(h * HOUR_US for h in (1, 8, 24, 48, 72)) + tuple(d * DAY_US for d in (7, 30, 35, 60, 90))
-CENTS: Final = (
-    *(12_500, 12_500, 42_000, 11_250, 13_750, 13_751, 50, 99, 100, 499, 500, 95_000, 99_999, 100_000, 250_000),
-    *(239_999, 240_000, 269_999, 270_000, 299_999, 300_000, 799_999, 800_000, 899_999, 900_000, 950_000, 999_999),
-    *(1_000_000, 500_000, 600_000, 600_001, 2_000_000, 0, 1),
-)
 MOVES: Final = (
     *(("ach", "outgoing", "CREDIT"), ("ach", "outgoing", "DEBIT"), ("ach", "outgoing", "DEBIT")),
     *(("ach", "incoming", "CREDIT"), ("ach", "incoming", "DEBIT"), ("ach", "incoming", "DEBIT")),
@@ -71,15 +67,11 @@ CODES: Final = ("R01", "R02", "R03", "R04", "R05", "R07", "R10", "R10", "R11", "
 REASONS: Final = ("INSUFFICIENT_FUNDS", "INCORRECT_PIN", "suspected_fraud", "FRAUD_ADVICE", "no such word", None)
 CARDS: Final = {"bacc_1": ("card_1", "card_2", "card_3"), "bacc_2": ("card_4",), "bacc_3": ("card_5",), "bacc_4": ()}
 PARTIES: Final = (*(f"cpty_{n}" for n in range(1, 7)), "bacc_1", "bacc_2", "bacc_9", "enti_2")
-MONEY: Final = (  # currency, settled, instructed: what an international wire says besides its amount
-    *(("USD", None, None), ("EUR", "USD", "EUR"), ("EUR", "USD", "EUR"), ("JPY", "USD", None), ("GBP", "GBP", "USD")),
-    *(("EUR", "EUR", "EUR"), ("JPY", None, None), ("JPY", "JPY", None)),
-)
 HAPPENINGS: Final = (
     *("transfer", "again", "scene", "identity", "account", "owner", "directory"),
-    *("repeat", "aside", "dispute", "counterparty", "declaration", "thresholds"),
+    *("repeat", "aside", "dispute", "counterparty", "declaration", "thresholds", "cap"),
 )
-HOW_OFTEN: Final = (44, 30, 12, 6, 6, 2, 8, 3, 2, 3, 1, 2, 2)
+HOW_OFTEN: Final = (44, 30, 12, 6, 6, 2, 8, 3, 2, 3, 1, 2, 2, 2)
 ANSWERS: Final = ("found",) * 7 + ("unchanged", "missing", "unusable")
 OUTCOMES: Final = ("WON", "LOST", "WITHDRAWN", None)
 
@@ -108,6 +100,7 @@ class Teller:
         self.made = 0
         self.entries: list[LogEntry] = []
         self.told: list[tuple[str, Data, int]] = []
+        self.versions: list[Data] = []
 
     def happen(self) -> None:
         self._let_time_pass()
@@ -148,7 +141,7 @@ class Teller:
         data = self._built(plan, own)
         data["status"] = "REFUNDED" if (rail, direction) == ("card", "incoming") else chance.choice(STATUSES[rail])
         if rail == "intl_wire":
-            data |= _money(chance, plan.cents)
+            data |= money(chance, plan.cents)
         if rail == "card":
             data |= self._card(plan.account, data["status"])
         if rail not in ("book", "card") and chance.random() < 0.15:
@@ -192,7 +185,7 @@ class Teller:
             data |= {"bank_account_id": plan.account, "merchant": {"id": f"mrch_{plan.cents % 3}", "name": "Shop"}}
         else:
             data |= {"bank_account_id": plan.account, "counterparty_id": plan.party} | _names(plan)
-        _set_amount(data, plan)
+        set_amount(data, plan)
         return data | ({"type": plan.type} if plan.rail == "ach" else {})
 
     def _card(self, account: str, status: str) -> Data:
@@ -327,8 +320,22 @@ class Teller:
         self.log(EntryKind.PROGRAM, body)
 
     def thresholds(self) -> None:
-        """Other reporting thresholds and lists of countries come into force."""
-        self.log(EntryKind.POLICY, other_thresholds(self.chance, len(self.entries)))
+        """Other reporting thresholds and lists of countries come into force, or earlier ones again."""
+        number = 2 + len(self.entries)
+        body = other_thresholds(self.chance, number)
+        if self.versions and self.chance.random() < 0.2:
+            body = self.chance.choice(self.versions) | {"actionId": f"act_{number}"}
+        is_first = not self.told and not self.versions and not body["ofProgram"]  # what a new program begins with
+        self.versions.append(body)
+        self.log(EntryKind.POLICY, body | {"fromStart": is_first and self.chance.random() < 0.5})
+
+    def cap(self) -> None:
+        """A cap of the program is requested and approved: by another person, or in vain by the same one."""
+        number = len(self.entries)
+        change = cap_change(self.chance, self.program_id, number, self.now)
+        self.log(EntryKind.ACTION, change)
+        for tries in range(self.chance.randint(1, 2)):
+            self.log(EntryKind.APPROVAL, approval(self.chance, change["id"], number + tries, self.now))
 
     def log(self, kind: EntryKind, body: Data) -> None:
         """An entry that is no bank event."""
@@ -362,38 +369,3 @@ def _names(plan: Plan) -> Data:
         who = "beneficiary" if outgoing else "originator"
         return {f"{who}_name": name, f"{who}_account_number": f"00000{plan.party[-1] * 4}"}
     return {"payee_name": name} if plan.rail == "check" else {}
-
-
-def _set_amount(data: Data, plan: Plan) -> None:
-    if plan.rail != "check":
-        data["amount"] = plan.cents
-    elif plan.direction == "incoming":
-        data["deposited_amount"] = plan.cents
-        del data["positive_pay_amount"]
-    else:
-        data["positive_pay_amount"] = plan.cents
-    if plan.rail == "intl_wire":
-        data |= _in_dollars(plan.cents)
-
-
-def _in_dollars(cents: int) -> Data:
-    return {
-        "currency_code": "USD",
-        "instructed_amount": cents,
-        "instructed_currency_code": "USD",
-        "settled_amount": cents,
-        "settled_currency_code": "USD",
-    }
-
-
-def _money(chance: Random, cents: int) -> Data:
-    """An amount in its currency, with what it was settled for and what was asked for where the bank says so."""
-    currency, settled, instructed = chance.choice(MONEY)
-    other = chance.choice(CENTS)
-    return {
-        "currency_code": currency,
-        "settled_currency_code": settled,
-        "settled_amount": None if settled is None else other if settled != currency else cents,
-        "instructed_currency_code": instructed,
-        "instructed_amount": None if instructed is None else other if instructed != currency else cents,
-    }

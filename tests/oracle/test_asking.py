@@ -12,8 +12,9 @@ from features.core.preflight import ProposedTransfer
 from features.core.vocabulary import AchType, Direction, Rail
 from tests.oracle.asking import ask
 from tests.oracle.oracle import Oracle
+from tests.oracle.random_amounts import CENTS
 from tests.oracle.random_parties import ACCOUNTS, OWNERS
-from tests.oracle.random_streams import CENTS, PARTIES, streams
+from tests.oracle.random_streams import PARTIES, streams
 from tests.oracle.story import UNNAMED
 from tests.support import bank_events as bank
 from tests.support.clock import T0

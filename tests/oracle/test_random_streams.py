@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from features.core.log_entry import EntryKind, LogEntry
 from tests.oracle.comparing import differences
+from tests.oracle.facts import SEEDED
 from tests.oracle.oracle import Expected, Oracle
-from tests.oracle.random_streams import stream_of, streams
+from tests.oracle.random_streams import Teller, stream_of, streams
 from tests.support import bank_events as bank
 
 GONE = {"entity.sanctionsHit"}
@@ -43,6 +44,22 @@ def test_given_random_streams_when_they_are_read_then_every_way_of_money_is_ther
 
     assert set(bank.RESOURCES.values()) | {"account", "identity.verification", "card.dispute"} <= stems
     assert named == {"card"}
+
+
+def test_given_random_streams_when_policies_come_into_force_then_a_version_is_one_body_and_never_the_seeded_one() -> (
+    None
+):
+    for seed in SEEDS:
+        teller = Teller(Random(seed), "prg_1")
+        for _ in range(6):
+            teller.owner()
+            teller.thresholds()
+            teller.cap()
+
+        bodies = [(body["version"], json.dumps(body["body"])) for body in teller.versions]
+        versions = {version for version, _ in bodies}
+        assert len(set(bodies)) == len(versions)
+        assert SEEDED.version not in versions
 
 
 def test_given_random_streams_when_they_are_scored_then_no_feature_is_always_empty() -> None:

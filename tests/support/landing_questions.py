@@ -141,7 +141,7 @@ def _differences(answer: PreflightAssessment, landed: TransferFeaturesRow, card:
         yield f"degraded reasons: asked {answer.degraded_reasons}, landed {missing}"
     if card in OTHER_CARD:
         return
-    score = answer.score
+    score = answer.assessment.score  # without caps, which alerts name when the transfer has landed
     reasons = msgspec.json.encode(score.reasons).decode()
     mine = (score.value, score.band, score.n, score.confidence, score.hard, reasons, answer.assessment.degraded)
     theirs = (landed.score, landed.band, landed.n, landed.confidence, landed.hard, landed.reasons, landed.degraded)

@@ -39,8 +39,19 @@ def test_given_a_long_stream_when_it_is_applied_then_every_vector_is_the_oracles
     assert not found, found
 
 
+def first_thresholds_and_a_late_transfer() -> list[LogEntry]:
+    """Thresholds after a single transfer, then more transfers, some of them from before."""
+    teller = bank_shaped.Teller(Random(3), "prg_1")
+    teller.transfer()
+    teller.thresholds()
+    for _ in range(30):
+        teller.transfer()
+    return teller.entries
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
 @given(entries=bank_shaped.streams(most=40, least=10))
+@example(entries=first_thresholds_and_a_late_transfer())  # the version was once named as the seeded one
 def test_given_a_stream_as_the_bank_sends_it_when_it_is_applied_then_every_vector_is_the_oracles(
     entries: list[LogEntry],
 ) -> None:
@@ -50,12 +61,14 @@ def test_given_a_stream_as_the_bank_sends_it_when_it_is_applied_then_every_vecto
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_given_thresholds_that_change_often_when_a_stream_is_applied_then_every_vector_is_the_oracles(
+def test_given_thresholds_and_caps_that_change_often_when_a_stream_is_applied_then_every_vector_is_the_oracles(
     seed: int,
 ) -> None:
     teller = bank_shaped.Teller(Random(seed), "prg_1")
     for number in range(40):
         teller.happen()
+        if number % 4 == 1:
+            teller.cap()
         if number % 4 == 3:
             teller.thresholds()
 

@@ -95,6 +95,17 @@ def test_given_a_threshold_that_comes_into_force_then_the_seven_days_before_it_c
     assert (late.structuring_window_count, late.thresholds_version) == (0, "thresholds-v1")
 
 
+def test_given_a_clock_set_back_when_a_threshold_comes_into_force_then_it_counts_from_the_one_before_on() -> None:
+    story = detector_story()
+    in_force_at(story, "thresholds-v2", replace(THRESHOLDS_V1, structuring_thresholds_cents=("60000",)), 2 * HOUR_US)
+    in_force_at(story, "thresholds-v3", replace(THRESHOLDS_V1, structuring_thresholds_cents=("50000",)), HOUR_US)
+
+    story.wire("enti_1", "cpty_1", 499_00, 3 * HOUR_US)
+    second = story.wire("enti_1", "cpty_1", 499_00, 4 * HOUR_US)
+
+    assert (second.structuring_window_count, second.thresholds_version) == (2, "thresholds-v3")
+
+
 def test_given_a_country_that_a_list_gains_then_transfers_from_then_on_are_on_it() -> None:
     story = detector_story(declared_countries=("US", "PT")).introduce("enti_1")
     monitored = replace(THRESHOLDS_V1.increased_monitoring, countries=("PT",))
