@@ -27,7 +27,11 @@ LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
-WEEK: Final = r"^[0-9]{4}-W[0-9]{2}$(?!\n)"
+MIDNIGHT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:00(\.0{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
+"""Where whole days are meant; that it is a midnight in UTC is looked at where it is read."""
+
+WEEK: Final = r"^[0-9]{4}-W(0[1-9]|[1-4][0-9]|5[0-3])$(?!\n)"
+URL: Final = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 PERSON: Final = (
     r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$(?!\n)"
@@ -50,6 +54,8 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     BANK_ID: "must not be blank or have control characters",
     LISTED: "must not have control characters",
     MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
+    MIDNIGHT: "must be a midnight in UTC, as in 2026-03-02: it bounds whole days",
+    URL: "must begin with https://",
     WEEK: "must be an ISO week that exists, as in 2026-W37",
     CURSOR: "must be a nextCursor of this service",
     POLICY_VERSION: "must be a kind of policy and a number, as in clock-v2",
@@ -80,5 +86,6 @@ PersonName = Annotated[str, Meta(min_length=1, max_length=128, pattern=PERSON)]
 AccountLast4 = Annotated[str, Meta(min_length=1, max_length=4, pattern=ALPHANUMERIC)]
 RoutingNumber = Annotated[str, Meta(min_length=1, max_length=34, pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]
+Midnight = Annotated[str, Meta(pattern=MIDNIGHT)]
 CursorText = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=CURSOR)]
 PageLimit = Annotated[int, Meta(ge=1, le=100)]

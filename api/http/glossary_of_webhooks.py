@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 _ID: Final = "The endpoint's id, minted here."
+_URL: Final = (
+    "Where events are sent: https, on port 443 or from 1024 on, at a public address. Beside what the pattern shows, a host "
+    "outside ASCII and a public IP address are taken."
+)
 _EVENTS: Final = "The events that it takes; empty: every event."
 _PROGRAM: Final = "The one program whose events it takes; null: every program of the tenant."
 _DESCRIPTION: Final = "What it is for, in your words; null when nothing was said."
@@ -11,6 +15,8 @@ _SECRET: Final = "Signs every delivery: the whole text, whsec_ and all. Shown th
 
 WEBHOOK_PROPERTIES: Final[Mapping[str, str]] = {
     "url": "Where events are sent: https, on port 443 or from 1024 on, at a public address.",
+    "NewWebhook.url": _URL,
+    "WebhookChange.url": _URL,
     "events": _EVENTS,
     "WebhookEvents.events": "The names of all events.",
     "examples": "One payload of each event, by its name.",

@@ -15,9 +15,9 @@ from litestar.routes import HTTPRoute
 
 from api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
 from api.http.error_table import ERRORS
-from api.http.fields import MOMENT
+from api.http.fields import MIDNIGHT
 from api.http.gate import TENANT
-from api.http.openapi_schemas import DATE_OR_TIME, Schemas, in_words, schemas_of, simplified
+from api.http.openapi_schemas import Schemas, in_words, schemas_of, simplified
 from api.http.openapi_texts import (
     ADMIN_INFO,
     CALLED_WITH,
@@ -154,14 +154,14 @@ def _query_parameter(name: str, schema: dict[str, Any], *, required: bool) -> di
     """A parameter that takes several values has a key that ends in ``[]``. None can be null: it is left out instead."""
     branches = schema.get("anyOf", [schema])
     is_list = any(branch.get("type") == "array" for branch in branches)
-    words = PARAMETERS[f"{name}[]" if is_list else name]
+    is_day = any(branch.get("pattern") == MIDNIGHT for branch in branches)
+    words = PARAMETERS[f"{name}[]" if is_list else f"{name} (day)" if is_day else name]
     if schema.get("default") is not None:
         words += f" Left out: {in_words(schema['default'])}."
     if is_list:
         words += " Several are repeated, or separated by commas."
-    is_moment = any(branch.get("pattern") == MOMENT for branch in branches)
     inline = {key: value for key, value in branches[0].items() if key != "default"}
-    return _parameter(name, "query", DATE_OR_TIME if is_moment else simplified(inline), words, required=required)
+    return _parameter(name, "query", simplified(inline), words, required=required)
 
 
 def _parameter(name: str, place: str, schema: Any, words: str, *, required: bool = False) -> dict[str, Any]:

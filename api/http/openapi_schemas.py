@@ -11,15 +11,29 @@ import msgspec
 
 from api.http.envelope import ErrorEnvelope
 from api.http.error_table import ERRORS
-from api.http.fields import MOMENT
+from api.http.fields import MIDNIGHT, MOMENT, URL
 from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
 from api.http.operation import Operation
 from api.http.request_schema import RequestSchema
 from features.core.errors import ErrorCode
 
 REFS: Final = "#/components/schemas/{name}"
-DATE_OR_TIME: Final = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}
-"""A moment's pattern admits a 31st of February, which is refused by its value; the formats say so."""
+_TEXT: Final = {"type": "string"}
+_NAME: Final = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_TOP_NAME: Final = "[a-z]([a-z0-9-]{0,61}[a-z0-9])?"
+_PORT: Final = (
+    "443|102[4-9]|10[3-9][0-9]|1[1-9][0-9]{2}|[2-9][0-9]{3}|[1-5][0-9]{4}"
+    "|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
+)
+_SHOWN: Final[Mapping[str, dict[str, Any]]] = {
+    MOMENT: {"anyOf": [_TEXT | {"format": "date-time"}, _TEXT | {"format": "date"}]},
+    MIDNIGHT: _TEXT | {"format": "date"},
+    URL: _TEXT | {"maxLength": 2_048, "pattern": rf"^https://({_NAME}\.)+{_TOP_NAME}(:({_PORT}))?(/[!\"$-\[\]-~]*)?$"},
+}
+"""What the document shows in place of a pattern that admits values which are refused once they are read.
+
+A 31st of February, a noon where days begin, an address that is not public. All that is shown is taken.
+"""
 
 _INSTANTS_END_IN: Final = "At"
 _INSTANTS: Final = frozenset({"asOf"})
@@ -60,13 +74,14 @@ def schemas_of(operations: Iterable[Operation]) -> Schemas:
 
 
 def simplified(schema: Any) -> Any:
-    """The schema as the document shows it: moments by their formats, ``T or null`` as one type, types of values."""
+    """The schema as the document shows it: patterns by what is taken, ``T or null`` as one type, types of values."""
     if isinstance(schema, list):
         return [simplified(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    if schema.get("pattern") == MOMENT:
-        return DATE_OR_TIME
+    if schema.get("pattern") in _SHOWN:
+        words = {name: text for name, text in schema.items() if name == "description"}
+        return _SHOWN[schema["pattern"]] | words
     short = {name: simplified(each) for name, each in schema.items()}
     match short.get("anyOf"):
         case [{"type": str(kind)} as this, {"type": "null"}]:

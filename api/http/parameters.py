@@ -1,6 +1,6 @@
 """The words of the API document: what each parameter means, by its name on the wire.
 
-A parameter that takes several values has a key that ends in ``[]``.
+A parameter that takes several values has a key that ends in ``[]``, one that bounds whole days in ``(day)``.
 """
 
 from collections.abc import Mapping
@@ -43,6 +43,8 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "format": "ndjson: an object a line; csv: a row under a row of names; html: a page.",
     "from": "From this instant on: a date-time with an offset, or a date (its midnight in UTC).",
     "to": "Up to this instant, without it: a date-time with an offset, or a date (its midnight in UTC).",
+    "from (day)": "From the midnight in UTC at which this day begins; as a date-time that midnight is taken too.",
+    "to (day)": "Up to the midnight in UTC at which this day begins; as a date-time that midnight is taken too.",
     "fromHistory": "false leaves out what history opened as it was delivered; true leaves only that.",
     "kinds[]": "Only lines of these kinds.",
     "label[]": "Only these labels.",

@@ -1,7 +1,8 @@
 """Reading untrusted bytes into closed Structs, in two steps.
 
-A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only an invalid one is validated
-against the JSON Schema of the same Struct, which lists every failing path. Then follow the checks that neither of them
+A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only one that it refuses is
+validated against the JSON Schema of the same Struct, which lists every failing path; for the schema 14.0 is an integer,
+so a body that fails nowhere is decoded again with such numbers as integers. Then follow the checks that neither of them
 makes: repeated keys, NUL characters, and rules between fields.
 """
 
@@ -9,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final, Generic, TypeVar
 
 import jsonschema_rs
@@ -23,6 +25,8 @@ Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]
 _ESCAPED_NUL: Final = b"\\u0000"
 _TOO_DEEP: Final = Failure("", "must not nest so deeply", FieldCode.TOO_LARGE)
 _NUMBER: Final = Failure("", "must have no number outside the range of a 64-bit float or integer", FieldCode.TOO_LARGE)
+_LONGEST_WHOLE: Final = 32
+_LARGEST_WHOLE: Final = 2**53
 _DIGITS: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _BOOLEANS: Final = {"true": True, "false": False}
 _FAULT_AT: Final = re.compile(r"\(byte ([0-9]+)\)")
@@ -51,7 +55,8 @@ class RequestSchema(Generic[S]):
             typed = self._decoder.decode(raw)
             plain, failures = _parsed(raw)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise refusal(self._listed(raw, error)) from None
+            typed = self._with_whole_numbers(raw, error)
+            plain, failures = _parsed(raw)
         failures += self._rules(plain)
         if failures:
             raise refusal(failures)
@@ -77,7 +82,18 @@ class RequestSchema(Generic[S]):
             raise refusal(failures)
         return msgspec.convert(plain, self.struct)
 
-    def _listed(self, raw: bytes, error: Exception) -> list[Failure]:
+    def _with_whole_numbers(self, raw: bytes, error: Exception) -> S:
+        """A body that the decoder refused, decoded where nothing else is wrong with it than an integer with a point."""
+        failures = self._listed(raw)
+        if failures:
+            raise refusal(failures) from None
+        try:
+            return msgspec.convert(json.loads(raw.decode(), parse_float=_number), self.struct)
+        except msgspec.ValidationError:
+            raise refusal([Failure(_path_in(error), "is not valid")]) from None
+
+    def _listed(self, raw: bytes) -> list[Failure]:
+        """What is wrong with a body that is refused; nothing when its schema takes it."""
         if not raw.strip():
             return [Failure("", "is required", FieldCode.REQUIRED)]
         try:
@@ -94,7 +110,7 @@ class RequestSchema(Generic[S]):
             return [_TOO_DEEP]
         if isinstance(plain, dict):
             failures += self._rules(plain)
-        return failures or [Failure(_path_in(error), "is not valid")]
+        return failures
 
 
 def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
@@ -142,6 +158,13 @@ def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
     if _ESCAPED_NUL in raw:
         failures += _nuls(plain, [])
     return plain, failures
+
+
+def _number(text: str) -> int | float:
+    """A number with a point or an exponent: an integer where it is a short one and whole, as 14.0 is."""
+    number = float(text)
+    is_short = len(text) <= _LONGEST_WHOLE and abs(number) <= _LARGEST_WHOLE
+    return int(number) if is_short and Decimal(text) % 1 == 0 else number
 
 
 def _repeats(value: Any, path: list[str | int], names_of: Mapping[int, list[str]]) -> Iterator[Failure]:

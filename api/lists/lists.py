@@ -5,14 +5,13 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 from api.http.envelope import ApiRequest
-from api.http.fields import MOMENT, RULE_OF_PATTERN
+from api.http.fields import MIDNIGHT, MOMENT, RULE_OF_PATTERN
 from api.http.gate import query_pairs
 from api.http.validation import Failure
 from features.core.instants import DAY_US, format_instant, parse_instant
 
 DEFAULT_LIMIT: Final = 25
 
-WHOLE_DAYS: Final = "must be a midnight in UTC: it bounds whole days"
 _CURSOR: Final = "cursor"
 
 Value = TypeVar("Value")
@@ -28,13 +27,11 @@ def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """``from`` and ``to`` exist and are midnights in UTC."""
-    failures = [*moments_exist(plain)]
-    yield from failures
-    for name in sorted({"from", "to"}.difference(failure.path for failure in failures)):
+    for name in ("from", "to"):
         text = plain.get(name)
-        at = parse_instant(text.upper()) if isinstance(text, str) else None
-        if at is not None and at % DAY_US:
-            yield Failure(name, WHOLE_DAYS)
+        at = parse_instant(text.upper()) if isinstance(text, str) else 0
+        if at is None or at % DAY_US:
+            yield Failure(name, RULE_OF_PATTERN[MIDNIGHT])
 
 
 def instant_in(text: str | None) -> int | None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from api.http.fields import CursorText, Moment, PageLimit, ProgramIds
+from api.http.fields import CursorText, Midnight, PageLimit, ProgramIds
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.event_results import EventResult
@@ -18,8 +18,8 @@ class MetricsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 class MetricsHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     program_id: ProgramIds | None = None
-    from_: Moment | None = msgspec.field(default=None, name="from")
-    to: Moment | None = None
+    from_: Midnight | None = msgspec.field(default=None, name="from")
+    to: Midnight | None = None
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
 

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from api.http.fields import WEEK, BankId, Moment
+from api.http.fields import WEEK, BankId, Midnight
 from features.core.kris import KriStatus, KriUnit, KriValue
 from features.core.program import Simulated
 from features.core.reason import Reason
@@ -19,13 +19,13 @@ class ActorQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     """``programId`` is required if several programs have an actor of that id."""
 
     program_id: BankId | None = None
-    from_: Moment | None = msgspec.field(default=None, name="from")
-    to: Moment | None = None
+    from_: Midnight | None = msgspec.field(default=None, name="from")
+    to: Midnight | None = None
 
 
 class ProgramReportQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    from_: Moment | None = msgspec.field(default=None, name="from")
-    to: Moment | None = None
+    from_: Midnight | None = msgspec.field(default=None, name="from")
+    to: Midnight | None = None
 
 
 class WeeklyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

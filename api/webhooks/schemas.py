@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from api.http.fields import URL
 from features.core.instants import format_instant
 from features.core.program import Simulated
 from features.webhooks.delivery import AttemptError, DeliveryStatus
@@ -29,7 +30,7 @@ SubscribableEvent = Literal[
 Events = Annotated[
     tuple[SubscribableEvent, ...], msgspec.Meta(max_length=len(SUBSCRIBABLE), extra_json_schema={"uniqueItems": True})
 ]
-UrlText = Annotated[str, msgspec.Meta(min_length=1, max_length=2_048)]
+UrlText = Annotated[str, msgspec.Meta(min_length=1, max_length=2_048, pattern=URL)]
 Description = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
 OverlapHours = Annotated[int, msgspec.Meta(ge=0, le=72)]
 DeliveryLimit = Annotated[int, msgspec.Meta(ge=1, le=100)]

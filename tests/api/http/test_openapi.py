@@ -10,11 +10,15 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from api.alerts.examples import ALERT
 from api.areas import PROVIDERS, ROUTES
 from api.http.http_app import routes_document
 from api.http.operation import OPT, Access, Operation
+from api.webhooks.examples import NEW_WEBHOOK
+from features.webhooks.urls import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.running_app import RunningApp
 
@@ -210,3 +214,29 @@ def test_given_a_request_body_when_described_then_it_is_closed() -> None:
 def _operation(handler: Any) -> Operation:
     operation: Operation = handler.opt[OPT]
     return operation
+
+
+@given(data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_given_an_endpoints_url_when_it_is_as_the_document_shows_it_then_it_is_taken(data: st.DataObject) -> None:
+    shown = DOCUMENT["components"]["schemas"]["NewWebhook"]["properties"]["url"]["pattern"]
+    url = data.draw(st.from_regex(shown, fullmatch=True))
+
+    assert endpoint_url(url, allow_local=False).startswith("https://")
+    assert jsonschema_rs.is_valid({"pattern": shown}, NEW_WEBHOOK["url"])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://hooks.bank.example/", "https://hooks.bank.example:80/", "https://10.0.0.1/", "https://[::1]/"),
+        *("https://ann@hooks.bank.example/", "https://hooks.bank.example/#top", "https://hooks.bank.example:70000/"),
+        *("https://hooks.bank.example/a b", "https://hooks.bank.example/\\", "https://hooks.bank.example/\n"),
+    ],
+)
+def test_given_an_endpoints_url_that_is_refused_when_described_then_the_document_does_not_show_it(url: str) -> None:
+    shown = DOCUMENT["components"]["schemas"]["NewWebhook"]["properties"]["url"]
+
+    assert not jsonschema_rs.is_valid(shown, url)
+    with pytest.raises(ValueError, match="must"):
+        endpoint_url(url, allow_local=False)

@@ -49,6 +49,10 @@ def properties(read: Node) -> Iterator[tuple[str, str, Node]]:
             yield component, name, value
 
 
+def kind_of(schema: Node) -> str:
+    return str(schema.get("format", schema.get("type")))
+
+
 def requests(read: Node) -> Iterator[tuple[str, Node]]:
     """The component schemas that requests are made of: they are closed."""
     for name, schema in read["components"]["schemas"].items():
@@ -69,7 +73,7 @@ def test_given_the_glossary_when_compared_then_it_has_no_name_that_no_document_h
     found = {name for read in DOCUMENTS.values() for _, name, _ in properties(read)}
     at_places = {f"{component}.{name}" for read in DOCUMENTS.values() for component, name, _ in properties(read)}
     parameters = {
-        f"{parameter['name']}[]" if parameter["schema"].get("type") == "array" else parameter["name"]
+        parameter["name"] + {"array": "[]", "date": " (day)"}.get(kind_of(parameter["schema"]), "")
         for read in DOCUMENTS.values()
         for operation in operations(read)
         for parameter in operation["parameters"]

@@ -1,0 +1,48 @@
+"""Bodies that the JSON Schema takes are taken: for it, 14.0 is an integer, and the decoder has to agree."""
+
+from typing import Annotated
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from api.http.request_schema import RequestSchema
+from features.core.errors import InvalidRequestError
+
+
+class Overlap(msgspec.Struct, forbid_unknown_fields=True):
+    hours: Annotated[int, Meta(ge=0, le=72)]
+    note: str = ""
+
+
+OVERLAP = RequestSchema(Overlap)
+
+
+def test_given_a_whole_number_with_a_point_when_read_then_it_is_that_integer() -> None:
+    typed, plain = OVERLAP.decode(b'{"hours": 14.0, "note": "x"}')
+
+    assert (typed.hours, type(typed.hours), typed.note, plain) == (14, int, "x", {"hours": 14.0, "note": "x"})
+
+
+@pytest.mark.parametrize("hours", [b"14.0", b"1.4e1", b"140e-1", b"14.00000000"])
+def test_given_any_short_spelling_of_a_whole_number_when_read_then_it_is_that_integer(hours: bytes) -> None:
+    assert OVERLAP.decode(b'{"hours": ' + hours + b"}")[0] == Overlap(hours=14)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b'{"hours": 14.5}', b'{"hours": 73.0}', b'{"hours": "14"}', b'{"hours": "14.0"}', b'{"hours": true}'),
+        *(b'{"hours": 1.0, "note": 5}', b'{"hours": 1.0, "note": 5.0}', b'{"hours": 14.000000000000001}'),
+        *(b'{"hours": 1e999}', b'{"hours": 1e-999}', b'{"hours": 0.' + b"9" * 50_000 + b"}"),
+        *(b'{"hours": 14.' + b"0" * 50_000 + b"}", b'{"hours": 14.0, "more": 1}', b'{"hours": 14.0'),
+    ],
+)
+def test_given_another_number_text_or_truth_when_read_then_it_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidRequestError):
+        OVERLAP.decode(body)
+
+
+def test_given_a_name_twice_beside_a_whole_number_with_a_point_when_read_then_it_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="repeated"):
+        OVERLAP.decode(b'{"hours": 14.0, "hours": 15.0}')
