@@ -5,8 +5,8 @@ from typing import Final
 
 _ID: Final = "The endpoint's id, minted here."
 _URL: Final = (
-    "Where events are sent: https, on port 443 or from 1024 on, at a public address. Beside what the pattern shows, a host "
-    "outside ASCII and a public IP address are taken."
+    "Where events are sent: https, on port 443 or from 1024 on, at a public address. Beside what the pattern shows, "
+    "a host outside ASCII and a public IP address are taken."
 )
 _EVENTS: Final = "The events that it takes; empty: every event."
 _PROGRAM: Final = "The one program whose events it takes; null: every program of the tenant."
