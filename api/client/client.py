@@ -16,6 +16,8 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from features.webhooks.event_types import EventType
+
 ANSWER_TIMEOUT_S: Final = 10.0
 MAX_TRIES: Final = 6
 FIRST_PAUSE_S: Final = 0.1
@@ -45,6 +47,25 @@ class Posted(msgspec.Struct, frozen=True, kw_only=True):
     received: bool
     duplicate: bool = False
     error: str | None = None
+
+
+class WebhookEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a caller needs of an endpoint for events. ``enabled`` is not among the answer to a new one."""
+
+    id: str
+    url: str
+    program_id: str | None = None
+    enabled: bool = True
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An event for one endpoint. ``payload`` is the body's very bytes."""
+
+    id: str
+    event: EventType
+    event_id: str
+    payload: msgspec.Raw
+    next_attempt_at: str
 
 
 def sign(secret: str, body: bytes) -> str:
@@ -168,12 +189,35 @@ class ClearholdClient:
         headers = {"Content-Type": "application/json"}
         self._send("PUT", path, content=msgspec.json.encode({"key": key}), headers=headers, safe=True)
 
+    def webhooks(self) -> list[WebhookEndpoint]:
+        """All endpoints that the caller reaches, newest first."""
+        return msgspec.json.decode(self._get("/api/webhooks").content, type=list[WebhookEndpoint])
+
+    def create_webhook(self, webhook: Mapping[str, Any]) -> WebhookEndpoint:
+        return msgspec.convert(self._object("POST", "/api/webhooks", body=webhook, safe=False), WebhookEndpoint)
+
+    def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> WebhookEndpoint:
+        path = f"/api/webhooks/{quote(endpoint_id, safe='')}"
+        return msgspec.convert(self._object("PATCH", path, body=change), WebhookEndpoint)
+
+    def delete_webhook(self, endpoint_id: str) -> None:
+        """Disable an endpoint; again when it is disabled changes nothing."""
+        self._send("DELETE", f"/api/webhooks/{quote(endpoint_id, safe='')}", content=b"", headers={}, safe=True)
+
+    def deliveries(self, endpoint_id: str, *, limit: int) -> list[Delivery]:
+        """The newest deliveries to an endpoint, newest first."""
+        answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", {"limit": str(limit)})
+        return msgspec.json.decode(answer.content, type=list[Delivery])
+
     def ready(self) -> bool:
         """Whether the service takes work right now; False also when nothing answers. Never retried."""
         try:
             return self._http.get("/readyz").is_success
         except httpx.TransportError:
             return False
+
+    def _get(self, path: str, query: Mapping[str, str] | None = None) -> httpx.Response:
+        return self._send("GET", path, content=b"", headers={}, query=query, safe=True)
 
     def _object(
         self,

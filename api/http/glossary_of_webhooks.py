@@ -14,7 +14,8 @@ _DESCRIPTION: Final = "What it is for, in your words; null when nothing was said
 _SECRET: Final = "Signs every delivery: the whole text, whsec_ and all. Shown this once."  # noqa: S105 - about one
 
 WEBHOOK_PROPERTIES: Final[Mapping[str, str]] = {
-    "url": "Where events are sent: https, on port 443 or from 1024 on, at a public address.",
+    "url": "Where events are sent: https, on port 443 or from 1024 on, at a public address. Nothing is sent to "
+    "https://listen.invalid/: its deliveries are there to be read.",
     "NewWebhook.url": _URL,
     "WebhookChange.url": _URL,
     "events": _EVENTS,

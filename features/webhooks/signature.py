@@ -25,6 +25,16 @@ def secret_of(random: bytes) -> str:
     return SECRET_PREFIX + base64.b64encode(random).decode()
 
 
+def is_secret(text: str) -> bool:
+    """Whether a text has the form of a secret, and is as long as one."""
+    if not text.startswith(SECRET_PREFIX):
+        return False
+    try:
+        return len(base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)) >= SECRET_BYTES
+    except ValueError:
+        return False
+
+
 def delivery_headers(
     body: bytes, *, event: EventType, event_id: str, delivery_id: str, secrets: Sequence[str], at: int
 ) -> dict[str, str]:

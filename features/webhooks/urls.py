@@ -17,6 +17,9 @@ MAX_URL_LENGTH: Final = 2_048
 HTTPS_PORT: Final = 443
 LEAST_PORT: Final = 1_024
 LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
+LISTENED_URL: Final = "https://listen.invalid/"
+"""Nothing is sent to URLs that begin so, under a name that never exists (RFC 6761): somebody reads the deliveries."""
+
 _HOST_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._")
 
 

@@ -110,7 +110,8 @@ class WebhookDispatcher:
         self._drop_disabled()
         for endpoints in self._endpoints.enabled.values():
             for endpoint in endpoints:
-                self._begin_due(self._queue_of(endpoint.id))
+                if endpoint.is_sent_to:
+                    self._begin_due(self._queue_of(endpoint.id))
         self.counts.waiting = sum(map(len, self._queues.values()))
         self.counts.in_flight = sum(queue.in_flight for queue in self._queues.values())
 
@@ -120,7 +121,7 @@ class WebhookDispatcher:
         changed, self._changed = self._changed, set()
         for endpoint_id in changed:
             endpoint = self._endpoints.of_id(endpoint_id)
-            if endpoint is not None and endpoint.enabled:
+            if endpoint is not None and endpoint.is_sent_to:
                 self._begin_due(self._queue_of(endpoint_id))
 
     def _note_change(self, endpoint_id: str) -> None:
@@ -186,7 +187,7 @@ class WebhookDispatcher:
         waiting.state = redelivered(waiting.state, now=self._clock.now())
         waiting.is_uncommitted = True
         state = waiting.state
-        if endpoint.enabled and not waiting.is_in_flight:
+        if endpoint.is_sent_to and not waiting.is_in_flight:
             queue.put(waiting)
         await self._write_and_confirm(_attempt_row(endpoint, row.id, state, self._clock.now()), row.id, state.version)
         return StoredDelivery(row, state)
@@ -198,10 +199,10 @@ class WebhookDispatcher:
         return queue
 
     def _drop_disabled(self) -> None:
-        """Deliveries of a disabled endpoint wait in the tables."""
+        """Deliveries of an endpoint that nothing is sent to wait in the tables."""
         for endpoint_id, queue in [*self._queues.items()]:
             endpoint = self._endpoints.of_id(endpoint_id)
-            if (endpoint is None or not endpoint.enabled) and not queue.in_flight and not queue.is_loading:
+            if (endpoint is None or not endpoint.is_sent_to) and not queue.in_flight and not queue.is_loading:
                 del self._queues[endpoint_id]
 
     def _begin_due(self, queue: EndpointQueue) -> None:
@@ -239,7 +240,7 @@ class WebhookDispatcher:
         try:
             async with self._slots:
                 endpoint = self._endpoints.of_id(queue.endpoint_id)
-                if endpoint is None or not endpoint.enabled:
+                if endpoint is None or not endpoint.is_sent_to:
                     return
                 prepared = await self._prepare(endpoint, queue, waiting)
                 attempt = await self._sender.send(*prepared)
@@ -314,7 +315,7 @@ class WebhookDispatcher:
             self._confirm(attempt.delivery_id, attempt.version)
         for delivery in new:
             endpoint = self._endpoints.of_id(delivery.endpoint_id)
-            if endpoint is not None and endpoint.enabled:
+            if endpoint is not None and endpoint.is_sent_to:
                 self._queue_of(delivery.endpoint_id).offer(delivery)
                 self._note_change(delivery.endpoint_id)
             self._confirm(delivery.id, 0)

@@ -19,6 +19,9 @@ from store.duck.webhooks import WebhookDeliveries
 KEPT_US: Final = 30 * DAY_US
 """A delivery that ended can be read, and sent again, for so long."""
 
+KEPT_LISTENED_US: Final = DAY_US
+"""One that somebody listens for never ends, and can be read for so long."""
+
 _FORGET_EVERY_US: Final = HOUR_US
 
 
@@ -36,6 +39,7 @@ class Webhooks:
     ) -> None:
         counts = WebhookCounts()
         self.registry, self._table, self._clock = registry, WebhookDeliveries(database), clock
+        self._endpoints = tenancy.webhooks
         self._forgotten_at = 0
         self.outbox = WebhookOutbox(tenancy, clock=clock, counts=counts)
         self.collector = WebhookCollector(counts, tenancy.webhooks.disabled_count)
@@ -50,8 +54,9 @@ class Webhooks:
         )
 
     def forget_when_due(self) -> None:
-        """Delete the deliveries that ended long ago, once an hour; for the maintenance thread."""
+        """Delete the deliveries that nobody needs any more, once an hour; for the maintenance thread."""
         now = self._clock.now()
         if now - self._forgotten_at >= _FORGET_EVERY_US:
             self._forgotten_at = now
             self._table.forget_settled(now - KEPT_US)
+            self._table.forget_of(self._endpoints.listened_ids(), now - KEPT_LISTENED_US)

@@ -16,6 +16,7 @@ from features.core.errors import ErrorCode, ForbiddenError
 from features.core.instants import parse_instant
 from features.core.principal import Principal, PrincipalKind
 from features.webhooks.event_types import EventType
+from features.webhooks.urls import LISTENED_URL
 from store.control.credentials import Credential
 from store.control.entries import WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
 from store.keys.secrets import SecretBox
@@ -39,6 +40,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     created_by: str
     created_at: str
     secrets: tuple[Credential, ...]
+
+    @property
+    def is_sent_to(self) -> bool:
+        """Whether its deliveries are attempted now; those of a listened one are read by whoever listens."""
+        return self.enabled and not self.is_listened_to
+
+    @property
+    def is_listened_to(self) -> bool:
+        return self.url.startswith(LISTENED_URL)
 
     def takes(self, event: EventType, program_id: str | None) -> bool:
         """Whether an event of this program, or of the whole tenant, is delivered here."""
@@ -122,6 +132,10 @@ class WebhookEndpoints:
     def disabled_count(self) -> int:
         """Of all tenants, for the metrics."""
         return sum(not endpoint.enabled for endpoint in self._endpoints.values())
+
+    def listened_ids(self) -> list[str]:
+        """The endpoints of all tenants that nothing is sent to; for any thread."""
+        return [endpoint.id for endpoint in (*self._endpoints.values(),) if endpoint.is_listened_to]
 
     def _put(self, endpoint: Endpoint) -> None:
         self._endpoints[endpoint.id] = endpoint

@@ -66,6 +66,7 @@ _FORGET: Final = (
     DELETE FROM webhook_attempts WHERE settled_at < make_timestamp(?)
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE id = delivery_id)""",
 )
+_FORGET_OF: Final = f"DELETE FROM webhook_deliveries WHERE created_at < make_timestamp(?) AND endpoint_id IN {TEXTS}"
 
 
 class StoredDelivery(msgspec.Struct, frozen=True):
@@ -135,6 +136,11 @@ class WebhookDeliveries:
         with self._connection.cursor() as cursor:
             for statement in _FORGET:
                 cursor.execute(statement, [before])
+
+    def forget_of(self, endpoint_ids: Sequence[str], before: int) -> None:
+        """Delete what was made for these endpoints before an instant, whatever became of it."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(_FORGET_OF, [before, listed(endpoint_ids)])
 
 
 def _stored(values: Sequence[Any]) -> StoredDelivery:

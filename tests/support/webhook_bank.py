@@ -140,12 +140,14 @@ class WebhookBank:
             entry = ProgramEntry(**msgspec.structs.asdict(program), sealed_ingest_secret=self.box.seal("whsec_x"))
             self._apply(tenant_id, ControlKind.PROGRAM, entry)
 
-    def register(self, *events: EventType, program_id: str | None = None, tenant_id: str = TENANT) -> Endpoint:
+    def register(
+        self, *events: EventType, program_id: str | None = None, tenant_id: str = TENANT, url: str | None = None
+    ) -> Endpoint:
         endpoint_id = self.new_id()
         entry = WebhookEntry(
             id=endpoint_id,
             program_id=program_id,
-            url=f"https://hooks.bank.example/{endpoint_id}",
+            url=url or f"https://hooks.bank.example/{endpoint_id}",
             events=events,
             description=None,
             created_at=format_instant(self.clock.now()),

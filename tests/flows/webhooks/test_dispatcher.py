@@ -12,6 +12,7 @@ import stripe
 
 from features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
 from features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
+from features.webhooks.urls import LISTENED_URL
 from flows.webhooks import queue as queues
 from flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
 from tests.support.webhook_bank import OK, Sent, WebhookBank
@@ -255,6 +256,34 @@ def test_given_deliveries_of_long_ago_when_forgotten_then_those_that_ended_are_g
         assert kept == {failed, recent}
         attempts = bank.database.execute("SELECT delivery_id FROM webhook_attempts").fetchall()
         assert attempts == [(failed,)]
+
+    played(tmp_path, story)
+
+
+def test_given_an_endpoint_that_is_listened_to_then_nothing_is_sent_and_its_deliveries_go_after_a_day(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        listened, endpoint = bank.register(url=LISTENED_URL), bank.register()
+        (waiting,) = bank.waiting(listened, 1)
+        bank.waiting(endpoint, 1)
+        ping = await bank.dispatcher.ping(listened, "cause")
+        again = await bank.dispatcher.redeliver(listened, waiting)
+        await bank.restart()
+        await bank.until_sent(1)
+        await bank.idle()
+        assert {sent.url for sent in bank.sender.sent} == {endpoint.url}
+        assert again is not None
+        states = [each.state for each in bank.table.list_newest(listened.tenant_id, listened.id, 9)]
+        assert {(state.status, state.attempts) for state in states} == {("pending", 0)}
+        assert bank.dispatcher.counts.waiting == 0
+        assert bank.tenancy.webhooks.listened_ids() == [listened.id]
+        bank.table.forget_of([listened.id], ping.row.created_at)
+        kept = bank.database.execute(
+            "SELECT id FROM webhook_deliveries WHERE endpoint_id = ?", [listened.id]
+        ).fetchall()
+        assert kept == [(ping.row.id,)]
+        assert len(bank.table.list_newest(endpoint.tenant_id, endpoint.id, 9)) == 1
 
     played(tmp_path, story)
 

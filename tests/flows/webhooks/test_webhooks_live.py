@@ -5,55 +5,15 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
-
-import msgspec
-import standardwebhooks
-import stripe
 
 from tests.support.alerting import ALERTING, outgoing
 from tests.support.running_service import COMMAND, RunningService, post_until_taken
 from tests.support.waiting import eventually
-from tests.support.webhook_receiver import Received, WebhookReceiver
+from tests.support.webhook_bank_service import Bank
+from tests.support.webhook_receiver import WebhookReceiver
+from tests.support.webhook_verifiers import assert_verified
 
 LOCAL = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
-TOLERANCE_S = 300
-
-
-class Bank:
-    """A tenant of a running service, with one program."""
-
-    def __init__(self, service: RunningService) -> None:
-        self.service = service
-        self.tenant = service.admin("/api/admin/tenants", {"slug": "first-bank", "name": "First Bank"})
-        body = {"tenantId": self.tenant["id"], "slug": "payroll", "name": "Payroll"}
-        self.program = service.admin("/api/admin/programs", body)
-
-    def ask(self, method: str, path: str, body: object = None, *, expect: int = 200) -> Any:
-        headers = {
-            "Authorization": f"Bearer {self.tenant['operatorToken']}",
-            "X-Operator": "ann",
-            "Content-Type": "application/json",
-        }
-        return self.service.ask(
-            method, path, headers, None if body is None else msgspec.json.encode(body), expect=expect
-        )
-
-    def register(self, url: str, *events: str) -> dict[str, Any]:
-        registered: dict[str, Any] = self.ask("POST", "/api/webhooks", {"url": url, "events": events}, expect=201)
-        return registered
-
-
-def assert_verified(received: Received, secret: str) -> dict[str, Any]:
-    """Both schemes, by the libraries unchanged; the event."""
-    text = received.body.decode()
-    stripe.WebhookSignature.verify_header(text, received.header("Score-Signature"), secret, TOLERANCE_S)
-    verified = standardwebhooks.Webhook(secret).verify(text, dict(received.headers))
-    event: dict[str, Any] = msgspec.json.decode(received.body)
-    assert verified == event
-    assert received.header("Score-Event") == event["type"]
-    assert received.header("webhook-id") == event["id"]
-    return event
 
 
 def test_given_an_endpoint_when_an_alert_opens_then_it_is_delivered_and_libraries_verify_it(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""``clearhold listen``: the deliveries of a test endpoint as they come, each posted to a receiver on this machine.
+
+Exit codes  0 ended by Ctrl-C or SIGTERM; 1 the service refused to go on, or the endpoint could not be removed;
+            2 the command could not start
+"""
+
+import signal
+from contextlib import suppress
+from typing import Annotated, Final, NoReturn
+from urllib.parse import urlsplit
+
+import typer
+
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from api.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
+from features.core.instants import format_instant
+from features.webhooks.event_types import SUBSCRIBABLE
+from features.webhooks.signature import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
+from store.clock import SystemClock
+from store.ids import random_bytes
+
+EXIT_STOPPED: Final = 1
+EXIT_NOT_STARTED: Final = 2
+_EVENT_WIDTH: Final = max(map(len, SUBSCRIBABLE))
+_TIME_OF_DAY: Final = slice(11, 19)
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``listen`` to the command line."""
+    app.command("listen")(listen)
+
+
+def listen(
+    forward_to: Annotated[
+        str, typer.Option(help="Where each delivery is posted, such as http://localhost:3000/hooks.")
+    ],
+    url: Annotated[str, typer.Option(help="Base URL of the service, such as http://127.0.0.1:8080.")],
+    key: Annotated[
+        str,
+        typer.Option(
+            envvar="CLEARHOLD_TOKEN", help="An API key of scope webhooks, or the operator token.", show_envvar=True
+        ),
+    ],
+    program: Annotated[
+        str | None,
+        typer.Option(help="Id of the program to hear of. An API key needs it; an operator hears of all without it."),
+    ] = None,
+    events: Annotated[
+        str | None, typer.Option(help="Names of events, with commas between. Default: every event.")
+    ] = None,
+    secret: Annotated[
+        str | None,
+        typer.Option(
+            envvar="CLEARHOLD_WEBHOOK_SECRET",
+            help="Sign with this secret (whsec_...). Default: a fresh one, which is printed.",
+            show_envvar=True,
+        ),
+    ] = None,
+    operator: Annotated[
+        str, typer.Option(help="Your name for the log; used with an operator token.")
+    ] = "clearhold listen",
+) -> None:
+    """Post what a webhook endpoint would be sent to a receiver on this machine, signed, and print a line for each."""
+    for option, address in (("--url", url), ("--forward-to", forward_to)):
+        if not _is_http(address):
+            _fail(f"{option} must be an http:// or https:// address.")
+    names = _names_of(events)
+    if secret is not None and not is_secret(secret):
+        _fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")
+    signing = secret or secret_of(random_bytes(SECRET_BYTES))
+    with (
+        ClearholdClient(url, token=key, operator=operator, max_tries=1) as client,
+        Forwarder(forward_to, secret=signing, clock=SystemClock()) as forwarder,
+    ):
+        try:
+            endpoint = ListenedEndpoint.open(client, program_id=program, events=names)
+        except (RefusedError, UnreachableError) as error:
+            _fail(str(error))
+        opening = [f"Listening as endpoint {endpoint.id}, forwarding to {forward_to}. Ctrl-C ends."]
+        if secret is None:
+            opening.append(f"Verify with this secret: {signing}")
+        _listen(endpoint, forwarder, opening)
+
+
+def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]) -> None:
+    """Until it is ended, or whoever reads the output has left. The endpoint is removed either way."""
+    failure = None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt, BrokenPipeError):
+            typer.echo("\n".join(opening))
+            for delivery in heard(endpoint, _note):
+                typer.echo(_line(forwarder.forward(delivery)))
+    except RefusedError as error:
+        failure = str(error)
+    try:
+        endpoint.close()
+    except (RefusedError, UnreachableError) as error:
+        failure = failure or f"Endpoint {endpoint.id} could not be removed: {error}"
+    if failure is not None:
+        _note(failure)
+        raise typer.Exit(EXIT_STOPPED)
+
+
+def _line(forwarded: Forwarded) -> str:
+    result = forwarded.failure if forwarded.status is None else f"{forwarded.status}  {forwarded.ms} ms"
+    at, delivery = format_instant(forwarded.at)[_TIME_OF_DAY], forwarded.delivery
+    return f"{at}  {delivery.event:{_EVENT_WIDTH}}  {delivery.id}  {result}"
+
+
+def _names_of(events: str | None) -> list[str]:
+    names = [name for each in (events or "").split(",") if (name := each.strip())]
+    if [name for name in names if name not in SUBSCRIBABLE]:
+        _fail(f"--events must be of {', '.join(SUBSCRIBABLE)}.")
+    return list(dict.fromkeys(names))
+
+
+def _is_http(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 0) >= 0
+    except ValueError:
+        return False
+
+
+def _note(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
+def _fail(sentence: str) -> NoReturn:
+    _note(sentence)
+    raise typer.Exit(EXIT_NOT_STARTED)

@@ -1,0 +1,134 @@
+"""Deliveries of an endpoint that nothing is sent to, read from the service and posted to a receiver of one's own.
+
+The service reaches public addresses alone, so a receiver under development hears of nothing. This reads what it would
+be sent, signs it as the service would at that moment, and posts it: the same body, the same headers.
+
+Unit    seconds; ``clock`` in microseconds
+Errors  ``RefusedError`` for what another try does not mend; an unreachable receiver is a ``Forwarded`` without a status
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+import httpx
+import msgspec
+
+from api.client.client import ClearholdClient, Delivery, RefusedError, UnreachableError
+from features.webhooks.signature import delivery_headers
+from features.webhooks.urls import LISTENED_URL
+from store.clock import Clock
+
+PAGE: Final = 100
+POLL_EVERY_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 30.0
+ANSWER_WITHIN_S: Final = 15.0
+_MS: Final = 1_000
+_TRIED_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
+
+
+class Forwarded(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery that was posted. ``status`` None: the receiver did not answer, for the reason in ``failure``."""
+
+    at: int
+    delivery: Delivery
+    status: int | None
+    failure: str | None
+    ms: int
+
+
+class Forwarder:
+    """Posts deliveries to one URL, signed with one secret."""
+
+    def __init__(self, url: str, *, secret: str, clock: Clock) -> None:
+        self._url, self._secret, self._clock = url, secret, clock
+        self._http = httpx.Client(timeout=ANSWER_WITHIN_S, trust_env=False, follow_redirects=False)
+        self._http.headers.clear()  # what is sent is the delivery's headers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._http.close()
+
+    def forward(self, delivery: Delivery) -> Forwarded:
+        """One attempt; of the answer its status alone is looked at."""
+        body, at = bytes(delivery.payload), self._clock.now()
+        headers = delivery_headers(
+            body,
+            event=delivery.event,
+            event_id=delivery.event_id,
+            delivery_id=delivery.id,
+            secrets=(self._secret,),
+            at=at,
+        )
+        status, failure, began = None, None, time.perf_counter()
+        try:
+            with self._http.stream("POST", self._url, content=body, headers=headers) as answer:
+                status = answer.status_code
+        except httpx.TimeoutException:
+            failure = f"no answer within {ANSWER_WITHIN_S:g} s"
+        except httpx.TransportError as error:
+            failure = str(error) or type(error).__name__
+        ms = round((time.perf_counter() - began) * _MS)
+        return Forwarded(at=at, delivery=delivery, status=status, failure=failure, ms=ms)
+
+
+class ListenedEndpoint:
+    """An endpoint whose deliveries are read here. Enabled while somebody listens, disabled after that."""
+
+    def __init__(self, client: ClearholdClient, endpoint_id: str, earlier: Sequence[Delivery]) -> None:
+        self._client, self.id = client, endpoint_id
+        self._known = {_key(delivery) for delivery in earlier}
+
+    @classmethod
+    def open(cls, client: ClearholdClient, *, program_id: str | None, events: Sequence[str]) -> Self:
+        """An endpoint that nobody listens to any more, with these events from now on; else a new one."""
+        for endpoint in client.webhooks():
+            if endpoint.url == LISTENED_URL and endpoint.program_id == program_id and not endpoint.enabled:
+                earlier = client.deliveries(endpoint.id, limit=PAGE)
+                client.change_webhook(endpoint.id, {"enabled": True, "events": events})
+                return cls(client, endpoint.id, earlier)
+        webhook = {"url": LISTENED_URL, "events": events, "programId": program_id, "description": "clearhold listen"}
+        return cls(client, client.create_webhook(webhook).id, ())
+
+    def close(self) -> None:
+        self._client.delete_webhook(self.id)
+
+    def news(self) -> tuple[list[Delivery], bool]:
+        """What came since the last call, or is to be delivered again, oldest first; and whether some may be missing."""
+        page = self._client.deliveries(self.id, limit=PAGE)
+        news = [delivery for delivery in reversed(page) if _key(delivery) not in self._known]
+        self._known = {_key(delivery) for delivery in page}
+        return news, len(news) == PAGE
+
+
+def heard(
+    endpoint: ListenedEndpoint, on_trouble: Callable[[str], None], *, pause: Callable[[float], None] = time.sleep
+) -> Iterator[Delivery]:
+    """The deliveries as they come, without an end. A service that is away is tried again, ever more rarely."""
+    failures = 0
+    while True:
+        try:
+            news, is_incomplete = endpoint.news()
+        except (UnreachableError, RefusedError) as error:
+            if isinstance(error, RefusedError) and error.status not in _TRIED_AGAIN:
+                raise
+            failures += 1
+            if failures == 1:
+                on_trouble(f"{error} Trying again.")
+            pause(min(POLL_EVERY_S * 2**failures, LONGEST_PAUSE_S))
+            continue
+        if failures:
+            failures = 0
+            on_trouble("The service answers again.")
+        if is_incomplete:
+            on_trouble(f"More than {PAGE} deliveries came at once; the oldest of them are left out.")
+        yield from news
+        pause(POLL_EVERY_S)
+
+
+def _key(delivery: Delivery) -> tuple[str, str]:
+    """A delivery, and when it was last due: nothing but a request to deliver it again changes that."""
+    return delivery.id, delivery.next_attempt_at

@@ -1,0 +1,191 @@
+"""``clearhold listen`` between a real service and a receiver that verifies as receivers do."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Self
+
+import pytest
+from typer.testing import CliRunner
+
+from api.cli.main import app
+from features.webhooks.signature import secret_of
+from tests.support.alerting import ALERTING, outgoing
+from tests.support.running_service import COMMAND, RunningService, free_port, post_until_taken
+from tests.support.waiting import eventually
+from tests.support.webhook_bank_service import Bank
+from tests.support.webhook_receiver import Received, WebhookReceiver
+from tests.support.webhook_verifiers import assert_verified
+
+LOCAL: Final = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
+WITHIN_S: Final = 30.0
+SECRET: Final = secret_of(b"s" * 32)
+
+
+class Listening:
+    """The command as a process of its own, with the lines that it printed."""
+
+    def __init__(self, *options: str, environment: Mapping[str, str] | None = None) -> None:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("CLEARHOLD_")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "listen", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean | dict(environment or {}),
+        )
+        self.lines: list[str] = []
+        self.notes: list[str] = []
+        self._readers = [
+            threading.Thread(target=lines.extend, args=(stream,), daemon=True)
+            for stream, lines in ((self.process.stdout, self.lines), (self.process.stderr, self.notes))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.ended()
+
+    def line(self, *words: str) -> str:
+        """The first line with these words, once it is there."""
+        eventually(lambda: self.printed(*words) or self.process.poll() is not None, within_s=WITHIN_S)
+        assert self.printed(*words), (self.lines, self.notes)
+        return self.printed(*words)[0]
+
+    def end(self, sign: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(sign)
+        return self.ended()
+
+    def printed(self, *words: str) -> list[str]:
+        return [line for line in [*self.lines, *self.notes] if all(word in line for word in words)]
+
+    def ended(self) -> int:
+        code = self.process.wait(WITHIN_S)
+        for reader in self._readers:
+            reader.join(WITHIN_S)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return code
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+    folder = tmp_path_factory.mktemp("listen")
+    with RunningService(folder / "data", "--scorers", "0", environment=LOCAL) as service:
+        yield Bank(service)
+
+
+def listening(bank: Bank, forward_to: str, *options: str) -> Listening:
+    address = f"http://127.0.0.1:{bank.service.port}"
+    environment = {"CLEARHOLD_TOKEN": bank.tenant["operatorToken"]}
+    return Listening("--forward-to", forward_to, "--url", address, *options, environment=environment)
+
+
+def endpoint_of(command: Listening) -> str:
+    return command.line("Listening as endpoint").split()[3].rstrip(",")
+
+
+def enabled_of(bank: Bank) -> dict[str, Any]:
+    return {each["id"]: each["enabled"] for each in bank.ask("GET", "/api/webhooks")}
+
+
+def test_given_a_listener_when_an_alert_opens_then_its_receiver_gets_what_an_endpoint_is_sent(bank: Bank) -> None:
+    with WebhookReceiver() as endpoint, WebhookReceiver(lambda number, _: 200 if number > 1 else 500) as receiver:
+        bank.register(endpoint.url, "alert.opened")
+        with listening(bank, receiver.url, "--events", "alert.opened", "--program", bank.program["id"]) as command:
+            endpoint_id, secret = endpoint_of(command), command.line("secret").split()[-1]
+            post_until_taken(bank.service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=20)
+            sent = endpoint.wait_for(1)
+            got = receiver.wait_for(len(sent))
+            event = assert_verified(got[0], secret)
+            assert event["type"] == "alert.opened"
+            assert sorted(each.body for each in got) == sorted(each.body for each in sent)
+            same = next(each for each in sent if each.body == got[0].body)
+            assert fixed_headers(got[0]) == fixed_headers(same)
+            delivery_id = got[0].header("Score-Delivery")
+            assert command.line("alert.opened", delivery_id, " 500 ")
+
+            bank.ask("POST", f"/api/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver")
+            again = receiver.wait_for(len(got) + 1)[-1]
+            assert again.body == got[0].body
+            bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
+            assert command.line("ping", " 200 ")
+            deliveries = bank.ask("GET", f"/api/webhooks/{endpoint_id}/deliveries")
+            assert {(each["status"], each["attempts"]) for each in deliveries} == {("pending", 0)}
+            assert enabled_of(bank)[endpoint_id]
+            assert command.end() == 0
+            assert not enabled_of(bank)[endpoint_id]
+
+
+def fixed_headers(received: Received) -> dict[str, str | None]:
+    """What does not change from one attempt to the next, and the names of what does."""
+    changing = {"score-signature", "score-delivery", "webhook-timestamp", "webhook-signature"}
+    kept = {name: value for name, value in received.headers.items() if name not in {"host", "connection"}}
+    return {name: None if name in changing else value for name, value in kept.items()}
+
+
+def test_given_an_endpoint_of_an_earlier_listener_then_the_next_one_takes_it_and_gets_news_alone(bank: Bank) -> None:
+    with WebhookReceiver() as receiver:
+        with listening(bank, receiver.url) as first:
+            endpoint_id = endpoint_of(first)
+            bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
+            assert_verified(receiver.wait_for(1)[0], first.line("secret").split()[-1])
+            with listening(bank, receiver.url) as beside:
+                assert endpoint_of(beside) != endpoint_id
+                assert beside.end(signal.SIGTERM) == 0
+            assert first.end() == 0
+        with listening(bank, receiver.url, "--secret", SECRET) as second:
+            later_id = endpoint_of(second)
+            bank.ask("POST", f"/api/webhooks/{later_id}/test")
+            assert_verified(receiver.wait_for(2)[1], SECRET)
+            assert not second.printed("secret")
+            assert second.end() == 0
+        assert len(receiver.received) == 2
+        ours = [each["id"] for each in bank.ask("GET", "/api/webhooks") if each["url"] == "https://listen.invalid/"]
+        assert later_id in ours
+
+
+def test_given_a_receiver_and_then_a_service_that_are_away_then_it_says_so_and_goes_on(bank: Bank) -> None:
+    with listening(bank, f"http://127.0.0.1:{free_port()}/hooks") as command:
+        endpoint_id = endpoint_of(command)
+        ping = bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
+        assert "refused" in command.line("ping", ping["id"])
+        bank.service.kill()
+        assert command.line("did not answer", "Trying again")
+        bank.service.start()
+        assert command.line("answers again")
+        another = bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
+        assert "refused" in command.line("ping", another["id"])
+        assert command.end() == 0
+        assert not enabled_of(bank)[endpoint_id]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--url", "127.0.0.1"], "--url must be"),
+        (["--forward-to", "localhost:3000"], "--forward-to must be"),
+        (["--events", "alert.closed"], "--events must be of alert.opened"),
+        (["--secret", "whsec_short"], "--secret must be"),
+        (["--key", "test_unknown"], "token"),
+        (["--url", f"http://127.0.0.1:{free_port()}"], "did not answer"),
+        (["--program", "0b9f0000-0000-4000-8000-000000000000"], "program"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_given_a_mistake_then_it_does_not_start_and_says_which(bank: Bank, options: list[str], words: str) -> None:
+    before = enabled_of(bank)
+    address = f"http://127.0.0.1:{bank.service.port}"
+    given = ["--url", address, "--forward-to", "http://localhost:3000", "--key", bank.tenant["operatorToken"]]
+    run = CliRunner().invoke(app, ["listen", *given, *options])
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert words in run.stderr
+    assert enabled_of(bank) == before
