@@ -15,12 +15,14 @@ from api.proofs.actors import ScoredActors
 from api.proofs.examples import NEW_PROOF, PROOF, TOKEN, VERIFICATION
 from api.proofs.schemas import NewProof, Proof, ProofVerification, TokenToVerify
 from api.proofs.service import ProofService
+from api.telemetry.metrics import note_verdict
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.parties import Counterparties, Entities
 from store.duck.scores import Scores
 
 _TAG: Final = "proofs"
+VALID: Final = "valid"
 
 _ISSUE: Final = Operation(
     id="issueProof",
@@ -65,7 +67,9 @@ async def issue_proof(request: ApiRequest, proofs: NamedDependency[ProofService]
 
 @post("/api/proofs/verify", status_code=200, opt=_VERIFY.as_opt)
 async def verify_proof(request: ApiRequest, proofs: NamedDependency[ProofService]) -> ProofVerification:
-    return proofs.verify(body_of(request.scope, TokenToVerify).token)
+    verification = proofs.verify(body_of(request.scope, TokenToVerify).token)
+    note_verdict(request.scope, verification.reason or VALID)
+    return verification
 
 
 def _proofs(resources: Resources) -> ProofService:

@@ -20,6 +20,7 @@ OTHER: Final = "other"
 INGEST: Final = "/api/ingest/bank/{program_id}"
 BATCH: Final = "/api/ingest/bank/{program_id}/batch"
 PREFLIGHT: Final = "/api/preflight"
+PROOFS: Final = "/api/proofs"
 UNMATCHED: Final = "unmatched"
 
 _REQUEST_BOUNDS: Final = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
@@ -34,6 +35,7 @@ _REFUSALS: Final = {
 }
 _OUTCOME: Final = "clearhold.outcome"
 _LINES: Final = "clearhold.lines"
+_VERDICT: Final = "clearhold.verdict"
 
 
 class Outcome(StrEnum):
@@ -72,6 +74,16 @@ def note_events(scope: Any, counts: EventCounts) -> None:
 def events_of(scope: Any) -> EventCounts | None:
     counts: EventCounts | None = scope.get(_LINES)
     return counts
+
+
+def note_verdict(scope: Any, verdict: str) -> None:
+    """Note the result of a proof's verification, one of a closed set, for the metrics of the request."""
+    scope[_VERDICT] = verdict
+
+
+def verdict_of(scope: Any) -> str | None:
+    verdict: str | None = scope.get(_VERDICT)
+    return verdict
 
 
 def measure_process(registry: CollectorRegistry, appender: LogAppender, memory: RedisMemory) -> None:
@@ -124,6 +136,8 @@ class RequestMetrics:
         self._conflicts = counter("idempotency_conflicts", "Keys with another body, or still in use.", "tenant")
         self._auth_failures = counter("auth_failures", "Answers 401.", "route")
         self._rate_limited = counter("rate_limited", "Answers 429.", "tenant")
+        self._proofs = counter("proofs_issued", "Proofs signed.", "tenant")
+        self._verdicts = counter("proof_verifications", "Proofs verified by result.", "result")
         self._kinds: dict[Kind, _Series] = {}
 
     def count(self, kind: Kind, seconds: float) -> None:
@@ -137,6 +151,9 @@ class RequestMetrics:
         for result, count in counts._asdict().items():
             self._events.labels(result).inc(count)
 
+    def count_verdict(self, verdict: str) -> None:
+        self._verdicts.labels(verdict).inc()
+
     def _new_series(self, kind: Kind) -> _Series:
         """The kind's series. Without the tenant there are few kinds: routes and methods are ours, statuses some ten."""
         if len(self._kinds) >= KINDS_LIMIT and kind.tenant != OTHER:
@@ -148,6 +165,8 @@ class RequestMetrics:
         counters = [self._requests.labels(*labels), *self._further(kind)]
         observed = [self._seconds.labels(*labels)]
         recorded = kind.status == 201 and kind.outcome is not Outcome.REPLAYED  # noqa: PLR2004 - Created
+        if kind.route == PROOFS and recorded:
+            counters.append(self._proofs.labels(kind.tenant))
         if kind.route == PREFLIGHT and kind.method == "POST" and recorded:
             observed.append(self._preflight_seconds.labels(kind.tenant))
         series = _Series(tuple(each.inc for each in counters), tuple(each.observe for each in observed))

@@ -11,7 +11,18 @@ from litestar.types import ASGIApp, Receive, Send
 
 from api.http.envelope import header_values, request_id
 from api.http.gate import PRINCIPAL
-from api.telemetry.metrics import BATCH, INGEST, OTHER, UNMATCHED, Kind, Outcome, RequestMetrics, events_of, outcome_of
+from api.telemetry.metrics import (
+    BATCH,
+    INGEST,
+    OTHER,
+    UNMATCHED,
+    Kind,
+    Outcome,
+    RequestMetrics,
+    events_of,
+    outcome_of,
+    verdict_of,
+)
 from api.telemetry.request_log import RequestLog
 from features.core.principal import Principal
 from store.traces import TRACEPARENT, trace_id_of
@@ -58,6 +69,8 @@ class Observed:
         self._metrics.count(Kind(route, method, status, tenant, outcome), seconds)
         if (counts := events_of(scope)) is not None:
             self._metrics.count_events(counts)
+        if (verdict := verdict_of(scope)) is not None:
+            self._metrics.count_verdict(verdict)
         if status < _FIRST_REFUSAL and route in _QUIET:
             return
         self._log.add(

@@ -11,4 +11,6 @@ class WebhookCounts:
         self.events_lost = 0
         self.waiting = 0
         self.in_flight = 0
+        self.due_since: int | None = None  # the instant at which the delivery that waits longest was due; None: none is
+        self.exhausted = 0
         self.disabled: Counter[str] = Counter()  # endpoints, by reason

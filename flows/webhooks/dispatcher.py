@@ -114,6 +114,8 @@ class WebhookDispatcher:
                     self._begin_due(self._queue_of(endpoint.id))
         self.counts.waiting = sum(map(len, self._queues.values()))
         self.counts.in_flight = sum(queue.in_flight for queue in self._queues.values())
+        first = [due_at for queue in self._queues.values() if (due_at := queue.first_due_at()) is not None]
+        self.counts.due_since = min(first, default=None)
 
     def _begin_changed(self) -> None:
         """Between rounds: look at the endpoints alone of which something ended or came."""
@@ -290,6 +292,7 @@ class WebhookDispatcher:
         log.info("webhook_attempt_failed", delivery_id=waiting.id, endpoint_id=endpoint.id, error=attempt.error.value)
         if state.status is DeliveryStatus.EXHAUSTED:
             queue.exhausted_at = now
+            self.counts.exhausted += 1
 
     async def _disable_if_given_up(self, endpoint: Endpoint, queue: EndpointQueue, attempt: Attempt) -> None:
         """An endpoint that is gone, or accepted nothing for days, is disabled."""

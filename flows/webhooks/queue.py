@@ -74,16 +74,25 @@ class EndpointQueue:
         self._known[waiting.id] = waiting
         heapq.heappush(self._due, (waiting.due_at, next(self._arrivals), waiting.state.version, waiting.id))
 
-    def take(self, now: int) -> Waiting | None:
-        """The delivery that is due first, from now on in flight; None when none is."""
-        while self._due and self._due[0][0] <= now:
-            *_, version, delivery_id = heapq.heappop(self._due)
+    def first_due_at(self) -> int | None:
+        """When the delivery that is due first is due; None when none waits."""
+        while self._due:
+            due_at, _, version, delivery_id = self._due[0]
             waiting = self._known.get(delivery_id)
             if waiting is not None and not waiting.is_in_flight and waiting.state.version == version:
-                waiting.is_in_flight = True
-                self.in_flight += 1
-                return waiting
+                return due_at
+            heapq.heappop(self._due)
         return None
+
+    def take(self, now: int) -> Waiting | None:
+        """The delivery that is due first, from now on in flight; None when none is."""
+        due_at = self.first_due_at()
+        if due_at is None or due_at > now:
+            return None
+        waiting = self._known[heapq.heappop(self._due)[-1]]
+        waiting.is_in_flight = True
+        self.in_flight += 1
+        return waiting
 
     def land(self, waiting: Waiting) -> None:
         """The delivery is not in flight any more."""

@@ -42,7 +42,7 @@ class Webhooks:
         self._endpoints = tenancy.webhooks
         self._forgotten_at = 0
         self.outbox = WebhookOutbox(tenancy, clock=clock, counts=counts)
-        self.collector = WebhookCollector(counts, tenancy.webhooks.disabled_count)
+        self.collector = WebhookCollector(counts, tenancy.webhooks.disabled_count, clock=clock)
         self.dispatcher = WebhookDispatcher(
             tenancy=tenancy,
             table=self._table,

@@ -177,6 +177,24 @@ def test_given_a_verification_then_its_age_and_outcome_are_shown(room: Room) -> 
     assert 0 <= after.total("record_verification_age_seconds", tenant="first-bank") < 60
 
 
+def test_given_tokens_when_verified_then_each_is_counted_by_its_result(room: Room) -> None:
+    headers = {"Content-Type": "application/json"}
+    for body in (b"{}", b'{"token": 7}', b'{"token": "e30.e30."}'):
+        room.service.ask("POST", "/api/proofs/verify", headers, body)
+    room.service.ask("POST", "/api/proofs/verify", headers, b'{"tokens": 1}', expect=400)
+
+    shown = room.scrape()
+    assert {
+        reason: shown.values("proof_verifications_total", result=reason)
+        for reason in ("token required", "malformed", "unsupported alg")
+    } == {
+        "token required": [1.0],
+        "malformed": [1.0],
+        "unsupported alg": [1.0],
+    }
+    assert shown.total("proof_verifications_total") == 3
+
+
 def test_given_the_data_directory_then_the_space_on_its_disk_is_shown(room: Room) -> None:
     disk = shutil.disk_usage(room.service.data)
 

@@ -190,6 +190,20 @@ def test_given_answers_that_say_more_than_their_status_then_each_has_its_counter
     assert observing.value("auth_failures_total", route=PREFLIGHT) == 1
 
 
+def test_given_a_proof_that_was_signed_then_it_is_counted_and_a_replay_is_not() -> None:
+    registry = CollectorRegistry()
+    metrics = RequestMetrics(registry)
+    signed = Kind("/api/proofs", "POST", 201, "first", Outcome.NONE)
+
+    metrics.count(signed, 0.004)
+    metrics.count(signed._replace(outcome=Outcome.REPLAYED), 0.001)
+    metrics.count(signed._replace(status=409), 0.001)
+    metrics.count_verdict("valid")
+
+    assert registry.get_sample_value("clearhold_proofs_issued_total", {"tenant": "first"}) == 1
+    assert registry.get_sample_value("clearhold_proof_verifications_total", {"result": "valid"}) == 1
+
+
 def test_given_more_tenants_than_are_kept_apart_then_the_rest_is_counted_together() -> None:
     registry = CollectorRegistry()
     metrics = RequestMetrics(registry)

@@ -9,12 +9,16 @@ from typing import Final
 import pytest
 import standardwebhooks
 import stripe
+from prometheus_client import CollectorRegistry
 
 from features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
 from features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
 from features.webhooks.urls import LISTENED_URL
 from flows.webhooks import queue as queues
+from flows.webhooks.collector import WebhookCollector
+from flows.webhooks.counts import WebhookCounts
 from flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
+from tests.support.clock import FrozenClock
 from tests.support.webhook_bank import OK, Sent, WebhookBank
 
 DOWN: Final = Attempt(None, AttemptError.CONNECTION)
@@ -49,12 +53,16 @@ def test_given_a_receiver_that_is_down_then_it_is_tried_ten_times_on_schedule_an
             assert state.next_attempt_at == bank.clock.now() + minutes * MINUTE_US
             bank.clock.at = state.next_attempt_at - 1
             await bank.idle()
+            due_since = bank.dispatcher.counts.due_since
+            assert due_since is not None
+            assert 0 <= due_since - state.next_attempt_at < SPREAD_US
             assert len(bank.sender.sent) == number
             bank.clock.at = state.next_attempt_at + SPREAD_US
         await bank.until_sent(10)
         await bank.idle()
         state = bank.state(endpoint, delivery_id).state
         assert (state.status, state.attempts, state.last_error) == ("exhausted", 10, "connection")
+        assert (bank.dispatcher.counts.exhausted, bank.dispatcher.counts.due_since) == (1, None)
         bank.clock.advance(30 * DAY_US)
         await bank.idle()
         assert len(bank.sender.sent) == 10
@@ -258,6 +266,21 @@ def test_given_deliveries_of_long_ago_when_forgotten_then_those_that_ended_are_g
         assert attempts == [(failed,)]
 
     played(tmp_path, story)
+
+
+def test_given_a_delivery_that_is_due_when_scraped_then_it_says_for_how_long() -> None:
+    counts, clock = WebhookCounts(), FrozenClock()
+    registry = CollectorRegistry()
+    registry.register(WebhookCollector(counts, lambda: 0, clock=clock))
+
+    def overdue() -> float | None:
+        return registry.get_sample_value("clearhold_webhook_overdue_seconds")
+
+    assert overdue() == 0
+    counts.due_since = clock.now() + SECOND_US
+    assert overdue() == 0
+    clock.advance(4 * SECOND_US)
+    assert overdue() == 3
 
 
 def test_given_an_endpoint_that_is_listened_to_then_nothing_is_sent_and_its_deliveries_go_after_a_day(
