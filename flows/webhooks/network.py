@@ -6,24 +6,30 @@ So a name that answers differently the next time changes nothing; host header, s
 the name. This is done again for each attempt, because no connection is kept.
 
 Unit    seconds
-Errors  UnresolvedError and BlockedAddressError of its own; TimeoutError; the rest is httpcore's
+Errors  UnresolvedError and BlockedAddressError of its own; TimeoutError; ssl.SSLError; OSError
 """
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from ipaddress import ip_address
 from threading import Thread
 from typing import Any, Final
 
-import httpcore
-
 from features.webhooks.addresses import is_blocked
 
 CONNECT_WITHIN_S: Final = 5.0
+CLOSED_WITHIN_S: Final = 1.0
+BUFFERED_BYTES: Final = 4_096
 LOOKUPS_AT_ONCE: Final = 64
 _MOST_ADDRESSES: Final = 8
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+OpenStream = Callable[..., Awaitable[Stream]]
+"""Connects to an address and a port, as ``asyncio.open_connection`` does."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """All addresses of a host name; UnresolvedError when there is none."""
@@ -75,51 +81,34 @@ class Resolver:
             return await answer
 
 
-class GuardedNetwork(httpcore.AsyncNetworkBackend):
+class GuardedNetwork:
     """Connects to public addresses alone, and to this machine where ``allow_local`` says so."""
 
     def __init__(
-        self, resolve: Resolve, *, allow_local: bool, network: httpcore.AsyncNetworkBackend | None = None
+        self, resolve: Resolve, *, allow_local: bool, open_stream: OpenStream = asyncio.open_connection
     ) -> None:
-        self._resolve, self._allow_local = resolve, allow_local
-        self._network = network or httpcore.AnyIOBackend()
+        self._resolve, self._allow_local, self._open = resolve, allow_local, open_stream
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's own signature
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        async with asyncio.timeout(CONNECT_WITHIN_S if timeout is None else timeout):
+    async def connect(self, host: str, port: int, *, certificates: ssl.SSLContext | None) -> Stream:
+        """A stream to one of the host's addresses, encrypted where there are ``certificates`` to trust."""
+        over_tls: dict[str, Any] = {}
+        if certificates is not None:
+            over_tls = {"ssl": certificates, "server_hostname": host, "ssl_shutdown_timeout": CLOSED_WITHIN_S}
+        async with asyncio.timeout(CONNECT_WITHIN_S):
             addresses = await self._resolve(host, port)
             if any(is_blocked(address, allow_local=self._allow_local) for address in addresses):
                 raise BlockedAddressError
-            return await self._connect_to_first(addresses, port, local_address, socket_options)
+            return await self._connect_to_first(addresses, port, over_tls)
 
-    async def connect_unix_socket(
-        self,
-        path: str,  # noqa: ARG002 - httpcore's own signature
-        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - as above
-        socket_options: Iterable[Any] | None = None,  # noqa: ARG002 - as above
-    ) -> httpcore.AsyncNetworkStream:
-        raise BlockedAddressError
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    async def _connect_to_first(
-        self, addresses: Sequence[str], port: int, local_address: str | None, socket_options: Iterable[Any] | None
-    ) -> httpcore.AsyncNetworkStream:
+    async def _connect_to_first(self, addresses: Sequence[str], port: int, over_tls: Mapping[str, Any]) -> Stream:
         """Of several addresses, the first that takes the connection."""
         failure: Exception = UnresolvedError()
         for address in addresses[:_MOST_ADDRESSES]:
             try:
-                return await self._network.connect_tcp(
-                    address, port, local_address=local_address, socket_options=socket_options
-                )
-            except httpcore.ConnectError as error:
+                return await self._open(address, port, limit=BUFFERED_BYTES, **over_tls)
+            except ssl.SSLError:
+                raise
+            except OSError as error:
                 failure = error
         raise failure
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import httpcore
 import pytest
 
 from features.webhooks.delivery import Attempt, AttemptError
 from flows.webhooks import network, sender
-from flows.webhooks.network import GuardedNetwork, Resolver, UnresolvedError
+from flows.webhooks.network import GuardedNetwork, Resolver, Stream, UnresolvedError
 from flows.webhooks.sender import Sender
 from tests.support.raw_receiver import Answer, certificate, raw_receiver, saying
 
@@ -35,15 +34,15 @@ class ScriptedNames:
         return answer
 
 
-class RecordedNetwork(httpcore.AnyIOBackend):
+class RecordedNetwork:
     """Connects to this machine, whatever the address, and keeps which it was."""
 
     def __init__(self) -> None:
         self.addresses: list[str] = []
 
-    async def connect_tcp(self, host: str, port: int, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
-        self.addresses.append(host)
-        return await super().connect_tcp("127.0.0.1", port, *args, **kwargs)
+    async def open_stream(self, address: str, port: int, **how: Any) -> Stream:
+        self.addresses.append(address)
+        return await asyncio.open_connection("127.0.0.1", port, **how)
 
 
 def attempted(
@@ -54,7 +53,7 @@ def attempted(
     names = resolve or ScriptedNames(["8.8.8.8"])
 
     async def run() -> list[Attempt]:
-        guarded = GuardedNetwork(names, allow_local=False, network=connected)
+        guarded = GuardedNetwork(names, allow_local=False, open_stream=connected.open_stream)
         sending = Sender(guarded, certificates=over.get("trusted"))
         async with raw_receiver(answer, tls=over.get("server")) as port:
             url = f"{'https' if tls else 'http'}://{NAME}:{port}/hook"
@@ -138,7 +137,7 @@ def test_given_headers_that_drip_when_attempted_then_the_time_of_the_whole_attem
 
 
 def test_given_a_name_server_that_hangs_when_attempted_then_it_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sender._TIMEOUTS, "connect", 0.05)
+    monkeypatch.setattr(network, "CONNECT_WITHIN_S", 0.05)
 
     async def hang(_host: str, _port: int) -> Sequence[str]:
         await asyncio.sleep(HOUR_S)
@@ -154,11 +153,26 @@ def test_given_a_name_server_that_hangs_when_attempted_then_it_is_a_timeout(monk
         (b"", AttemptError.CONNECTION),
         (b"SSH-2.0-OpenSSH_9.7\r\n", AttemptError.CONNECTION),
         (b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 1_000_000 + b"\r\n\r\n", AttemptError.CONNECTION),
+        (b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", AttemptError.CONNECTION),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 10_000, AttemptError.CONNECTION),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 500 No\r\n\r\n", None),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n", None),
         (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", AttemptError.HTTP_STATUS),
     ],
-    ids=["nothing", "another protocol", "a header without an end", "an error"],
+    ids=[
+        "nothing",
+        "another protocol",
+        "a header without an end",
+        "an upgrade",
+        "hints without an end",
+        "a hint first, and more behind",
+        "a body that is broken",
+        "an error",
+    ],
 )
-def test_given_an_answer_that_is_none_then_the_attempt_failed(content: bytes, error: AttemptError) -> None:
+def test_given_an_answer_then_its_first_final_status_counts_and_what_is_none_failed(
+    content: bytes, error: AttemptError | None
+) -> None:
     outcome = attempted(saying(content))[0][0]
 
     assert outcome.error is error
