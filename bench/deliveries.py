@@ -1,13 +1,14 @@
-"""How many events a second does the service deliver to endpoints, while it takes in webhooks as fast as it can?
+"""How many events a second are delivered beside a thousand scored ones, and what do pre-flights notice of it?
 
-An endpoint for each program, on this machine and without TLS, is told of each scoring. The clock runs from the first
-event sent to the last delivery received.
+Endpoints on this machine, without TLS, are sent each scoring of their programs. The same pre-flights are sent before
+there is an endpoint and beside the deliveries. At last deliveries wait, under a URL that nothing is sent to, and are
+then all due at once: what one of them costs of the service's processor time is measured there, with nothing beside it.
 """
 
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
@@ -18,70 +19,127 @@ from typing import Final
 
 import httpx
 
-from bench.callers import call
-from bench.harness import Figure, Promise, Run
+from bench.callers import Tally, call
+from bench.harness import Figure, Promise, Run, percentile
+from bench.log_feed import Feed, PacedFeeder
+from bench.preflight import Questions
 from bench.service import OPERATOR, Known, Service
 from bench.stream_events import Traffic
-from bench.webhooks import Deliveries
 from bench.workbench import PREFIX
+from features.webhooks.urls import LISTENED_URL
 
-PROGRAMS: Final = 4
-CONNECTIONS: Final = 8
-PER_SECOND: Final = 300
+PROGRAMS: Final = 8
+WITH_ENDPOINT: Final = 6  # some 375 scorings a second are theirs
+EVENTS_PER_S: Final = 1_000
+PER_SECOND: Final = Promise(300, at_least=True)
+P99_TIMES: Final = Promise(1.5)
+CALLERS: Final = 4
+PARTIES: Final = 1_000
+_STEP_US: Final = 1_000_000 * PROGRAMS * 2 // EVENTS_PER_S
+_SETTLE_S: Final = 2.0
 _WITHIN_S: Final = 300
 _POLL_S: Final = 0.02
 _QUIET_S: Final = 3.0  # after which nothing more is expected
 _READ_BYTES: Final = 65_536
-_US: Final = 1_000_000
 _ACCEPTED: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 def run(run: Run) -> Iterator[Figure]:
-    count = run.size(20_000, 2_000)
+    count, waiting_s = run.size(20_000, 4_000), run.size(30, 8)
     os.environ["CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"] = "1"  # of this process, which the service is started from
     with (
         TemporaryDirectory(prefix=PREFIX) as folder,
         _receiver() as (port, received),
         Service(Path(folder) / "data") as service,
     ):
-        start_at = time.time_ns() // 1_000 - 3_600 * _US
-        known = service.programs(
-            [
-                Traffic(f"p{number}", entities=1_000, counterparties=2_000, start_at=start_at, step_us=100_000)
-                for number in range(PROGRAMS)
-            ]
-        )
-        _register(service, known, port)
-        run.say(f"taking in {count:,} events over {CONNECTIONS} connections, and delivering each")
-        began = time.perf_counter()
-        programs = tuple((each.feed.program_id, each.secret, each.feed.traffic.name) for each in known)
-        tally = call(service.address, Deliveries(programs, start_at), callers=CONNECTIONS, count=count, warm_up=1)
-        tally.require(200)
-        last_at, last = time.perf_counter(), -1
-        while (now := time.perf_counter()) - last_at < _QUIET_S and now - began < _WITHIN_S:
-            if received.value != last:
-                last_at, last = now, received.value
-            time.sleep(_POLL_S)
-        seconds = last_at - began
+        url = f"http://127.0.0.1:{port}/hooks"
+        known = service.programs([_traffic(f"p{number}") for number in range(PROGRAMS)])
+        run.say(f"asking beside {EVENTS_PER_S:,} events a second, without an endpoint")
+        without, _ = _asked(service, known, "without", count, received)
+        endpoints = [_registered(service, each, url) for each in known[:WITH_ENDPOINT]]
+        run.say("asking beside the same, and their deliveries")
+        beside, per_second = _asked(service, known, "beside", count, received)
         yield Figure(
-            name=f"delivered to {PROGRAMS} endpoints",
-            value=received.value / seconds,
+            name=f"delivered beside {EVENTS_PER_S:,} events/s",
+            value=per_second,
             unit="deliveries/s",
-            promise=Promise(PER_SECOND, at_least=True),
-            note=f"{received.value:,} deliveries; {tally.per_second:,.0f} events/s taken in meanwhile",
+            promise=PER_SECOND,
         )
+        p99, p99_without = (percentile(tally.latencies_ms, 0.99) for tally in (beside, without))
+        note = f"{p99:.2f} ms beside deliveries, {p99_without:.2f} ms without"
+        yield Figure(name="pre-flight p99", value=p99 / p99_without, unit="times", promise=P99_TIMES, note=note)
+        run.say(f"having the deliveries of {waiting_s} s wait")
+        _point(service, endpoints, LISTENED_URL)
+        with PacedFeeder(service.socket, _feeds(known, "waiting"), per_second=EVENTS_PER_S):
+            time.sleep(waiting_s)
+        time.sleep(_SETTLE_S)
+        run.say("delivering what waits")
+        yield _drained(service, endpoints, url, received)
 
 
-def _register(service: Service, known: list[Known], port: int) -> None:
+def _asked(
+    service: Service, known: Sequence[Known], name: str, count: int, received: "Synchronized[int]"
+) -> tuple[Tally, float]:
+    """Pre-flights beside events at a fixed pace, and how many deliveries a second came meanwhile."""
+    programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
+    with PacedFeeder(service.socket, _feeds(known, name), per_second=EVENTS_PER_S) as feeder:
+        time.sleep(_SETTLE_S)
+        began, had = time.perf_counter(), received.value
+        questions = Questions(programs, service.operator_token)
+        tally = call(service.address, questions, callers=CALLERS, count=count, warm_up=500).require(201)
+        per_second = (received.value - had) / (time.perf_counter() - began)
+        feeder.stop()
+    return tally, per_second
+
+
+def _drained(service: Service, endpoints: Sequence[str], url: str, received: "Synchronized[int]") -> Figure:
+    had, cpu_s = received.value, _cpu_s(service)
+    began = last_at = time.perf_counter()
+    _point(service, endpoints, url)
+    last = had
+    while (now := time.perf_counter()) - last_at < _QUIET_S and now - began < _WITHIN_S:
+        if received.value != last:
+            last_at, last = now, received.value
+        time.sleep(_POLL_S)
+    each_ms = 1e3 * (_cpu_s(service) - cpu_s) / max(1, last - had)
+    return Figure(
+        name="delivered of those that waited",
+        value=(last - had) / (last_at - began),
+        unit="deliveries/s",
+        note=f"{last - had:,} of them, {each_ms:.2f} ms of the processor each",
+    )
+
+
+def _cpu_s(service: Service) -> float:
+    return service.metric("process_cpu_seconds")["_total"]
+
+
+def _traffic(name: str) -> Traffic:
+    start_at = time.time_ns() // 1_000
+    return Traffic(name, entities=PARTIES, counterparties=PARTIES, start_at=start_at, step_us=_STEP_US)
+
+
+def _feeds(known: Sequence[Known], name: str) -> list[Feed]:
+    return [each.feed._replace(traffic=_traffic(f"{name}{number}")) for number, each in enumerate(known)]
+
+
+def _client(service: Service) -> httpx.Client:
     headers = {"Authorization": f"Bearer {service.operator_token}", "X-Operator": OPERATOR}
-    with httpx.Client(base_url=service.url, headers=headers) as client:
-        for each in known:
-            body = {
-                "url": f"http://127.0.0.1:{port}/{each.feed.program_id}",
-                "events": ["transfer.scored"],
-                "programId": each.feed.program_id,
-            }
-            client.post("/api/webhooks", json=body).raise_for_status()
+    return httpx.Client(base_url=service.url, headers=headers)
+
+
+def _registered(service: Service, known: Known, url: str) -> str:
+    """The id of an endpoint for a program's scorings."""
+    body = {"url": url, "events": ["transfer.scored"], "programId": known.feed.program_id}
+    with _client(service) as client:
+        endpoint_id: str = client.post("/api/webhooks", json=body).raise_for_status().json()["id"]
+    return endpoint_id
+
+
+def _point(service: Service, endpoints: Sequence[str], url: str) -> None:
+    with _client(service) as client:
+        for endpoint_id in endpoints:
+            client.patch(f"/api/webhooks/{endpoint_id}", json={"url": url}).raise_for_status()
 
 
 @contextmanager

@@ -83,6 +83,8 @@ class _Answer:
         self.body_bytes = 0
         self.is_complete = False
         self._parser = httptools.HttpResponseParser(self)
+        # One answer a connection, of which the status counts: what would be dangerous to read on from may be forgiven.
+        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
 
     def feed(self, part: bytes) -> None:
         try:

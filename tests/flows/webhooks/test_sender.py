@@ -157,6 +157,8 @@ def test_given_a_name_server_that_hangs_when_attempted_then_it_is_a_timeout(monk
         (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 10_000, AttemptError.CONNECTION),
         (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 500 No\r\n\r\n", None),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n", None),
+        (b"HTTP/1.0 200 OK\nContent-Length: 0\n\n", None),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", None),
         (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", AttemptError.HTTP_STATUS),
     ],
     ids=[
@@ -167,6 +169,8 @@ def test_given_a_name_server_that_hangs_when_attempted_then_it_is_a_timeout(monk
         "hints without an end",
         "a hint first, and more behind",
         "a body that is broken",
+        "lines without a return",
+        "two lengths",
         "an error",
     ],
 )
