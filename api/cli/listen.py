@@ -84,7 +84,7 @@ def listen(
 
 def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]) -> None:
     """Until it is ended, or whoever reads the output has left. The endpoint is removed either way."""
-    failure = None
+    failures = []
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt, BrokenPipeError):
@@ -92,13 +92,16 @@ def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]
             for delivery in heard(endpoint, _note):
                 typer.echo(_line(forwarder.forward(delivery)))
     except RefusedError as error:
-        failure = str(error)
+        failures.append(str(error))
+    for impatient in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(impatient, signal.SIG_IGN)
     try:
         endpoint.close()
     except (RefusedError, UnreachableError) as error:
-        failure = failure or f"Endpoint {endpoint.id} could not be removed: {error}"
-    if failure is not None:
+        failures.append(f"Endpoint {endpoint.id} stays enabled, because it could not be removed: {error}")
+    for failure in failures:
         _note(failure)
+    if failures:
         raise typer.Exit(EXIT_STOPPED)
 
 

@@ -70,7 +70,7 @@ class Forwarder:
         except httpx.TimeoutException:
             failure = f"no answer within {ANSWER_WITHIN_S:g} s"
         except httpx.TransportError as error:
-            failure = str(error) or type(error).__name__
+            failure = f"no answer: {str(error) or type(error).__name__}"
         ms = round((time.perf_counter() - began) * _MS)
         return Forwarded(at=at, delivery=delivery, status=status, failure=failure, ms=ms)
 

@@ -150,21 +150,6 @@ def test_given_an_endpoint_of_an_earlier_listener_then_the_next_one_takes_it_and
         assert len(receiver.received) == 2
 
 
-def test_given_a_receiver_and_then_a_service_that_are_away_then_it_says_so_and_goes_on(bank: Bank) -> None:
-    with listening(bank, f"http://127.0.0.1:{free_port()}/hooks") as command:
-        endpoint_id = endpoint_of(command)
-        ping = bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
-        assert "refused" in command.line("ping", ping["id"])
-        bank.service.kill()
-        assert command.line("did not answer", "Trying again")
-        bank.service.start()
-        assert command.line("answers again")
-        another = bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
-        assert "refused" in command.line("ping", another["id"])
-        assert command.end() == 0
-        assert not enabled_of(bank)[endpoint_id]
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -186,3 +171,21 @@ def test_given_a_mistake_then_it_does_not_start_and_says_which(bank: Bank, optio
     assert (run.exit_code, run.stdout) == (2, "")
     assert words in run.stderr
     assert enabled_of(bank) == before
+
+
+def test_given_a_receiver_and_then_a_service_that_are_away_then_it_says_so_and_goes_on_until_it_is_ended(
+    bank: Bank,
+) -> None:
+    with listening(bank, f"http://127.0.0.1:{free_port()}/hooks") as command:
+        endpoint_id = endpoint_of(command)
+        ping = bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
+        assert "refused" in command.line("ping", ping["id"])
+        bank.service.kill()
+        assert command.line("did not answer", "Trying again")
+        bank.service.start()
+        assert command.line("answers again")
+        another = bank.ask("POST", f"/api/webhooks/{endpoint_id}/test")
+        assert "refused" in command.line("ping", another["id"])
+        bank.service.kill()
+        assert command.end() == 1
+        assert command.printed(endpoint_id, "could not be removed")

@@ -4,7 +4,7 @@ import asyncio
 import tracemalloc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import pytest
 import standardwebhooks
@@ -18,6 +18,7 @@ from flows.webhooks import queue as queues
 from flows.webhooks.collector import WebhookCollector
 from flows.webhooks.counts import WebhookCounts
 from flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
+from flows.webhooks.service import Webhooks
 from tests.support.clock import FrozenClock
 from tests.support.webhook_bank import OK, Sent, WebhookBank
 
@@ -301,7 +302,13 @@ def test_given_an_endpoint_that_is_listened_to_then_nothing_is_sent_and_its_deli
         assert {(state.status, state.attempts) for state in states} == {("pending", 0)}
         assert bank.dispatcher.counts.waiting == 0
         assert bank.tenancy.webhooks.listened_ids() == [listened.id]
-        bank.table.forget_of([listened.id], ping.row.created_at)
+        later = bank.clock.now() + DAY_US
+        bank.clock.at = later - HOUR_US
+        service = Webhooks(bank.tenancy, cast("Any", bank), bank.database, clock=bank.clock, allow_local=False)
+        service.forget_when_due()
+        assert len(bank.table.list_newest(listened.tenant_id, listened.id, 9)) == 2
+        bank.clock.at = later
+        service.forget_when_due()
         kept = bank.database.execute(
             "SELECT id FROM webhook_deliveries WHERE endpoint_id = ?", [listened.id]
         ).fetchall()
