@@ -259,15 +259,8 @@ class WebhookDispatcher:
             self._note_change(queue.endpoint_id)
 
     async def _prepare(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting) -> Prepared:
-        """The body, read with those of the next ones unless memory has it, and the headers of this attempt."""
-        if waiting.body is None:
-            wanted = queue.without_body(waiting)
-            places = [(each.id, each.created_at) for each in wanted]
-            bodies = await asyncio.to_thread(self._table.bodies, endpoint.id, places)
-            queue.keep_bodies((each, bodies[each.id]) for each in wanted if each.id in bodies)
-        body = waiting.body
-        if body is None:
-            raise LookupError("The body of a delivery is not in the tables.")
+        """The body and the headers of this attempt."""
+        body = waiting.body or await self._read_body(endpoint, queue, waiting)
         now = self._clock.now()
         headers = delivery_headers(
             body,
@@ -278,6 +271,18 @@ class WebhookDispatcher:
             at=now,
         )
         return Prepared(endpoint.url, headers, body)
+
+    async def _read_body(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting) -> bytes:
+        """The body, read with those of the next ones: whoever comes meanwhile finds its own read."""
+        async with queue.reading_bodies:
+            if waiting.body is None:
+                wanted = queue.without_body()
+                places = [(each.id, each.created_at) for each in wanted]
+                bodies = await asyncio.to_thread(self._table.bodies, endpoint.id, places)
+                queue.keep_bodies((each, bodies[each.id]) for each in wanted if each.id in bodies)
+        if waiting.body is None:
+            raise LookupError("The body of a delivery is not in the tables.")
+        return waiting.body
 
     def _settle(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting, attempt: Attempt) -> None:
         """Record the outcome."""

@@ -4,6 +4,7 @@ Memory holds the deliveries that are due first, ``QUEUE_LIMIT`` at most; the oth
 is kept only where it came with a commit and few others wait; else it is read when its delivery is due.
 """
 
+import asyncio
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
@@ -44,10 +45,11 @@ class EndpointQueue:
         self.endpoint_id = endpoint_id
         self.has_more = True
         self.is_loading = False
-        self.in_flight = 0
+        self.reading_bodies = asyncio.Lock()
         self.accepted_at: int | None = None
         self.exhausted_at: int | None = None
         self._known: dict[str, Waiting] = {}
+        self._in_flight: dict[str, Waiting] = {}
         self._due: list[tuple[int, int, int, str]] = []  # due, order of arrival, version, id
         self._arrivals = count()
         self._bodies = 0
@@ -56,6 +58,10 @@ class EndpointQueue:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._in_flight)
 
     def find(self, delivery_id: str) -> Waiting | None:
         return self._known.get(delivery_id)
@@ -91,24 +97,23 @@ class EndpointQueue:
             return None
         waiting = self._known[heapq.heappop(self._due)[-1]]
         waiting.is_in_flight = True
-        self.in_flight += 1
+        self._in_flight[waiting.id] = waiting
         return waiting
 
     def land(self, waiting: Waiting) -> None:
         """The delivery is not in flight any more."""
         waiting.is_in_flight = False
-        self.in_flight -= 1
+        del self._in_flight[waiting.id]
         if waiting.body is not None:
             waiting.body = None
             self._bodies -= 1
         if waiting.state.status in OPEN and waiting.id in self._known:
             self.put(waiting)
 
-    def without_body(self, first: Waiting) -> list[Waiting]:
-        """A delivery that is about to be sent, and some of those that are due soon, whose bodies are not in memory."""
-        soon = (self._known.get(delivery_id) for *_, delivery_id in self._due[:READ_AT_ONCE])
-        others = [each for each in soon if each is not None and each is not first]
-        return [each for each in (first, *others) if each.body is None]
+    def without_body(self) -> list[Waiting]:
+        """The deliveries that are about to be sent, and those that are due next, whose bodies are not in memory."""
+        soon = (self._known.get(delivery_id) for *_, delivery_id in heapq.nsmallest(READ_AT_ONCE, self._due))
+        return [each for each in (*self._in_flight.values(), *soon) if each is not None and each.body is None]
 
     def keep_bodies(self, bodies: Iterable[tuple[Waiting, bytes]]) -> None:
         for waiting, body in bodies:

@@ -2,7 +2,7 @@
 
 import asyncio
 import tracemalloc
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -267,6 +267,28 @@ def test_given_deliveries_of_long_ago_when_forgotten_then_those_that_ended_are_g
         assert attempts == [(failed,)]
 
     played(tmp_path, story)
+
+
+def test_given_much_that_waits_then_bodies_are_read_many_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+
+    async def story(bank: WebhookBank) -> None:
+        read = bank.table.bodies
+
+        def counted(endpoint_id: str, deliveries: Sequence[tuple[str, int]]) -> dict[str, bytes]:
+            reads.append(len(deliveries))
+            return read(endpoint_id, deliveries)
+
+        monkeypatch.setattr(bank.table, "bodies", counted)
+        bank.waiting(bank.register(), 10 * queues.READ_AT_ONCE)
+        await bank.until_sent(10 * queues.READ_AT_ONCE)
+        await bank.idle()
+
+    played(tmp_path, story)
+    assert len(reads) <= 12
+    assert sum(reads) == 10 * queues.READ_AT_ONCE
 
 
 def test_given_a_delivery_that_is_due_when_scraped_then_it_says_for_how_long() -> None:
