@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -35,12 +36,17 @@ class _NoAnswerError(Exception):
     """What the receiver says is not the head of an answer."""
 
 
+@cache
+def _usual_authorities() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class Sender:
     """Belongs to one event loop. ``certificates`` None: the usual authorities."""
 
     def __init__(self, network: GuardedNetwork, *, certificates: ssl.SSLContext | None = None) -> None:
         self._network = network
-        self._certificates = certificates or httpx.create_ssl_context(trust_env=False)
+        self._certificates = certificates or _usual_authorities()
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
         """POST the body; what came of it within the time that an attempt has."""
