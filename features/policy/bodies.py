@@ -15,6 +15,7 @@ from msgspec import Meta
 from features.core.actions import ActionType
 from features.core.canonical import MAX_INTEGER, canonical, digest_of
 from features.core.kris import KriName
+from features.core.rules import Rule
 from features.core.vocabulary import Band
 
 POLICY: Final = "policy"
@@ -23,6 +24,8 @@ LADDER: Final = "ladder"
 THRESHOLDS: Final = "thresholds"
 LIMITS: Final = "limits"
 KRI: Final = "kri"
+RULES: Final = "rules"
+SHADOW: Final = "shadow"
 
 _UNIQUE: Final = {"uniqueItems": True}
 Cents = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,17})$(?!\n)")]
@@ -146,7 +149,13 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         return tuple(int(cap) for cap in caps if cap is not None)
 
 
-Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | KriBody | LimitsBody
+class RulesBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The rules in force: with the prefix ``rules`` those that are active, with ``shadow`` those in testing."""
+
+    rules: tuple[Rule, ...]
+
+
+Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | KriBody | LimitsBody | RulesBody
 BODIES: Final[Mapping[str, type[Body]]] = {
     POLICY: PolicyBody,
     CLOCK: ClockPolicy,
@@ -154,6 +163,8 @@ BODIES: Final[Mapping[str, type[Body]]] = {
     THRESHOLDS: ThresholdsBody,
     KRI: KriBody,
     LIMITS: LimitsBody,
+    RULES: RulesBody,
+    SHADOW: RulesBody,
 }
 
 
