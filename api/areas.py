@@ -31,6 +31,7 @@ from api.proofs.routes import AREA as PROOFS
 from api.record.routes import AREA as RECORD
 from api.reports.routes import AREA as REPORTS
 from api.rescoring.routes import AREA as RESCORING
+from api.sandbox.routes import AREA as SANDBOX
 from api.signing_keys.routes import AREA as SIGNING_KEYS
 from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
@@ -62,6 +63,7 @@ AREAS: Final[tuple[Area, ...]] = (
     RECORD,
     REPORTS,
     RESCORING,
+    SANDBOX,
     SIGNING_KEYS,
     SYSTEM,
     TRANSFERS,

@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from demo.moves import Family, Move
+from demo.moves import Move
+from features.sandbox.planned_transfer import Family
 
 RAIL_OF: Final = {Family.SWIFT: "intl_wire"}
 

@@ -11,11 +11,12 @@ from typing import Final
 
 import msgspec
 
-from demo import everyday, objects, stories
+from demo import everyday, stories
 from demo.cast import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
 from demo.lives import Delivery, Reporter
 from demo.moves import DAY_US, HOUR_US, MINUTE_US, Move
 from demo.telling import Story, Strangers, Tempo
+from features.sandbox import objects
 
 HISTORY_DAYS: Final = 97
 DENIED_ON_DAY: Final = 60  # or at two thirds of a shorter history
@@ -159,7 +160,7 @@ def denied_at(first: int, *, days: int) -> int:
 
 def _denial(program: Program, reporter: Reporter, first: int, at: int) -> list[Delivery]:
     party = program.crew["denied"]
-    denied = objects.entity(party, status="DENIED", created_at=first, updated_at=at)
+    denied = objects.entity(party, status="DENIED", created_at=first, updated_at=at, is_high_risk=True)
     return [reporter.event(program.slug, "identity.verification.denied", denied, at)]
 
 

@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from features.sandbox import parties as sides
+
 PAYROLL: Final = "payroll"
 REMITTANCE: Final = "remittance"
 LENDING: Final = "lending"
@@ -44,31 +46,18 @@ CITY_OF_COUNTRY: Final = {
 }
 
 
-class Party(msgspec.Struct, frozen=True, kw_only=True):
+class Other(sides.Other, frozen=True, kw_only=True):
+    """A counterparty. ``pay_cents`` is what it is usually paid at a time."""
+
+    pay_cents: int = 0
+
+
+class Party(sides.Party, frozen=True, kw_only=True):
     """An entity of a program with its bank account. ``pay_cents`` is what it usually moves at a time."""
 
-    id: str
-    name: str
-    business: bool
-    account_id: str
-    city: str
-    state: str
     pay_cents: int
-    others: tuple["Other", ...] = ()
-    own_bank: "Other"
-
-
-class Other(msgspec.Struct, frozen=True, kw_only=True):
-    """A counterparty."""
-
-    id: str
-    name: str
-    business: bool
-    routing: str
-    account_number: str
-    city: str
-    country: str = "US"
-    pay_cents: int = 0
+    others: tuple[Other, ...] = ()
+    own_bank: Other
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from api.client.client import ClearholdClient
-from demo import objects
 from demo.bank import denied_at, everyone_in
 from demo.cast import Other, Program
 from demo.lives import Delivery
 from demo.moves import DAY_US, HOUR_US
 from demo.stage import Access
+from features.sandbox import objects
 from tests.support.bank_api import BankApi
 
 LEARNT_WITHIN_S: Final = 90.0
@@ -28,7 +28,8 @@ def open_books(api: BankApi, cast: dict[str, Program], *, now: int, days: int) -
             denied = party is program.crew.get("denied")
             updated_at = denied_at(first, days=days) if denied else first + HOUR_US
             status = "DENIED" if denied else "VERIFIED"
-            api.put_entity(objects.entity(party, status=status, created_at=first, updated_at=updated_at))
+            entity = objects.entity(party, status=status, created_at=first, updated_at=updated_at, is_high_risk=denied)
+            api.put_entity(entity)
             api.put_account(objects.account(party, at=first))
 
 

@@ -1,32 +1,22 @@
-"""What the bank reports of a transfer from beginning to end, and how the reports arrive.
+"""How the bank's reports of transfers arrive.
 
 Most come once and in order; now and then one comes twice, or after the one that follows it.
 """
 
-from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
 import msgspec
 
-from demo import objects
 from demo.cast import Other
-from demo.moves import DAY_US, HOUR_US, SECOND_US, Ending, Family, Move
+from demo.moves import SECOND_US, Move
+from features.sandbox import objects
+from features.sandbox.lives import life_of
+from features.sandbox.planned_transfer import Family
 
 TWICE_IN: Final = 60
 LATE_IN: Final = 80
 LEAST_LAG_US: Final = SECOND_US // 5
-
-_UNAUTHORIZED_LAG_US: Final = 9 * DAY_US
-
-
-class Step(msgspec.Struct, frozen=True):
-    """An event of a life: its type after the family, the status then, the field that says when, and how much later."""
-
-    type: str
-    status: str
-    field: str
-    lag_us: int = 0
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,84 +93,3 @@ class Reporter:
             again = self._rng.choice(deliveries)
             arriving.append(msgspec.structs.replace(again, due_at=again.due_at + 60 * SECOND_US // self._haste))
         return arriving
-
-
-def life_of(move: Move) -> tuple[Step, ...]:
-    """The steps of a move: created first, then how it ends."""
-    return _LIFE_OF[move.family](move)
-
-
-def _ach_life(move: Move) -> tuple[Step, ...]:
-    way = "incoming_transfer" if move.incoming else "outgoing_transfer"
-    begun = (
-        Step(f"{way}.scheduled", "SCHEDULED", "created_at")
-        if move.incoming
-        else Step(f"{way}.initiated", "INITIATED", "initiated_at")
-    )
-    settled = Step(f"{way}.settled", "SETTLED", "settled_at", 18 * HOUR_US)
-    if move.ending is Ending.RETURNED:
-        lag = _UNAUTHORIZED_LAG_US if move.code in ("R07", "R10") else 2 * DAY_US
-        return begun, settled, Step(f"{way}.returned", "RETURNED", "returned_at", lag)
-    return begun, settled, Step(f"{way}.completed", "COMPLETED", "completed_at", 3 * DAY_US)
-
-
-def _wire_life(move: Move) -> tuple[Step, ...]:
-    if move.incoming:
-        return (Step("incoming_transfer.completed", "COMPLETED", "completed_at"),)
-    return (
-        Step("outgoing_transfer.initiated", "INITIATED", "initiated_at"),
-        Step("outgoing_transfer.completed", "COMPLETED", "completed_at", 600 * SECOND_US),
-    )
-
-
-def _realtime_life(move: Move) -> tuple[Step, ...]:
-    if move.incoming:
-        return (Step("incoming_transfer.completed", "completed", "completed_at"),)
-    begun = Step("outgoing_transfer.initiated", "initiated", "initiated_at")
-    if move.ending is Ending.REJECTED:
-        return begun, Step("outgoing_transfer.rejected", "rejected", "rejected_at", 3 * SECOND_US)
-    return begun, Step("outgoing_transfer.completed", "completed", "completed_at", 3 * SECOND_US)
-
-
-def _check_life(move: Move) -> tuple[Step, ...]:
-    if move.incoming:  # The names describe the debit: a deposited check is an outgoing debit, and money in.
-        begun = Step("outgoing_debit.initiated", "initiated", "initiated_at")
-        if move.ending is Ending.RETURNED:
-            return begun, Step("outgoing_debit.returned", "returned", "returned_at", 4 * DAY_US)
-        return begun, Step("outgoing_debit.settled", "settled", "settled_at", 2 * DAY_US)
-    return (
-        Step("incoming_debit.issued", "issued", "issued_at"),
-        Step("incoming_debit.settled", "settled", "settled_at", 5 * DAY_US),
-    )
-
-
-def _swift_life(_move: Move) -> tuple[Step, ...]:
-    return (
-        Step("outgoing_transfer.initiated", "INITIATED", "initiated_at"),
-        Step("outgoing_transfer.submitted", "SUBMITTED", "submitted_at", 30 * SECOND_US),
-        Step("outgoing_transfer.completed", "COMPLETED", "completed_at", 20 * HOUR_US),
-    )
-
-
-def _book_life(_move: Move) -> tuple[Step, ...]:
-    return (Step("transfer.completed", "COMPLETED", "created_at"),)
-
-
-def _card_life(move: Move) -> tuple[Step, ...]:
-    if move.ending is Ending.DECLINED:
-        return (Step("authorization.declined", "DECLINED", "created_at"),)
-    return (
-        Step("authorization.approved", "PENDING", "created_at"),
-        Step("transaction.settled", "SETTLED", "settled_at", 30 * HOUR_US),
-    )
-
-
-_LIFE_OF: Final[dict[Family, Callable[[Move], tuple[Step, ...]]]] = {
-    Family.ACH: _ach_life,
-    Family.WIRE: _wire_life,
-    Family.SWIFT: _swift_life,
-    Family.REALTIME: _realtime_life,
-    Family.BOOK: _book_life,
-    Family.CHECK: _check_life,
-    Family.CARD: _card_life,
-}

@@ -3,8 +3,9 @@
 from typing import Final
 
 from demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
-from demo.moves import Ending, Family, Move
+from demo.moves import Move
 from demo.telling import Cast, Strangers, Tempo, out
+from features.sandbox.planned_transfer import Ending, Family
 
 MULE_PAYERS: Final = 6
 RING: Final = ("ring_1", "ring_2", "ring_3")

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from demo.board import Board
-from demo.objects import stamp
 from demo.service import DemoError
 from demo.stage import Access
+from features.sandbox.objects import stamp
 
 POLL_S: Final = 1.0
 PAGE: Final = "100"

@@ -11,6 +11,7 @@ from api.http.glossary_of_limits import LIMIT_PROPERTIES
 from api.http.glossary_of_metrics import METRIC_PROPERTIES
 from api.http.glossary_of_proofs import PROOF_PROPERTIES
 from api.http.glossary_of_reports import REPORT_PROPERTIES
+from api.http.glossary_of_sandbox import SANDBOX_PROPERTIES
 from api.http.glossary_of_webhooks import WEBHOOK_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
@@ -18,6 +19,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     **METRIC_PROPERTIES,
     **PROOF_PROPERTIES,
     **REPORT_PROPERTIES,
+    **SANDBOX_PROPERTIES,
     **WEBHOOK_PROPERTIES,
     # Ids
     "id": "The bank's own id.",

@@ -37,7 +37,7 @@ REPORT_PROPERTIES: Final[Mapping[str, str]] = {
     "ActorDisposition.decision": "What was decided.",
     "CurrentScore.scoredAt": "The time of the record.",
     "at": "The time of the score record.",
-    "SkoorPoint.signals": "The signals that fired, without their sentences.",
+    "signals": "The signals that fired, without their sentences.",
     "ScoreSignal.code": "Code of the signal, as in velocity_spike.",
     "from": "The band before.",
     "to": "The band from then on.",

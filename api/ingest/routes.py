@@ -95,7 +95,8 @@ async def take_batch(program_id: FromPath[str], request: ApiRequest, ingest: Nam
     return _LINES.encode_lines(receipts)
 
 
-def _ingest(resources: Resources) -> IngestService:
+def ingest_service(resources: Resources) -> IngestService:
+    """Also for the sandbox, whose events go the same way."""
     stores = resources.stores
     return IngestService(
         tenancy=stores.registry.tenancy,
@@ -106,4 +107,4 @@ def _ingest(resources: Resources) -> IngestService:
     )
 
 
-AREA: Final = Area(routes=(ingest_is_answered_by_middleware, take_batch), provide={"ingest": _ingest})
+AREA: Final = Area(routes=(ingest_is_answered_by_middleware, take_batch), provide={"ingest": ingest_service})

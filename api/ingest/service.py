@@ -69,6 +69,12 @@ class IngestService:
             receipts.append(LineReceipt(line=number, received=True, id=each.event_id, duplicate=duplicate))
         return sorted(receipts, key=lambda receipt: receipt.line)
 
+    async def take_composed(self, program_id: str, bodies: Sequence[bytes]) -> None:
+        """Make events durable that this service composed itself, in the shapes of the bank, for a simulated program."""
+        target = self._tenancy.ingest_targets.find(program_id)
+        assert target is not None, "every program has a target of ingest"
+        await self._taken(target, [Delivery(read_envelope(body).id, crc32(body), body) for body in bodies])
+
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, once the sender has proved to know its secret.
 

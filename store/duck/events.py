@@ -9,6 +9,7 @@ from typing import Final
 import duckdb
 import msgspec
 
+from features.core.event_results import SubjectType
 from features.core.principal import Principal
 from features.core.rows.events import EventRow
 from store.tables.columns import row_builder, select_list
@@ -32,6 +33,13 @@ _FIND: Final = f"""
     ORDER BY program_id, "offset" DESC LIMIT {MOST_UNDER_ONE_ID}"""
 _ALERTS: Final = """
     SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND "offset" = ? ORDER BY id"""
+_ALERTS_OF_EVENTS: Final = """
+    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND detector NOT IN {but} AND "offset" IN (
+        SELECT "offset" FROM bank_events WHERE tenant_id = ? AND program_id = ? AND event_id IN {events}
+    ) ORDER BY id"""
+_SUBJECT: Final = """
+    SELECT subject_id FROM bank_events
+    WHERE tenant_id = ? AND program_id = ? AND event_id = ? AND subject_type = ? ORDER BY "offset" DESC LIMIT 1"""
 _PREFLIGHT: Final = """
     SELECT preflight_id FROM preflight_matches WHERE tenant_id = ? AND program_id = ? AND "offset" = ?"""
 _EVENT: Final = row_builder(EventRow)
@@ -87,6 +95,25 @@ class Events:
         if rows and not reached:
             principal.require_program(rows[0].program_id)
         return reached
+
+    def alerts_of(
+        self, principal: Principal, program_id: str, event_ids: Sequence[str], *, but: Sequence[str]
+    ) -> tuple[str, ...]:
+        """The alerts that deliveries under these ids opened or changed, without those of the detectors ``but``."""
+        principal.require_program(program_id)
+        place = [principal.tenant_id, program_id]
+        query = _ALERTS_OF_EVENTS.format(but=placeholders(but), events=placeholders(event_ids))
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(query, [*place, *but, *place, *event_ids]).fetchall()
+        return tuple(alert_id for (alert_id,) in rows)
+
+    def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
+        """The id of the transfer that the event is about."""
+        principal.require_program(program_id)
+        values = [principal.tenant_id, program_id, event_id, SubjectType.TRANSFER.value]
+        with self._connection.cursor() as cursor:
+            row = cursor.execute(_SUBJECT, values).fetchone()
+        return None if row is None else str(row[0])
 
     def consequences(self, row: EventRow) -> Consequences:
         place = [row.tenant_id, row.program_id, row.offset]

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from demo import objects
 from demo.bank import SimulatedBank, everyone_in
+from features.sandbox import objects
 
 
 def owners_told(bank: SimulatedBank, program: str, *, at: int) -> list[bytes]:

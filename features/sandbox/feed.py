@@ -1,0 +1,119 @@
+"""The bank's events of one run, collected in any order and written down in the order in which the bank sends them."""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from features.core.instants import DAY_US, MINUTE_US, SECOND_US
+from features.sandbox import objects
+from features.sandbox.casting import Casting
+from features.sandbox.lives import life_of
+from features.sandbox.parties import Party
+from features.sandbox.planned_transfer import Family, PlannedTransfer
+
+KNOWN_FOR_US: Final = 70 * DAY_US
+SHOPS: Final = 4
+"""Payer and payee who met four others each are no rare pair."""
+PAYMENTS_A_LARGE_ONE: Final = 20
+"""With one large payment in 21, the program's 95th percentile stays an ordinary amount, however often it is run."""
+
+_HABITS_BEGIN_US: Final = 60 * DAY_US
+_HABITS_END_US: Final = 31 * DAY_US  # before the 30 days over which a usual pace is taken
+
+
+class ComposedEvents(NamedTuple):
+    """The bodies of events in their order, their ids, and the transfer that they are about, if they are about one."""
+
+    bodies: tuple[bytes, ...]
+    event_ids: tuple[str, ...]
+    transfer_id: str | None
+
+
+class Feed:
+    """Everything ends at ``at``, and what would come later is left out. ``habit`` is the rail on which customers are
+    already known to the program.
+    """
+
+    def __init__(self, casting: Casting, at: int, habit: Family) -> None:
+        self.casting, self.at, self._habit = casting, at, habit
+        self.transfer_id: str | None = None  # of the newest transfer that is more than a habit
+        self._events: list[tuple[int, str, dict[str, Any]]] = []
+
+    def add(self, event_type: str, data: dict[str, Any], at: int) -> None:
+        self._events.append((at, event_type, data))
+
+    def customer(self, *, large_payments: int = 0) -> Party:
+        """A verified person whose account is known, and who paid four shops and was paid by them.
+
+        The bank sends nothing when an account is opened; ``account.unfrozen`` is the event that names its owner. The
+        habits make whoever comes next one of many, so that nothing but the scenario itself is out of the ordinary;
+        there are more of them before ``large_payments``.
+        """
+        party = self.casting.customer()
+        born = self.at - KNOWN_FOR_US
+        self.identity(party, "PENDING", born, created_at=born)
+        self.identity(party, "VERIFIED", born + 30 * SECOND_US, created_at=born)
+        opened = born + MINUTE_US
+        self.add("account.unfrozen", objects.account(party, at=opened), opened)
+        shops = [self.casting.shop() for _ in range(SHOPS)]
+        habits = max(2 * SHOPS, PAYMENTS_A_LARGE_ONE * large_payments)
+        gap_us = (_HABITS_BEGIN_US - _HABITS_END_US) // habits
+        for number in range(habits):
+            habit = PlannedTransfer(
+                at=self.at - _HABITS_BEGIN_US + number * gap_us,
+                family=self._habit,
+                party=party,
+                other=shops[number // 2 % SHOPS],
+                cents=self.usual_cents(),
+                incoming=number % 2 == 1,
+            )
+            self._report(habit)
+        return party
+
+    def usual_cents(self) -> int:
+        """An amount that is in no way remarkable."""
+        return self.casting.draw.between(9_000, 11_000)
+
+    def identity(self, party: Party, status: str, at: int, *, created_at: int) -> None:
+        """The entity as it is verified, and the event that says so."""
+        data = objects.entity(party, status=status, created_at=created_at, updated_at=at)
+        self.add("identity.created" if status == "PENDING" else f"identity.verification.{status.lower()}", data, at)
+
+    def transfer(self, planned: PlannedTransfer) -> None:
+        """All that the bank reports of a transfer, which begins at its own time."""
+        self.transfer_id = self._report(planned)
+
+    def concluded(self, planned: PlannedTransfer) -> None:
+        """The same of one that ends at its own time."""
+        lag_us = life_of(planned)[-1].lag_us
+        self.transfer(msgspec.structs.replace(planned, at=planned.at - lag_us))
+
+    def composed(self) -> ComposedEvents:
+        """The events, oldest first."""
+        bodies, event_ids = [], []
+        for number, (at, event_type, data) in enumerate(sorted(self._events, key=_time_of), 1):
+            event_ids.append(event_id(self.casting.tag, number))
+            envelope = {"id": event_ids[-1], "created_at": objects.stamp(at), "type": event_type, "data": data}
+            bodies.append(msgspec.json.encode(envelope))
+        return ComposedEvents(tuple(bodies), tuple(event_ids), self.transfer_id)
+
+    def _report(self, planned: PlannedTransfer) -> str:
+        transfer_id = self.casting.fresh_id(objects.PREFIX_OF[planned.family])
+        times = {"created_at": planned.at}
+        for step in life_of(planned):
+            at = planned.at + step.lag_us
+            if at > self.at:
+                break
+            times = {**times, step.field: at}
+            data = objects.transfer(planned, transfer_id, status=step.status, times=times)
+            self.add(f"{planned.family}.{step.type}", data, at)
+        return transfer_id
+
+
+def event_id(tag: str, number: int) -> str:
+    """The id of the event with that number, from 1 on, under a tag."""
+    return f"evnt_{tag}{number:04d}"
+
+
+def _time_of(event: tuple[int, str, dict[str, Any]]) -> int:
+    return event[0]

@@ -1,0 +1,275 @@
+"""The bank's objects, in ``data`` of its events and in its API: shapes, and nothing about when or why.
+
+Transfers carry no entity and no counterparty: a receiver asks the API for the account and the counterparty they name.
+"""
+
+from typing import Any, Final
+
+from features.core.instants import DAY_US, datetime_of
+from features.sandbox.parties import Other, Party
+from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+
+BANK_ROUTING: Final = "121145307"
+PREFIX_OF: Final = {
+    Family.ACH: "acht",
+    Family.WIRE: "wire",
+    Family.SWIFT: "swft",
+    Family.REALTIME: "rttr",
+    Family.BOOK: "book",
+    Family.CHECK: "chkt",
+    Family.CARD: "ctxn",
+}
+REVIEW_REASONS: Final = {"DENIED": ("name_mismatch",), "MANUAL_REVIEW": ("address_mismatch", "name_mismatch")}
+RETURN_WORDS: Final = {
+    "R01": "Not sufficient funds",
+    "R02": "Account closed",
+    "R03": "No account or unable to locate account",
+    "R07": "Authorization revoked by customer",
+    "R08": "Payment stopped",
+    "R10": "Originator not known or not authorized",
+    "R29": "Corporate customer advises not authorized",
+}
+
+
+_NOT_OF_CHECKS: Final = ("is_incoming", "is_on_us", "amount")
+
+
+def stamp(at: int) -> str:
+    """RFC 3339 in UTC, with milliseconds so that two snapshots within one second keep their order."""
+    return datetime_of(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def entity(
+    party: Party, *, status: str, created_at: int, updated_at: int, is_high_risk: bool = False
+) -> dict[str, Any]:
+    address = {"line_1": "5 Elm St", "city": party.city, "state": party.state, "postal_code": "83702"}
+    address["country_code"] = party.country
+    common: dict[str, Any] = {
+        "id": party.id,
+        "type": "BUSINESS" if party.business else "PERSON",
+        "is_root": False,
+        "verification_status": status,
+        "review_reasons": list(REVIEW_REASONS.get(status, ())),
+        "verification_tags": [],
+        "is_high_risk": is_high_risk,
+        "documents": [],
+        "created_at": stamp(created_at),
+        "updated_at": stamp(updated_at),
+    }
+    if party.business:
+        details = {"business_name": party.name, "legal_type": "llc", "industry": "services", "address": address}
+        return {
+            **common,
+            "business_details": {**details, "country_of_incorporation": party.country, "beneficial_owners": []},
+        }
+    first, _, last = party.name.partition(" ")
+    person = {"first_name": first, "last_name": last, "pep_status": "not_checked", "address": address}
+    return {**common, "person_details": person}
+
+
+def account(party: Party, *, at: int, status: str = "open") -> dict[str, Any]:
+    return {
+        "id": party.account_id,
+        "type": "CHECKING",
+        "description": "Operating",
+        "currency_code": "USD",
+        "owners": [party.id],
+        "status": status,
+        "routing_number": BANK_ROUTING,
+        "balances": {"available_amount": 0, "pending_amount": 0, "holding_amount": 0, "locked_amount": 0},
+        "is_overdraftable": False,
+        "created_at": stamp(at),
+    }
+
+
+def overdraft(party: Party, reserve_account_id: str, transfer_id: str, *, cents: int) -> dict[str, Any]:
+    """The alert on an account that a transfer overdrew by ``cents``. It has no id of its own."""
+    return {
+        "bank_account_id": party.account_id,
+        "reserve_account_id": reserve_account_id,
+        "transfer_id": transfer_id,
+        "overdraft_amount": {"cents": cents, "currency_code": "USD"},
+        "available_balance": {"cents": -cents, "currency_code": "USD"},
+    }
+
+
+def released(overdrawn: dict[str, Any]) -> dict[str, Any]:
+    """The same alert once the account was credited."""
+    nothing = {"cents": 0, "currency_code": "USD"}
+    return {**overdrawn, "overdraft_amount": nothing, "available_balance": nothing}
+
+
+def counterparty(other: Other, *, at: int) -> dict[str, Any]:
+    return {
+        "id": other.id,
+        "name": other.name,
+        "routing_number": other.routing,
+        "routing_number_type": "aba" if other.country == "US" else "bic",
+        "account_number": other.account_number,
+        "account_type": "checking",
+        "address": _address(other),
+        "legal_type": "business" if other.business else "individual",
+        "is_column_account": False,
+        "wire_drawdown_allowed": False,
+        "created_at": stamp(at),
+        "updated_at": stamp(at),
+    }
+
+
+def transfer(planned: PlannedTransfer, transfer_id: str, *, status: str, times: dict[str, int]) -> dict[str, Any]:
+    """The object of a planned transfer as it stands when the newest of ``times`` has just come."""
+    fields = {"id": transfer_id, "status": status, **_OBJECT_OF[planned.family](planned, times)}
+    for name, at in times.items():
+        fields[name] = stamp(at)
+    fields["updated_at"] = stamp(max(times.values()))
+    return fields
+
+
+def _address(other: Other) -> dict[str, str]:
+    return {"line_1": "1 Main St", "city": other.city, "postal_code": "00000", "country_code": other.country}
+
+
+def _common(planned: PlannedTransfer) -> dict[str, Any]:
+    return {
+        "is_incoming": planned.incoming,
+        "is_on_us": False,
+        "amount": planned.cents,
+        "currency_code": "USD",
+        "bank_account_id": planned.party.account_id,
+        "account_number_id": planned.party.account_id.replace("bacc_", "acno_"),
+        "counterparty_id": planned.other.id,
+        "description": planned.note,
+        "allow_overdraft": False,
+    }
+
+
+def _ach(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
+    returned_at = times.get("returned_at")
+    detail = {"return_code": planned.code, "description": RETURN_WORDS.get(planned.code, ""), "addenda": ""}
+    sender, receiver = (planned.other, planned.party) if planned.incoming else (planned.party, planned.other)
+    return {
+        **_common(planned),
+        "type": "DEBIT" if planned.debit else "CREDIT",
+        "same_day": False,
+        "entry_class_code": planned.sec_code,
+        "company_name": sender.name.upper()[:16],
+        "company_entry_description": planned.note.upper()[:10],
+        "receiver_name": receiver.name,
+        "odfi_routing_number": planned.other.routing if planned.incoming else BANK_ROUTING,
+        "effective_on": stamp(times["created_at"])[:10],
+        "settled_at": None,
+        "returned_at": None,
+        "completed_at": None,
+        "nsf_deadline": stamp(planned.at + DAY_US) if planned.ending is Ending.UNFUNDED else None,
+        "return_details": [{**detail, "created_at": stamp(returned_at), "updated_at": stamp(returned_at)}]
+        if returned_at is not None
+        else [],
+        "notification_of_changes": None,
+    }
+
+
+def _wire(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
+    sender, receiver = (planned.other, planned.party) if planned.incoming else (planned.party, planned.other)
+    fields = {
+        **_common(planned),
+        "originator_name": sender.name,
+        "beneficiary_name": receiver.name,
+        "business_function_code": "CTR",
+        "completed_at": None,
+    }
+    if planned.incoming:
+        return {**fields, "originator_account_number": planned.other.account_number}
+    return {
+        **fields,
+        "beneficiary_account_number": planned.other.account_number,
+        "creditor_agent_routing_number": planned.other.routing,
+    }
+
+
+def _swift(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
+    ours = {"city": planned.party.city, "state": planned.party.state, "country_code": planned.party.country}
+    sides = (planned.other.name, _address(planned.other)), (planned.party.name, ours)
+    (receiver, receives_at), (sender, sends_from) = reversed(sides) if planned.incoming else sides
+    account = "originator_account_number" if planned.incoming else "beneficiary_account_number"
+    return {
+        **_common(planned),
+        "instructed_amount": planned.cents,
+        "instructed_currency_code": "USD",
+        account: planned.other.account_number,
+        "originator_fi" if planned.incoming else "beneficiary_fi": planned.other.routing,
+        "beneficiary_name": receiver,
+        "beneficiary_address": receives_at,
+        "originator_name": sender,
+        "originator_address": sends_from,
+        "charge_bearer": "SHAR",
+        "charges": [],
+        "settlement_date": stamp(times["created_at"])[:10],
+        "completed_at": None,
+        "returned_at": None,
+        "return_reason": None,
+    }
+
+
+def _realtime(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
+    rejected = planned.ending is Ending.REJECTED
+    return {**_common(planned), "rejection_code": planned.code if rejected else None, "completed_at": None}
+
+
+def _book(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
+    return {
+        "amount": planned.cents,
+        "currency_code": "USD",
+        "sender_bank_account_id": planned.party.account_id,
+        "receiver_bank_account_id": planned.other.id.replace("cpty_", "bacc_"),
+        "description": planned.note,
+        "allow_overdraft": False,
+        "details": {"sender_name": planned.party.name, "internal_transfer_type": "sweep"},
+    }
+
+
+def _check(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
+    amount = {"deposited_amount": planned.cents} if planned.incoming else {"positive_pay_amount": planned.cents}
+    common = {
+        name: value for name, value in _common(planned).items() if name not in ("is_incoming", "is_on_us", "amount")
+    }
+    return {**common, **amount, "check_number": 1000 + planned.cents % 9000, "payee_name": planned.other.name}
+
+
+def _card(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
+    declined = planned.ending is Ending.DECLINED
+    short = planned.party.id.removeprefix("enti_")
+    return {
+        "card_id": f"card_{short}",
+        "card_account_id": f"cacc_{short}",
+        "bank_account_id": planned.party.account_id,
+        "decision": "DECLINED" if declined else "APPROVED",
+        "decision_reason": planned.code if declined else "APPROVED",
+        "processor_reason": planned.code if declined else "APPROVED",
+        "amount": planned.cents,
+        "currency_code": "USD",
+        "category": "refund" if planned.incoming else "purchase",
+        "network": "VISA",
+        "network_risk_score": 80 if declined else 20,
+        "entry_mode": "ecommerce",
+        "card_present": False,
+        "merchant": {
+            "id": planned.other.id.replace("cpty_", "mrch_"),
+            "name": planned.other.name.upper(),
+            "category_code": "5816",
+            "city": planned.other.city,
+            "country_code": planned.other.country,
+        },
+        "book_transfer_id": None,
+        "settled_at": stamp(times["settled_at"]) if "settled_at" in times else None,
+    }
+
+
+_OBJECT_OF: Final = {
+    Family.ACH: _ach,
+    Family.WIRE: _wire,
+    Family.SWIFT: _swift,
+    Family.REALTIME: _realtime,
+    Family.BOOK: _book,
+    Family.CHECK: _check,
+    Family.CARD: _card,
+}

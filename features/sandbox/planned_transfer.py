@@ -1,0 +1,45 @@
+"""One transfer that is going to happen, before the bank has reported anything of it."""
+
+from enum import StrEnum
+
+import msgspec
+
+from features.sandbox.parties import Other, Party
+
+
+class Family(StrEnum):
+    """How the bank's event types begin."""
+
+    ACH = "ach"
+    WIRE = "wire"
+    SWIFT = "swift"
+    REALTIME = "realtime"
+    BOOK = "book"
+    CHECK = "check"
+    CARD = "card"
+
+
+class Ending(StrEnum):
+    """How a transfer turns out."""
+
+    GOOD = "good"
+    RETURNED = "returned"
+    REJECTED = "rejected"
+    DECLINED = "declined"
+    UNFUNDED = "unfunded"  # an incoming debit over the balance, which is then returned
+
+
+class PlannedTransfer(msgspec.Struct, frozen=True, kw_only=True):
+    """``at`` is microseconds since the epoch; ``code`` is a return code, a rejection code or a decline reason."""
+
+    at: int
+    family: Family
+    party: Party
+    other: Other
+    cents: int
+    incoming: bool = False
+    debit: bool = False
+    sec_code: str = "PPD"
+    note: str = ""
+    ending: Ending = Ending.GOOD
+    code: str = ""

@@ -1,0 +1,71 @@
+"""Every scenario against a running service, in an empty program and in one with months of history."""
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from demo.bank import SimulatedBank
+from features.sandbox.scenario import ScenarioName
+from features.sandbox.scenarios import SCENARIOS
+from tests.support.running_service import RunningService, post_in_batches, wait_until_committed
+
+HISTORY = "payroll"  # with few rare pairs, so that the first transfer of two strangers counts for much
+SEED = 7
+
+
+class Sandbox(NamedTuple):
+    """A service with both programs, and the headers of a test key."""
+
+    service: RunningService
+    programs: dict[str, str]
+    key: dict[str, str]
+
+    def run(self, where: str, body: dict[str, Any]) -> dict[str, Any]:
+        path = f"/api/sandbox/{self.programs[where]}/scenario"
+        return self.service.ask("POST", path, self.key, msgspec.json.encode(body), expect=201)
+
+    def detectors_of(self, result: dict[str, Any]) -> set[str]:
+        path = "/api/alerts/{}".format
+        return {self.service.ask("GET", path(each), self.key)["alert"]["detector"] for each in result["alertIds"]}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with RunningService(tmp_path_factory.mktemp("sandbox") / "data", "--scorers", "0") as service:
+        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        operator = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
+        json = {"Content-Type": "application/json"}
+        key = service.ask(
+            "POST", "/api/keys", operator | json, msgspec.json.encode({"name": "ci", "mode": "test"}), expect=201
+        )
+        programs = {
+            slug: service.admin(
+                "/api/admin/programs",
+                {"tenantId": tenant["id"], "slug": slug, "name": slug, "source": "simulated"},
+            )
+            for slug in ("empty", HISTORY)
+        }
+        deliveries = SimulatedBank(SEED).history(time.time_ns() // 1_000, days=45)
+        history = [each for each in deliveries if each.program == HISTORY]
+        post_in_batches(service, programs[HISTORY], [each.body for each in history])
+        newest = [each.transfer_id for each in history if each.transfer_id is not None][-1]
+        wait_until_committed(service, tenant["operatorToken"], newest)
+        bearer = {"Authorization": f"Bearer {key['secret']}"}
+        yield Sandbox(service, {slug: each["id"] for slug, each in programs.items()}, bearer | json)
+
+
+@pytest.mark.parametrize("where", ["empty", HISTORY])
+@pytest.mark.parametrize("name", list(ScenarioName))
+def test_given_a_scenario_when_it_is_run_twice_then_each_opens_exactly_the_alerts_that_it_states(
+    sandbox: Sandbox, name: ScenarioName, where: str
+) -> None:
+    results = [sandbox.run(where, {"scenario": name.value, "seed": SEED}) for _ in range(2)]
+
+    for result in results:
+        assert result["committed"] is True
+        assert sandbox.detectors_of(result) == set(SCENARIOS[name].expects)
+    assert not set(results[0]["events"]) & set(results[1]["events"])
+    assert bool(set(results[1]["alertIds"]) - set(results[0]["alertIds"])) is bool(SCENARIOS[name].expects)
