@@ -221,6 +221,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The program's autonomy was widened within the last 7 days.",
         "Request it again from `nextChangeAllowedAt` on.",
     ),
+    ErrorCode.TRANSFER_NOT_RETURNABLE: ErrorEntry(
+        409,
+        "The bank could not return this transfer as it stands, which the sentence explains.",
+        "Return an ACH transfer, a check or an international wire that was sent and did not come back yet.",
+    ),
     ErrorCode.ACTOR_UNSCORED: ErrorEntry(
         409,
         "The actor has no score, because too little of it was observed.",

@@ -13,6 +13,16 @@ SANDBOX_PROPERTIES: Final[Mapping[str, str]] = {
     "scenario": "The scenario that is run.",
     "seed": "Names and amounts follow from the program and the seed. Every run has ids of its own and happens again.",
     "ScenarioRequest.count": "How often it happens, each time to other people.",
+    "SandboxTransfer.type": "Required on ach, and left out on every other rail: CREDIT pushes money, DEBIT pulls it.",
+    "SandboxTransfer.entityId": "The entity on the program's side, or one of its accounts; left out, an account of the "
+    "sandbox that nobody owns.",
+    "SandboxTransfer.counterparty": "The other side; the same details are the same counterparty. Left out, one that is "
+    "always the same.",
+    "EventRequest.type": "A type that the bank sends, as in account.frozen. docs/events.md lists them.",
+    "EventRequest.data": "The bank's object. It is stored as it is, and GET /api/events/{id} says what became of it.",
+    "ReturnRequest.transferId": "The bank's id of the transfer that comes back.",
+    "ReturnRequest.returnCode": "An ACH return code, as in R01, or the return reason of a check, as in A; left out for "
+    "an international wire.",
     "SandboxResult.events": "Ids of the events that were stored, in their order; GET /api/events/{id} has each.",
     "SandboxResult.transferId": "The transfer that it is about, of several the last one; absent when it is about none.",
     "SandboxResult.alertIds": "The alerts that these events opened or changed, without those that a snapshot of key "

@@ -24,3 +24,21 @@ RESULT: Final[dict[str, Any]] = {
     "committed": True,
     "simulated": True,
 }
+TRANSFER_REQUEST: Final[dict[str, Any]] = {
+    "rail": "ach",
+    "direction": "outgoing",
+    "type": "DEBIT",
+    "amountCents": "12500",
+    "entityId": "enti_2zHarbor01",
+    "counterparty": {"name": "RETURN_UNAUTH", "routingNumber": "021000021", "accountLast4": "6789"},
+}
+EVENT_REQUEST: Final[dict[str, Any]] = {
+    "type": "identity.created",
+    "data": {
+        "id": "enti_2zHarbor01",
+        "type": "PERSON",
+        "verification_status": "PENDING",
+        "person_details": {"first_name": "Dana", "last_name": "Review"},
+    },
+}
+RETURN_REQUEST: Final = {"transferId": "acht_sbx0c1d2e3f4a5b0001", "returnCode": "R01"}

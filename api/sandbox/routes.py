@@ -1,6 +1,6 @@
 """The sandbox over HTTP: for test keys, on simulated programs."""
 
-from typing import Final
+from typing import Any, Final
 
 from litestar import get, post
 from litestar.di import NamedDependency
@@ -13,12 +13,30 @@ from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
 from api.ingest.routes import ingest_service
 from api.programs.service import ProgramService
-from api.sandbox.examples import LISTING, RESULT, SCENARIO_REQUEST
-from api.sandbox.schemas import SandboxResult, ScenarioListing, ScenarioRequest
-from api.sandbox.service import SandboxLog, SandboxService
+from api.sandbox.examples import (
+    EVENT_REQUEST,
+    LISTING,
+    RESULT,
+    RETURN_REQUEST,
+    SCENARIO_REQUEST,
+    TRANSFER_REQUEST,
+)
+from api.sandbox.log import SandboxLog
+from api.sandbox.schemas import (
+    EventRequest,
+    ReturnRequest,
+    SandboxResult,
+    SandboxTransfer,
+    ScenarioListing,
+    ScenarioRequest,
+    event_rules,
+    transfer_rules,
+)
+from api.sandbox.service import SandboxReads, SandboxService
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from store.duck.events import Events
+from store.duck.parties import Entities
 from store.duck.transfers import Transfers
 from store.redis_log.commit_waiter import CommitWaiter
 
@@ -34,19 +52,55 @@ _LIST: Final = Operation(
     answers={200: list[ScenarioListing]},
     answer_example=[LISTING],
 )
-_RUN: Final = Operation(
-    id="runScenario",
-    tag=_TAG,
-    summary="Runs a scenario: sends the program what the bank would send. The answer waits until that is committed, at "
-    "most 5 seconds; `committed` is false if that took longer, and what it led to can be read later.",
-    access=Access.BEARER,
-    scope=KeyScope.SANDBOX,
-    sandbox=True,
-    answers={201: SandboxResult},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.OVERLOADED, ErrorCode.STARTING),
-    body=RequestSchema(ScenarioRequest),
-    example=SCENARIO_REQUEST,
-    answer_example=RESULT,
+
+
+def _write(operation_id: str, summary: str, body: RequestSchema[Any], example: Any, *refusals: ErrorCode) -> Operation:
+    """A route that sends the program what the bank would send."""
+    return Operation(
+        id=operation_id,
+        tag=_TAG,
+        summary=f"{summary} The answer waits until that is committed, at most 5 seconds; `committed` is false if that "
+        "takes longer, and what it led to can be read later.",
+        access=Access.BEARER,
+        scope=KeyScope.SANDBOX,
+        sandbox=True,
+        answers={201: SandboxResult},
+        refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, *refusals),
+        body=body,
+        example=example,
+        answer_example=RESULT,
+    )
+
+
+_RUN: Final = _write(
+    "runScenario",
+    "Runs a scenario: the program gets what the bank would send, up to now.",
+    RequestSchema(ScenarioRequest),
+    SCENARIO_REQUEST,
+)
+_TRANSFER: Final = _write(
+    "simulateTransfer",
+    "Has a transfer go through from beginning to end. An ACH entry to a counterparty named RETURN_NSF (R01), "
+    "RETURN_ACCOUNT_CLOSED (R02), RETURN_STOP_PAYMENT (R08) or RETURN_UNAUTH (R10) comes back after it settled.",
+    RequestSchema(SandboxTransfer, rules=transfer_rules),
+    TRANSFER_REQUEST,
+    ErrorCode.ENTITY_NOT_FOUND,
+)
+_EVENT: Final = _write(
+    "simulateEvent",
+    "Sends one event with your data, as odd as it may be. An entity that `identity.created` creates is verified at "
+    "once; one with the last or business name Review goes to manual review, and one named Denied is denied.",
+    RequestSchema(EventRequest, rules=event_rules),
+    EVENT_REQUEST,
+)
+_RETURN: Final = _write(
+    "simulateReturn",
+    "Has the bank return a transfer: an ACH entry, a check or an international wire that was sent.",
+    RequestSchema(ReturnRequest),
+    RETURN_REQUEST,
+    ErrorCode.TRANSFER_NOT_FOUND,
+    ErrorCode.OBJECT_LOST,
+    ErrorCode.TRANSFER_NOT_RETURNABLE,
 )
 
 
@@ -63,6 +117,30 @@ async def run_scenario(
     return await sandbox.run(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
 
 
+@post("/api/sandbox/{program_id:str}/transfer", opt=_TRANSFER.as_opt)
+async def simulate_transfer(
+    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
+) -> SandboxResult:
+    body = body_of(request.scope, SandboxTransfer)
+    return await sandbox.transfer(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
+
+
+@post("/api/sandbox/{program_id:str}/event", opt=_EVENT.as_opt)
+async def simulate_event(
+    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
+) -> SandboxResult:
+    body = body_of(request.scope, EventRequest)
+    return await sandbox.send(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
+
+
+@post("/api/sandbox/{program_id:str}/return", opt=_RETURN.as_opt)
+async def simulate_return(
+    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
+) -> SandboxResult:
+    body = body_of(request.scope, ReturnRequest)
+    return await sandbox.send_back(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
+
+
 def _sandbox(resources: Resources) -> SandboxService:
     stores = resources.stores
     return SandboxService(
@@ -74,11 +152,16 @@ def _sandbox(resources: Resources) -> SandboxService:
             progress=stores.progress,
             waiter=CommitWaiter(stores.progress.committed_offset),
         ),
-        events=Events(stores.database),
-        transfers=Transfers(stores.database),
+        reads=SandboxReads(
+            events=Events(stores.database),
+            transfers=Transfers(stores.database),
+            entities=Entities(stores.database),
+            raw_events=resources.events,
+        ),
         clock=stores.clock,
         new_id=stores.new_id,
     )
 
 
-AREA: Final = Area(routes=(list_scenarios, run_scenario), provide={"sandbox": _sandbox})
+_ROUTES: Final = (list_scenarios, run_scenario, simulate_transfer, simulate_event, simulate_return)
+AREA: Final = Area(routes=_ROUTES, provide={"sandbox": _sandbox})

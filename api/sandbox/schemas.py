@@ -1,19 +1,30 @@
 """The sandbox as the interface takes and shows it."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
 
 import msgspec
 
+from api.http.countries import COUNTRIES
+from api.http.fields import COUNTRY, RULE_OF_PATTERN, BankId, CentsText
+from api.http.validation import Failure
+from api.preflight.schemas import CounterpartyRequest
 from api.reports.schemas import ScoreSignal
 from features.core.bands import band_of
+from features.core.errors import FieldCode
 from features.core.program import Simulated
 from features.core.reason import Reason
 from features.core.rows.transfers import TransferRow
-from features.core.vocabulary import Band, Rail
+from features.core.vocabulary import AchType, Band, Direction, Rail
+from features.sandbox.order import OrderedCounterparty, TransferOrder
 from features.sandbox.scenario import MOST_REPETITIONS, Scenario, ScenarioName
+from features.sandbox.sent_event import is_listed
 
-MOST_SEED = 2**31 - 1
+MOST_SEED: Final = 2**31 - 1
+NOBODY: Final = "Sandbox Counterparty"
+"""The other side where the caller names none."""
+
+_CONFLICTING: Final = FieldCode.CONFLICTING
 
 
 class ScenarioListing(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -31,6 +42,31 @@ class ScenarioRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     scenario: ScenarioName
     seed: Annotated[int, msgspec.Meta(ge=0, le=MOST_SEED)] = 0
     count: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPETITIONS)] = 1
+
+
+class SandboxTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A transfer that goes through from beginning to end. ``type`` is for ACH, and required there."""
+
+    rail: Rail
+    direction: Direction
+    amount_cents: CentsText
+    type: AchType | None = None
+    entity_id: BankId | None = None
+    counterparty: CounterpartyRequest | None = None
+
+
+class EventRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """An event of the bank: its type, and its object as the bank would send it."""
+
+    type: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+    data: dict[str, Any]
+
+
+class ReturnRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``returnCode`` is an ACH return code, or the letter of a check; an international wire comes back without one."""
+
+    transfer_id: BankId
+    return_code: Annotated[str, msgspec.Meta(min_length=1, max_length=3)] | None = None
 
 
 class SandboxScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -53,6 +89,50 @@ class SandboxResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     score: SandboxScore | None
     committed: bool = False
     simulated: Simulated = msgspec.UNSET
+
+
+def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """What the schema does not say: the type belongs to ACH, and the bank sends no such transfer in of its own."""
+    rail, ach_type = plain.get("rail"), plain.get("type")
+    if rail == Rail.ACH and ach_type is None:
+        yield Failure("type", "is required on ach: CREDIT or DEBIT", FieldCode.REQUIRED)
+    if rail != Rail.ACH and ach_type is not None:
+        yield Failure("type", "must be left out but on ach", FieldCode.CONFLICTING)
+    if rail == Rail.BOOK and plain.get("direction") == Direction.INCOMING:
+        yield Failure("direction", "must be outgoing on book, which the bank reports from the sender", _CONFLICTING)
+    if plain.get("amountCents") == "0":
+        yield Failure("amountCents", "must be at least 1", FieldCode.TOO_SMALL)
+    counterparty = plain.get("counterparty")
+    country = counterparty.get("countryCode") if isinstance(counterparty, dict) else None
+    if isinstance(country, str) and country not in COUNTRIES:
+        yield Failure("counterparty.countryCode", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+
+
+def event_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """The bank is known to send such an event."""
+    event_type = plain.get("type")
+    if isinstance(event_type, str) and not is_listed(event_type):
+        yield Failure("type", "must be one that the bank sends; docs/events.md lists them", FieldCode.NOT_ONE_OF)
+
+
+def ordered(request: SandboxTransfer) -> TransferOrder:
+    """The request with everything that it leaves open."""
+    sought = request.counterparty
+    return TransferOrder(
+        rail=request.rail,
+        direction=request.direction,
+        type=request.type,
+        cents=int(request.amount_cents),
+        entity_id=request.entity_id,
+        counterparty=OrderedCounterparty(name=NOBODY)
+        if sought is None
+        else OrderedCounterparty(
+            name=sought.name,
+            routing_number=sought.routing_number or "",
+            account_last4=sought.account_last4 or "",
+            country=sought.country_code or "",
+        ),
+    )
 
 
 def to_listing(scenario: Scenario) -> ScenarioListing:

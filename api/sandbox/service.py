@@ -2,89 +2,98 @@
 
 request ─▶ events composed ─▶ ingest, the log ─▶ wait for the commit, within a limit ─▶ alerts and score read
 
-The ids of a run follow from its Idempotency-Key, if it has one: a repeat whose first answer was lost finds the events
-of the first and composes none that take effect again.
+The ids of events follow from the request's Idempotency-Key, if it has one: a repeat whose first answer was lost finds
+the events of the first, and composes none.
 
-Errors  NotFoundError for a program that is not this tenant's; UnavailableError when the log does not take the events,
-        and while the service starts
+Errors  NotFoundError for a program, entity or transfer that is not there; ConflictError for a transfer that the bank
+        could not return; UnavailableError when the log does not take the events, and while the service starts
 """
 
-from typing import Final
+import re
+from typing import Any, Final
 
 import msgspec
 import structlog
 from anyio import to_thread
 
-from api.ingest.service import IngestService
+from api.log.refusals import UnknownTransferError
 from api.programs.service import ProgramService
-from api.sandbox.schemas import SandboxResult, SandboxScore, ScenarioListing, ScenarioRequest, to_listing, to_score
-from features.core.log_entry import shard_of
+from api.sandbox.log import SandboxLog
+from api.sandbox.schemas import (
+    EventRequest,
+    ReturnRequest,
+    SandboxResult,
+    SandboxScore,
+    SandboxTransfer,
+    ScenarioListing,
+    ScenarioRequest,
+    ordered,
+    to_listing,
+    to_score,
+)
+from api.transfers.service import LOST, UNREADABLE
+from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
 from features.core.principal import Principal
 from features.core.program import Program
 from features.core.reason import Reason
+from features.core.vocabulary import AchType, Direction, Rail
 from features.detectors.program import DETECTORS
-from features.sandbox.feed import ComposedEvents
+from features.sandbox.feed import ComposedEvents, event_id
+from features.sandbox.order import ACCOUNT_PREFIX, compose_transfer
+from features.sandbox.returning import (
+    ACH_RETURN_CODE,
+    CHECK_RETURN_REASON,
+    ReturnableTransfer,
+    compose_return,
+    is_returnable_as,
+    never_returned,
+    return_tag,
+)
 from features.sandbox.scenario import compose
 from features.sandbox.scenarios import SCENARIOS
-from features.shard.questions import Owner, SeenEvents
+from features.sandbox.sent_event import compose_event
 from store.clock import Clock
 from store.duck.events import Events
+from store.duck.parties import Entities
 from store.duck.transfers import Transfers
 from store.ids import IdFactory
-from store.redis_log.appender import LogAppender
-from store.redis_log.commit_waiter import CommitWaiter
-from store.redis_log.progress import LogProgress
+from store.lake.raw_events import RawEvents
 
-COMMITTED_WITHIN_S: Final = 5.0
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in DETECTORS)
 """Their alerts come with a snapshot of the program, whose turn is not the sandbox's doing."""
+UNKNOWN_ENTITY: Final = (
+    "Unknown entity on this program. The event identity.created makes one known: POST /api/sandbox/{programId}/event."
+)
+
+
+class _Delivered(msgspec.Struct, frozen=True):
+    """The part of a bank event that a return repeats."""
+
+    data: dict[str, Any]
+
+
+_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 log = structlog.get_logger()
 
 
-class SandboxLog:
-    """Takes composed events in, and waits for what they lead to. Belongs to the API's event loop."""
+class SandboxReads(msgspec.Struct, frozen=True, kw_only=True):
+    """What the sandbox reads: what events led to, and what a request names."""
 
-    def __init__(
-        self, *, ingest: IngestService, owner: Owner, appender: LogAppender, progress: LogProgress, waiter: CommitWaiter
-    ) -> None:
-        self._ingest, self._owner, self._appender = ingest, owner, appender
-        self._progress, self._waiter = progress, waiter
-
-    async def take(self, program_id: str, events: ComposedEvents) -> None:
-        await self._ingest.take_composed(program_id, events.bodies)
-
-    async def knows(self, program_id: str, event_id: str) -> bool:
-        """Whether an event under this id took effect."""
-        (earlier,) = (await self._owner.query(program_id, SeenEvents(((event_id, 0),)))).value
-        return earlier is not None
-
-    async def settle(self, program_id: str) -> bool:
-        """Wait until all that the program's shard was sent is committed; False when that takes too long."""
-        shard = shard_of(program_id, self._progress.shards)
-        offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
-        try:
-            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
-        except TimeoutError:
-            return False
-        return True
+    events: Events
+    transfers: Transfers
+    entities: Entities
+    raw_events: RawEvents
 
 
 class SandboxService:
     """One for the process; belongs to the API's event loop."""
 
     def __init__(
-        self,
-        *,
-        programs: ProgramService,
-        sandbox_log: SandboxLog,
-        events: Events,
-        transfers: Transfers,
-        clock: Clock,
-        new_id: IdFactory,
+        self, *, programs: ProgramService, sandbox_log: SandboxLog, reads: SandboxReads, clock: Clock, new_id: IdFactory
     ) -> None:
-        self._programs, self._log, self._events, self._transfers = programs, sandbox_log, events, transfers
+        self._programs, self._log, self._reads = programs, sandbox_log, reads
         self._clock, self._new_id = clock, new_id
 
     def scenarios(self) -> list[ScenarioListing]:
@@ -93,6 +102,7 @@ class SandboxService:
     async def run(
         self, principal: Principal, program_id: str, request: ScenarioRequest, effect_id: str | None
     ) -> SandboxResult:
+        """Run a scenario, which ends now."""
         program = self._programs.read(principal, program_id)
         events = compose(
             SCENARIOS[request.scenario],
@@ -103,6 +113,43 @@ class SandboxService:
             count=request.count,
         )
         log.info("scenario_run", program_id=program.id, scenario=request.scenario.value, operator=principal.operator)
+        return await self._taken(principal, program, events, effect_id)
+
+    async def transfer(
+        self, principal: Principal, program_id: str, request: SandboxTransfer, effect_id: str | None
+    ) -> SandboxResult:
+        """Have a transfer go through from beginning to end."""
+        program = self._programs.read(principal, program_id)
+        entity_id = request.entity_id
+        if entity_id is not None and not entity_id.startswith(ACCOUNT_PREFIX):
+            await to_thread.run_sync(self._require_entity, principal, program, entity_id)
+        run, at = effect_id or self._new_id(), self._clock.now()
+        events = compose_transfer(program, ordered(request), run=run, at=at)
+        return await self._taken(principal, program, events, effect_id)
+
+    async def send(
+        self, principal: Principal, program_id: str, request: EventRequest, effect_id: str | None
+    ) -> SandboxResult:
+        """Send an event of the caller's choice."""
+        program = self._programs.read(principal, program_id)
+        run, at = effect_id or self._new_id(), self._clock.now()
+        events = compose_event(program.id, request.type, request.data, run=run, at=at)
+        return await self._taken(principal, program, events, effect_id)
+
+    async def send_back(
+        self, principal: Principal, program_id: str, request: ReturnRequest, effect_id: str | None
+    ) -> SandboxResult:
+        """Have the bank return a transfer as it stands."""
+        program = self._programs.read(principal, program_id)
+        run, at = effect_id or self._new_id(), self._clock.now()
+        transfer = await to_thread.run_sync(self._find_transfer, principal, program, request.transfer_id)
+        is_repeat = effect_id is not None and await self._log.knows(program.id, event_id(return_tag(program.id, run)))
+        if not is_repeat:
+            _require_code(transfer, request.return_code)
+            reason = never_returned(transfer)
+            if reason is not None:
+                raise ConflictError(reason, ErrorCode.TRANSFER_NOT_RETURNABLE)
+        events = compose_return(program.id, transfer, request.return_code, run=run, at=at)
         return await self._taken(principal, program, events, effect_id)
 
     async def _taken(
@@ -116,18 +163,63 @@ class SandboxService:
         return msgspec.structs.replace(result, committed=committed)
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
-        event_ids = events.event_ids
-        transfer_id = events.transfer_id or self._events.transfer_of(principal, program.id, event_ids[-1])
+        event_ids, stored = events.event_ids, self._reads.events
+        transfer_id = events.transfer_id or stored.transfer_of(principal, program.id, event_ids[-1])
         result = SandboxResult(
             events=event_ids,
             transfer_id=msgspec.UNSET if transfer_id is None else transfer_id,
-            alert_ids=self._events.alerts_of(principal, program.id, event_ids, but=OF_SNAPSHOTS),
+            alert_ids=stored.alerts_of(principal, program.id, event_ids, but=OF_SNAPSHOTS),
             score=None if transfer_id is None else self._score(principal, program, transfer_id),
         )
         return self._programs.marked(result, program.id)
 
     def _score(self, principal: Principal, program: Program, transfer_id: str) -> SandboxScore | None:
-        stored = self._transfers.find(principal, transfer_id, [program.id])
+        stored = self._reads.transfers.find(principal, transfer_id, [program.id])
         if stored is None:
             return None
         return to_score(stored.row, () if stored.features is None else _REASONS.decode(stored.features.reasons))
+
+    def _require_entity(self, principal: Principal, program: Program, entity_id: str) -> None:
+        if not self._reads.entities.find(principal, entity_id, [program.id]):
+            raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
+
+    def _find_transfer(self, principal: Principal, program: Program, transfer_id: str) -> ReturnableTransfer:
+        stored = self._reads.transfers.find(principal, transfer_id, [program.id])
+        if stored is None:
+            raise UnknownTransferError
+        row = stored.row
+        try:
+            body = self._reads.raw_events.body(row.shard, row.raw_offset)
+        except ConnectionError as error:
+            raise UnavailableError(UNREADABLE) from error
+        if body is None:
+            raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
+        return ReturnableTransfer(
+            id=row.id,
+            rail=Rail(row.rail),
+            direction=Direction(row.direction),
+            type=None if row.type is None else AchType(row.type),
+            status=row.status,
+            data=_DELIVERED.decode(body).data,
+        )
+
+
+def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:
+    """Raise InvalidRequestError for a code under which the bank returns no such transfer."""
+    if transfer.rail is Rail.ACH:
+        if code is None:
+            raise invalid("returnCode", "is required for an ACH transfer, as in R01", FieldCode.REQUIRED)
+        if not re.fullmatch(ACH_RETURN_CODE, code):
+            raise invalid("returnCode", "must be an ACH return code: R01 to R47, R50 to R53, R80 to R85", _NOT_ONE)
+        if not is_returnable_as(code, transfer.rail, transfer.type):
+            kind = "a CREDIT" if transfer.type is AchType.CREDIT else "a DEBIT"
+            raise invalid("returnCode", f"is none under which {kind} comes back", FieldCode.CONFLICTING)
+    elif transfer.rail is Rail.CHECK:
+        if code is None or not re.fullmatch(CHECK_RETURN_REASON, code):
+            raise invalid("returnCode", "must be a check's return reason: A, B, C, D, E, F, N or Q", _NOT_ONE)
+    elif transfer.rail is Rail.INTL_WIRE and code is not None:
+        raise invalid("returnCode", "must be left out: an international wire comes back without one", _CONFLICT)
+
+
+_NOT_ONE: Final = FieldCode.NOT_ONE_OF
+_CONFLICT: Final = FieldCode.CONFLICTING

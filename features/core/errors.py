@@ -79,6 +79,7 @@ class ErrorCode(StrEnum):
     LIMIT_UNCHANGED = "limit_unchanged"
     AUTONOMY_NOT_ELIGIBLE = "autonomy_not_eligible"
     AUTONOMY_TOO_EARLY = "autonomy_too_early"
+    TRANSFER_NOT_RETURNABLE = "transfer_not_returnable"
     ACTOR_UNSCORED = "actor_unscored"
     ROTATION_PENDING = "rotation_pending"
     ISSUER_UNKNOWN = "issuer_unknown"

@@ -1,5 +1,6 @@
 """The bank's events of one run, collected in any order and written down in the order in which the bank sends them."""
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -90,12 +91,7 @@ class Feed:
 
     def composed(self) -> ComposedEvents:
         """The events, oldest first."""
-        bodies, event_ids = [], []
-        for number, (at, event_type, data) in enumerate(sorted(self._events, key=_time_of), 1):
-            event_ids.append(event_id(self.casting.tag, number))
-            envelope = {"id": event_ids[-1], "created_at": objects.stamp(at), "type": event_type, "data": data}
-            bodies.append(msgspec.json.encode(envelope))
-        return ComposedEvents(tuple(bodies), tuple(event_ids), self.transfer_id)
+        return compose_events(self.casting.tag, sorted(self._events, key=_time_of), self.transfer_id)
 
     def _report(self, planned: PlannedTransfer) -> str:
         transfer_id = self.casting.fresh_id(objects.PREFIX_OF[planned.family])
@@ -110,8 +106,20 @@ class Feed:
         return transfer_id
 
 
-def event_id(tag: str, number: int) -> str:
-    """The id of the event with that number, from 1 on, under a tag."""
+def compose_events(
+    tag: str, events: Iterable[tuple[int, str, dict[str, Any]]], transfer_id: str | None
+) -> ComposedEvents:
+    """The bodies of events, each given as its time, its type and its data, with ids that count up under the tag."""
+    bodies, event_ids = [], []
+    for number, (at, event_type, data) in enumerate(events, 1):
+        event_ids.append(event_id(tag, number))
+        envelope = {"id": event_ids[-1], "created_at": objects.stamp(at), "type": event_type, "data": data}
+        bodies.append(msgspec.json.encode(envelope))
+    return ComposedEvents(tuple(bodies), tuple(event_ids), transfer_id)
+
+
+def event_id(tag: str, number: int = 1) -> str:
+    """The id of the event of that number under a tag."""
     return f"evnt_{tag}{number:04d}"
 
 

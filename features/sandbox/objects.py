@@ -82,6 +82,12 @@ def account(party: Party, *, at: int, status: str = "open") -> dict[str, Any]:
     }
 
 
+def return_detail(code: str, at: int) -> dict[str, Any]:
+    """One element of ``return_details``."""
+    detail = {"return_code": code, "description": RETURN_WORDS.get(code, ""), "addenda": ""}
+    return {**detail, "created_at": stamp(at), "updated_at": stamp(at)}
+
+
 def overdraft(party: Party, reserve_account_id: str, transfer_id: str, *, cents: int) -> dict[str, Any]:
     """The alert on an account that a transfer overdrew by ``cents``. It has no id of its own."""
     return {
@@ -145,7 +151,6 @@ def _common(planned: PlannedTransfer) -> dict[str, Any]:
 
 def _ach(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
     returned_at = times.get("returned_at")
-    detail = {"return_code": planned.code, "description": RETURN_WORDS.get(planned.code, ""), "addenda": ""}
     sender, receiver = (planned.other, planned.party) if planned.incoming else (planned.party, planned.other)
     return {
         **_common(planned),
@@ -161,9 +166,7 @@ def _ach(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
         "returned_at": None,
         "completed_at": None,
         "nsf_deadline": stamp(planned.at + DAY_US) if planned.ending is Ending.UNFUNDED else None,
-        "return_details": [{**detail, "created_at": stamp(returned_at), "updated_at": stamp(returned_at)}]
-        if returned_at is not None
-        else [],
+        "return_details": [] if returned_at is None else [return_detail(planned.code, returned_at)],
         "notification_of_changes": None,
     }
 

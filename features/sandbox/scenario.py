@@ -17,7 +17,7 @@ from features.sandbox.planned_transfer import Family
 MOST_REPETITIONS: Final = 10
 
 _TAG_LENGTH: Final = 12
-_FAMILY_OF_RAIL: Final = {
+FAMILY_OF_RAIL: Final = {
     Rail.ACH: Family.ACH,
     Rail.WIRE: Family.WIRE,
     Rail.INTL_WIRE: Family.SWIFT,
@@ -87,4 +87,4 @@ def home_of(program: Program) -> str:
 def habit_of(program: Program) -> Family:
     """The rail on which customers are known: cards, unless the program declares its rails without them."""
     declared = program.declared_rails
-    return Family.CARD if Rail.CARD in declared or not declared else _FAMILY_OF_RAIL[Rail(declared[0])]
+    return Family.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]

@@ -33,6 +33,8 @@ SCOPES: Final = [
     "proofs",
     "webhooks",
 ]
+UNSENT: Final = {"transferId": "acht_2", "returnCode": "R03"}
+"""The return of a transfer of the simulated program that the bank has not sent yet."""
 WEBHOOK_URL: Final = "https://hooks.bank.example/clearhold"
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
 RETRY_WITHIN_S: Final = 10.0
@@ -102,6 +104,7 @@ class World:
             "tenant": self.spare["id"],
             "spare": self.spare_program["id"],
             "account": "bacc_1",
+            "simulated program": self.simulated["id"],
         }
         self.their_webhook = self.webhook_of(self.theirs)
         self.their_delivery = self.delivery_to(self.theirs, self.their_webhook)
@@ -174,6 +177,13 @@ class World:
         (alert,) = answer.json()["data"]
         alert_id: str = alert["id"]
         return alert_id
+
+    def returnable_transfer(self, program: dict[str, Any]) -> str:
+        """A fresh transfer that the bank has sent."""
+        transfer_id = f"acht_{self.fresh()}"
+        self.land(program, transfer_id, status="SETTLED")
+        self.api.catch_up()
+        return transfer_id
 
     def waiting_alert(self, program: dict[str, Any]) -> str:
         """A fresh alert that waits for a person."""

@@ -42,6 +42,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     needs_person: bool = False  # a key that names nobody is refused
     tenant_wide: bool = False  # what it names belongs to no program
     whole_tenant: bool = False  # not for keys of one program, nor for test keys
+    sandbox: bool = False  # for test keys, on the simulated program
     asks: str = ""  # a query that needs no id
     template: str = ""  # the route's path, where this one fills more than ids into it
 

@@ -119,3 +119,19 @@ def webhook(_: World, ids: Ids) -> dict[str, Any]:
 
 def webhook_change(world: World, _: Ids) -> dict[str, Any]:
     return {"description": world.fresh()}
+
+
+def scenario(_: World, __: Ids) -> dict[str, Any]:
+    return {"scenario": "account_frozen"}
+
+
+def sandbox_transfer(_: World, __: Ids) -> dict[str, Any]:
+    return TRANSFER
+
+
+def sandbox_event(world: World, _: Ids) -> dict[str, Any]:
+    return {"type": "account.frozen", "data": {"id": f"bacc_{world.fresh()}"}}
+
+
+def sandbox_return(_: World, ids: Ids) -> dict[str, Any]:
+    return {"transferId": ids["returnable transfer"], "returnCode": "R03"}

@@ -13,6 +13,7 @@ from tests.support.callers import Headers, Ids, World
 from tests.support.operation import Access as Access
 from tests.support.operation import Operation as Operation
 from tests.support.operation import Place as Place
+from tests.support.sandbox_operations import SANDBOX_OPERATIONS
 from tests.support.webhook_operations import WEBHOOK_OPERATIONS
 
 
@@ -33,6 +34,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["signing key"] = world.api.stores.record.signing_keys.published()[0].kid
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
+    if "returnable transfer" in operation.body_ids:
+        fresh["returnable transfer"] = world.returnable_transfer(world.simulated)
     return world.mine | fresh
 
 
@@ -279,6 +282,7 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/keys", access=Access.OPERATOR),
     Operation(method="DELETE", path="/api/keys/{}", access=Access.OPERATOR, fills=("key",)),
     *WEBHOOK_OPERATIONS,
+    *SANDBOX_OPERATIONS,
     Operation(method="GET", path="/.well-known/jwks.json", access=Access.PUBLIC),
     Operation(
         method="POST",

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,9 @@ WAITED_FOR: Final = {
 }
 
 
+_SANDBOX: Final = b'{"id":"evnt_sbx'  # how an event of the sandbox begins, whose commit is waited for
+
+
 def signature(secret: str, body: bytes) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
@@ -98,9 +101,15 @@ class AppliedAtOnce(LogAppender):
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         offset = await super().append(shard, kind, program_id, appended_at, body)
-        if kind in WAITED_FOR and not self.stands_still:
+        if (kind in WAITED_FOR or _SANDBOX in body) and not self.stands_still:
             self._catch_up()
         return offset
+
+    async def append_events(self, shard: int, program_id: str, appended_at: int, bodies: Sequence[bytes]) -> list[int]:
+        offsets = await super().append_events(shard, program_id, appended_at, bodies)
+        if _SANDBOX in bodies[0] and not self.stands_still:
+            self._catch_up()
+        return offsets
 
 
 class RunningApp:

@@ -36,7 +36,7 @@ from store.control import registry, webhook_registry
 from store.idempotency import IdempotencyClaims, InFlight
 from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from store.redis_log import appender
-from tests.support.callers import TRANSFER, UNKNOWN_ID, WEBHOOK_URL, Headers, World, running_world
+from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World, running_world
 from tests.support.error_answers import error_of
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
@@ -277,6 +277,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.SIGNATURE_INVALID: sent("POST", "/api/ingest/bank/{program}", "nobody", content=b"{}"),
     ErrorCode.SCOPE_MISSING: sent("GET", "/api/transfers", "key with another scope"),
     ErrorCode.OPERATOR_TOKEN_REQUIRED: sent("GET", "/api/keys", "live key"),
+    ErrorCode.TEST_KEY_REQUIRED: sent("GET", "/api/sandbox/scenarios"),
     ErrorCode.TENANT_WIDE_REQUIRED: sent("GET", "/api/record/verify", "key of the program"),
     ErrorCode.PROGRAM_OUT_OF_REACH: sent("GET", "/api/programs/{program}", "test key"),
     ErrorCode.PATH_NOT_FOUND: sent("GET", "/api/nothing"),
@@ -297,6 +298,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.KEY_NOT_FOUND: sent("DELETE", f"/api/keys/{UNKNOWN_ID}"),
     ErrorCode.AGENT_NOT_FOUND: sent("POST", "/api/proofs", json={"type": "agent", "id": "enti_0"}),
     ErrorCode.SIGNING_KEY_NOT_FOUND: sent("DELETE", "/api/admin/signing-keys/nobodys", "admin"),
+    ErrorCode.TRANSFER_NOT_RETURNABLE: sent("POST", "/api/sandbox/{simulated program}/return", "test key", json=UNSENT),
     ErrorCode.ACTOR_UNSCORED: sent("POST", "/api/proofs", json={"type": "entity", "id": "enti_0"}),
     ErrorCode.ISSUER_UNKNOWN: nameless_service,
     ErrorCode.ROTATION_PENDING: twice(lambda _: ("/api/admin/signing-keys", {"purpose": "proof"}), "admin"),
@@ -343,10 +345,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.NOT_CONFIRMED: not_confirmed,
     ErrorCode.DEADLINE_EXCEEDED: lambda world, _: preflight(world, ("X-Deadline-Ms", "1")),
 }
-NOT_OVER_HTTP: Final = {
-    ErrorCode.BODY_INCOMPLETE,  # Whoever could read it has hung up.
-    ErrorCode.TEST_KEY_REQUIRED,  # Of the sandbox, which has no route yet; tests/api/http/test_gate_rules.py has one.
-}
+NOT_OVER_HTTP: Final = {ErrorCode.BODY_INCOMPLETE}  # Whoever could read it has hung up.
 
 
 def test_given_the_table_when_compared_then_every_code_is_in_it_and_provoked_here() -> None:

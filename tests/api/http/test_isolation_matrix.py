@@ -29,6 +29,7 @@ NO_BEARER: Final = {
 }
 FOREIGN: Final = {"operator of another tenant", "key of another tenant"}
 ELSEWHERE: Final = {"test key", "key of another program", "key of the simulated program"}
+OF_SANDBOX: Final = {"test key", "key of the simulated program"}
 KEYS: Final = {"live key", "key of the program", "key with the scopes", "key with another scope", *ELSEWHERE}
 OTHERS: Final = {"operator", "nameless operator", "admin", "nameless admin"}
 ALL_CALLERS: Final = sorted(NO_BEARER | FOREIGN | KEYS | OTHERS)
@@ -94,9 +95,9 @@ def expected(operation: Operation, caller: str) -> int:
         return 401
     if operation.access is Access.OWNER:
         return operation.success if caller in {"operator", "nameless operator"} else 401
-    if operation.access is Access.OPERATOR and "key" in caller:
+    if (operation.access is Access.OPERATOR and "key" in caller) or (operation.sandbox and caller not in OF_SANDBOX):
         return 403
-    elsewhere = operation.ids and not operation.tenant_wide
+    elsewhere = operation.ids and not operation.tenant_wide and not operation.sandbox
     refused = {
         "nameless operator": 400,
         **dict.fromkeys(FOREIGN, 404 if operation.ids else operation.success),

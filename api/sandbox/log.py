@@ -1,0 +1,44 @@
+"""The way of composed events into the log, and the wait for what they lead to.
+
+Errors  UnavailableError when the log does not take them, and while the service starts
+"""
+
+from typing import Final
+
+from api.ingest.service import IngestService
+from features.core.log_entry import shard_of
+from features.sandbox.feed import ComposedEvents
+from features.shard.questions import Owner, SeenEvents
+from store.redis_log.appender import LogAppender
+from store.redis_log.commit_waiter import CommitWaiter
+from store.redis_log.progress import LogProgress
+
+COMMITTED_WITHIN_S: Final = 5.0
+
+
+class SandboxLog:
+    """Takes composed events in, and waits for what they lead to. Belongs to the API's event loop."""
+
+    def __init__(
+        self, *, ingest: IngestService, owner: Owner, appender: LogAppender, progress: LogProgress, waiter: CommitWaiter
+    ) -> None:
+        self._ingest, self._owner, self._appender = ingest, owner, appender
+        self._progress, self._waiter = progress, waiter
+
+    async def take(self, program_id: str, events: ComposedEvents) -> None:
+        await self._ingest.take_composed(program_id, events.bodies)
+
+    async def knows(self, program_id: str, event_id: str) -> bool:
+        """Whether an event under this id took effect."""
+        (earlier,) = (await self._owner.query(program_id, SeenEvents(((event_id, 0),)))).value
+        return earlier is not None
+
+    async def settle(self, program_id: str) -> bool:
+        """Wait until all that the program's shard was sent is committed; False when that takes too long."""
+        shard = shard_of(program_id, self._progress.shards)
+        offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
+        try:
+            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
+        except TimeoutError:
+            return False
+        return True

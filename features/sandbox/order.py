@@ -1,0 +1,132 @@
+"""One transfer of a caller's choice, as the bank reports it from beginning to end.
+
+The bank's sandbox settles at once, and so does this one: the steps of a life are a millisecond apart. Receivers with a
+magic name send an ACH entry back after it settled, as in the bank's sandbox.
+
+Source  the bank's public pages on its sandbox, and its clients
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from features.core.program import Program
+from features.core.vocabulary import AchType, Direction, Rail
+from features.sandbox import objects
+from features.sandbox.casting import HOME
+from features.sandbox.feed import ComposedEvents, compose_events
+from features.sandbox.lives import life_of
+from features.sandbox.parties import Other, Party
+from features.sandbox.planned_transfer import Ending, PlannedTransfer
+from features.sandbox.returning import is_returnable_as
+from features.sandbox.scenario import FAMILY_OF_RAIL, home_of, tag_of
+
+MAGIC_NAMES: Final = {
+    "RETURN_NSF": "R01",
+    "RETURN_ACCOUNT_CLOSED": "R02",
+    "RETURN_STOP_PAYMENT": "R08",
+    "RETURN_UNAUTH": "R10",
+}
+ACCOUNT_PREFIX: Final = "bacc_"
+
+_STEP_US: Final = 1_000  # the bank's instants show milliseconds
+_TO_PARTY: Final = frozenset({Rail.ACH, Rail.WIRE, Rail.INTL_WIRE, Rail.REALTIME, Rail.CHECK})
+
+
+class OrderedCounterparty(msgspec.Struct, frozen=True, kw_only=True):
+    """The other side; the same details are the same counterparty."""
+
+    name: str
+    routing_number: str = ""
+    account_last4: str = ""
+    country: str = ""
+
+
+class TransferOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """A transfer to be simulated. ``entity_id`` may also name an account."""
+
+    rail: Rail
+    direction: Direction
+    type: AchType | None
+    cents: int
+    entity_id: str | None
+    counterparty: OrderedCounterparty
+
+
+def compose_transfer(program: Program, order: TransferOrder, *, run: str, at: int) -> ComposedEvents:
+    """Its events, the last one ``at`` an instant; before them who owns the account, where the entity is named."""
+    tag = tag_of(program.id, "transfer", run)
+    party, other = _party(program, order), _other(program, order)
+    planned = _planned(order, party, other, at)
+    steps = life_of(planned)
+    began = at - (len(steps) - 1) * _STEP_US
+    transfer_id = f"{objects.PREFIX_OF[planned.family]}_{tag}0001"
+    events: list[tuple[int, str, dict[str, Any]]] = []
+    if party.id:
+        events.append((began, "account.unfrozen", objects.account(party, at=began)))
+    times = {"created_at": began}
+    for number, step in enumerate(steps):
+        times = {**times, step.field: began + number * _STEP_US}
+        data = objects.transfer(planned, transfer_id, status=step.status, times=times)
+        data |= {"counterparty": _embedded(order, other)} if order.rail in _TO_PARTY else {}
+        events.append((began + number * _STEP_US, f"{planned.family}.{step.type}", _stated(data)))
+    return compose_events(tag, events, transfer_id)
+
+
+def _planned(order: TransferOrder, party: Party, other: Other, at: int) -> PlannedTransfer:
+    planned = PlannedTransfer(
+        at=at,
+        family=FAMILY_OF_RAIL[order.rail],
+        party=party,
+        other=other,
+        cents=order.cents,
+        incoming=order.direction is Direction.INCOMING,
+        debit=order.type is AchType.DEBIT,
+        sec_code="WEB" if order.type is AchType.DEBIT else "PPD",
+        note="sandbox",
+    )
+    code = MAGIC_NAMES.get(order.counterparty.name)
+    if code is None or planned.incoming or not is_returnable_as(code, order.rail, order.type):
+        return planned
+    return msgspec.structs.replace(planned, ending=Ending.RETURNED, code=code)
+
+
+def _party(program: Program, order: TransferOrder) -> Party:
+    """The program's side: the named account, an account of the named entity, or the sandbox's own account."""
+    named = order.entity_id or ""
+    is_account = named.startswith(ACCOUNT_PREFIX)
+    return Party(
+        id="" if is_account else named,
+        name="Sandbox Customer",
+        business=False,
+        account_id=named if is_account else f"{ACCOUNT_PREFIX}{tag_of(program.id, 'account', named)}",
+        city="Boise",
+        state="ID",
+        country=home_of(program),
+    )
+
+
+def _other(program: Program, order: TransferOrder) -> Other:
+    sought = order.counterparty
+    details = (sought.name, sought.routing_number, sought.account_last4, sought.country)
+    return Other(
+        id=f"cpty_{tag_of(program.id, 'counterparty', *details)}",
+        name=sought.name,
+        business=False,
+        routing=sought.routing_number,
+        account_number=f"000000{sought.account_last4}" if sought.account_last4 else "",
+        city="",
+        country=sought.country or HOME,
+    )
+
+
+def _embedded(order: TransferOrder, other: Other) -> dict[str, Any]:
+    """The counterparty as the bank's object; it states a country only where the order does."""
+    details = {"id": other.id, "name": other.name, "routing_number": other.routing}
+    address = {"country_code": order.counterparty.country} if order.counterparty.country else {}
+    return _stated({**details, "account_number": other.account_number, "address": address or ""})
+
+
+def _stated(data: dict[str, Any]) -> dict[str, Any]:
+    """Without what was left open."""
+    return {name: value for name, value in data.items() if value != ""}
