@@ -19,6 +19,7 @@ from features.catalogue import docs_page as features_page
 from features.detectors import docs_page as detectors_page
 from features.kris import docs_page as kris_page
 from features.policy import docs_page as policies_page
+from features.sandbox import docs_page as sandbox_page
 from features.scorers import docs_page as reasons_page
 
 LOCAL_URL: Final = "http://127.0.0.1:8080"
@@ -40,6 +41,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "openapi.json": openapi_text,
     "policies.md": policies_page.markdown,
     "reasons.md": reasons_page.markdown,
+    "sandbox.md": sandbox_page.markdown,
 }
 
 

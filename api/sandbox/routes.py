@@ -65,7 +65,7 @@ def _write(operation_id: str, summary: str, body: RequestSchema[Any], example: A
         scope=KeyScope.SANDBOX,
         sandbox=True,
         answers={201: SandboxResult},
-        refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, *refusals),
+        refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.TOO_MANY_AT_ONCE, *refusals),
         body=body,
         example=example,
         answer_example=RESULT,

@@ -5,8 +5,10 @@ request ─▶ events composed ─▶ ingest, the log ─▶ wait for the commit
 The ids of events follow from the request's Idempotency-Key, if it has one: a repeat whose first answer was lost finds
 the events of the first, and composes none.
 
+Limits  ``MOST_AT_A_TIME`` requests of a tenant under way, and ``MOST_IN_ALL`` of everybody
 Errors  NotFoundError for a program, entity or transfer that is not there; ConflictError for a transfer that the bank
-        could not return; UnavailableError when the log does not take the events, and while the service starts
+        could not return; RateLimitedError for one more than may be under way; UnavailableError when the log does not
+        take the events, and while the service starts
 """
 
 import re
@@ -16,6 +18,7 @@ import msgspec
 import structlog
 from anyio import to_thread
 
+from api.lists.exports import Concurrency
 from api.log.refusals import UnknownTransferError
 from api.programs.service import ProgramService
 from api.sandbox.log import SandboxLog
@@ -61,6 +64,9 @@ from store.lake.raw_events import RawEvents
 
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in DETECTORS)
 """Their alerts come with a snapshot of the program, whose turn is not the sandbox's doing."""
+MOST_AT_A_TIME: Final = 8
+MOST_IN_ALL: Final = 16
+"""Each waits for its commit, so that the sandbox never has more in the log than that."""
 UNKNOWN_ENTITY: Final = (
     "Unknown entity on this program. The event identity.created makes one known: POST /api/sandbox/{programId}/event."
 )
@@ -95,6 +101,7 @@ class SandboxService:
     ) -> None:
         self._programs, self._log, self._reads = programs, sandbox_log, reads
         self._clock, self._new_id = clock, new_id
+        self._under_way = Concurrency(MOST_AT_A_TIME, in_all=MOST_IN_ALL, what="requests of the sandbox")
 
     def scenarios(self) -> list[ScenarioListing]:
         return [to_listing(scenario) for scenario in SCENARIOS.values()]
@@ -156,10 +163,11 @@ class SandboxService:
         self, principal: Principal, program: Program, events: ComposedEvents, effect_id: str | None
     ) -> SandboxResult:
         """What the events led to, whether they are taken in now or were under the same ``effect_id`` before."""
-        if effect_id is None or not await self._log.knows(program.id, events.event_ids[0]):
-            await self._log.take(program.id, events)
-        committed = await self._log.settle(program.id)
-        result = await to_thread.run_sync(self._result, principal, program, events)
+        with self._under_way.slot(principal):
+            if effect_id is None or not await self._log.knows(program.id, events.event_ids[0]):
+                await self._log.take(program.id, events)
+            committed = await self._log.settle(program.id)
+            result = await to_thread.run_sync(self._result, principal, program, events)
         return msgspec.structs.replace(result, committed=committed)
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
@@ -212,7 +220,7 @@ def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:
         if not re.fullmatch(ACH_RETURN_CODE, code):
             raise invalid("returnCode", "must be an ACH return code: R01 to R47, R50 to R53, R80 to R85", _NOT_ONE)
         if not is_returnable_as(code, transfer.rail, transfer.type):
-            kind = "a CREDIT" if transfer.type is AchType.CREDIT else "a DEBIT"
+            kind = "a DEBIT" if transfer.type is AchType.DEBIT else "a CREDIT"
             raise invalid("returnCode", f"is none under which {kind} comes back", FieldCode.CONFLICTING)
     elif transfer.rail is Rail.CHECK:
         if code is None or not re.fullmatch(CHECK_RETURN_REASON, code):

@@ -44,7 +44,7 @@ class Feed:
         self._events.append((at, event_type, data))
 
     def customer(self, *, large_payments: int = 0) -> Party:
-        """A verified person whose account is known, and who paid four shops and was paid by them.
+        """A verified person whose account is known, and who paid four shops and was paid by four others.
 
         The bank sends nothing when an account is opened; ``account.unfrozen`` is the event that names its owner. The
         habits make whoever comes next one of many, so that nothing but the scenario itself is out of the ordinary;
@@ -56,7 +56,7 @@ class Feed:
         self.identity(party, "VERIFIED", born + 30 * SECOND_US, created_at=born)
         opened = born + MINUTE_US
         self.add("account.unfrozen", objects.account(party, at=opened), opened)
-        shops = [self.casting.shop() for _ in range(SHOPS)]
+        sides = tuple(tuple(self.casting.shop() for _ in range(SHOPS)) for _ in range(2))
         habits = max(2 * SHOPS, PAYMENTS_A_LARGE_ONE * large_payments)
         gap_us = (_HABITS_BEGIN_US - _HABITS_END_US) // habits
         for number in range(habits):
@@ -64,7 +64,7 @@ class Feed:
                 at=self.at - _HABITS_BEGIN_US + number * gap_us,
                 family=self._habit,
                 party=party,
-                other=shops[number // 2 % SHOPS],
+                other=sides[number % 2][number // 2 % SHOPS],
                 cents=self.usual_cents(),
                 incoming=number % 2 == 1,
             )

@@ -20,7 +20,9 @@ CHECK_RETURN_REASON: Final = r"[ABCDEFNQ]"
 _OF_DEBITS: Final = UNAUTHORIZED_RETURN_CODES | {"R01", "R08", "R09"}
 _OF_CREDITS: Final = frozenset({"R23"})
 _NOT_SENT: Final = frozenset({"INITIATED", "MANUAL_REVIEW", "MANUAL_REVIEW_APPROVED", "PENDING_SUBMISSION", "ISSUED"})
-_RETURNED: Final = frozenset({"RETURNED", "FIRST_RETURN", "SECOND_RETURN", "USER_INITIATED_RETURNED"})
+_RETURNED: Final = frozenset(
+    {"RETURNED", "RETURN_CONTESTED", "FIRST_RETURN", "SECOND_RETURN", "USER_INITIATED_RETURNED"}
+)
 _NEVER: Final[Mapping[Rail, str]] = {
     Rail.WIRE: "A wire is final: its money comes back as another wire.",
     Rail.REALTIME: "A realtime payment is final: its money comes back as another payment.",
@@ -73,7 +75,11 @@ def compose_return(
     now = objects.stamp(at)
     data = {**transfer.data, "id": transfer.id, "status": status, "returned_at": now, "updated_at": now}
     if transfer.rail is Rail.ACH:
-        data["return_details"] = [objects.return_detail(code or "", at)]
+        earlier = transfer.data.get("return_details")
+        data["return_details"] = [
+            *(earlier if isinstance(earlier, list) else ()),
+            objects.return_detail(code or "", at),
+        ]
     elif transfer.rail is Rail.CHECK:
         data["return_reason"] = code
     else:

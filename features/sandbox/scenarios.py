@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from features.core.errors import FieldCode, invalid
 from features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from features.core.program import Program
 from features.core.vocabulary import Rail
@@ -20,6 +21,7 @@ from features.sandbox.scenario import Scenario, ScenarioName
 _LINE_CENTS: Final = (900_100, 989_900)  # just under $10,000
 _LARGE_CENTS: Final = (48_500_000, 49_400_000)
 _FOREIGN: Final = ("PT", "NL", "NZ", "DK", "IE")  # on no regulator's list
+_NO_FOREIGN: Final = f"needs a program that declares countries, and not all of {', '.join(_FOREIGN)}"
 
 
 def _clean_credit(feed: Feed, _program: Program) -> None:
@@ -102,7 +104,9 @@ def _large_wire(feed: Feed, _program: Program) -> None:
 
 
 def _undeclared_country(feed: Feed, program: Program) -> None:
-    country = next(each for each in _FOREIGN if each not in program.declared_countries)
+    country = next((each for each in _FOREIGN if each not in program.declared_countries), None)
+    if country is None or not program.declared_countries:
+        raise invalid("scenario", _NO_FOREIGN, FieldCode.CONFLICTING)
     feed.concluded(
         PlannedTransfer(
             at=feed.at,

@@ -1,0 +1,134 @@
+"""Scenarios as bytes: only what the bank sends, the same for the same arguments, and exact in every program."""
+
+from itertools import chain
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from features.bank.event_states import LISTED_TYPES
+from features.core.errors import InvalidRequestError
+from features.core.instants import DAY_US, parse_instant
+from features.core.log_entry import EntryKind
+from features.core.rows.alerts import AlertRow
+from features.core.rows.events import EventRow
+from features.core.vocabulary import Rail
+from features.detectors.program import DETECTORS as OF_SNAPSHOTS
+from features.detectors.table import DETECTOR_OF
+from features.sandbox.feed import ComposedEvents
+from features.sandbox.scenario import MOST_REPETITIONS, ScenarioName, compose
+from features.sandbox.scenarios import SCENARIOS
+from tests.support.builders import a_program
+from tests.support.clock import T0
+from tests.support.stories import PROGRAM, ShardStory
+
+MOST_EVENTS_A_REPETITION: Final = 150
+NOTHING_STATED: Final = "account.overdraft_released"  # the alert on an overdraft that is over states no balance
+
+
+def composed(name: ScenarioName, **over: Any) -> ComposedEvents:
+    program = over.pop("program", a_program(id=PROGRAM))
+    return compose(SCENARIOS[name], program, **{"seed": 7, "run": "run_1", "at": T0} | over)
+
+
+def events_of(events: ComposedEvents) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(body) for body in events.bodies]
+
+
+def test_given_the_names_then_each_is_a_scenario_and_states_detectors_that_there_are() -> None:
+    assert set(SCENARIOS) == set(ScenarioName)
+    assert set(chain.from_iterable(each.expects for each in SCENARIOS.values())) <= set(DETECTOR_OF)
+    assert all(list(each.expects) == sorted(each.expects) for each in SCENARIOS.values())
+
+
+@pytest.mark.parametrize("name", list(ScenarioName))
+def test_given_the_same_arguments_when_composed_then_the_bytes_are_the_same(name: ScenarioName) -> None:
+    assert composed(name) == composed(name)
+    assert composed(name, count=2).bodies[0] == composed(name, count=2).bodies[0]
+
+
+@pytest.mark.parametrize("name", list(ScenarioName))
+def test_given_another_run_when_composed_then_every_id_is_new_and_all_else_is_as_before(name: ScenarioName) -> None:
+    first, second = composed(name), composed(name, run="run_2")
+    tags = [each.event_ids[0].removeprefix("evnt_").removesuffix("0001") for each in (first, second)]
+
+    assert not set(first.event_ids) & set(second.event_ids)
+    assert [body.replace(tags[0].encode(), tags[1].encode()) for body in first.bodies] == list(second.bodies)
+
+
+@pytest.mark.parametrize("name", [each for each in ScenarioName if SCENARIOS[each].rails])
+def test_given_another_seed_when_composed_then_amounts_differ_under_the_same_ids(name: ScenarioName) -> None:
+    first, second = composed(name), composed(name, seed=8)
+
+    assert first.event_ids == second.event_ids
+    assert first.bodies != second.bodies
+
+
+@pytest.mark.parametrize("name", list(ScenarioName))
+def test_given_a_scenario_when_composed_then_it_is_what_the_bank_sends_oldest_first_and_ends_now(
+    name: ScenarioName,
+) -> None:
+    events = events_of(composed(name, count=MOST_REPETITIONS))
+    times = [parse_instant(event["created_at"]) or 0 for event in events]
+
+    assert {event["type"] for event in events} <= LISTED_TYPES
+    assert len({event["id"] for event in events}) == len(events) <= MOST_EVENTS_A_REPETITION * MOST_REPETITIONS
+    assert not [event for event in events if "entity_id" in event["data"]]
+    assert times == sorted(times)
+    assert T0 - DAY_US < times[-1] <= T0
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"declared_rails": tuple(Rail), "declared_countries": ("US", "PT")},
+        {"declared_rails": tuple(each for each in Rail if each is not Rail.CARD)},
+        {"declared_rails": (), "declared_countries": ("MX", "GT")},
+    ],
+    ids=["all rails", "no cards", "no rails, another country"],
+)
+def test_given_a_program_when_the_scenarios_of_its_rails_are_run_in_it_then_each_opens_exactly_what_it_states(
+    declared: dict[str, Any],
+) -> None:
+    program = a_program(id=PROGRAM, **declared)
+    story = ShardStory(program)
+    rails = set(program.declared_rails or Rail)
+    names = [name for name in ScenarioName if rails.issuperset(SCENARIOS[name].rails)]
+
+    assert len(names) >= len(ScenarioName) - 1
+    for run, name in enumerate([*names, *reversed(names)]):
+        rows = played(story, composed(name, program=program, run=f"run_{run}", at=T0 + run))
+        events = [row for row in rows if isinstance(row, EventRow)]
+
+        assert detectors_in(rows) == set(SCENARIOS[name].expects), name
+        assert not [row for row in events if row.reason is not None and row.type != NOTHING_STATED]
+
+
+def played(story: ShardStory, events: ComposedEvents) -> list[msgspec.Struct]:
+    """Have the events applied; the rows that they led to."""
+    before = len(story.rows)
+    for body in events.bodies:
+        story.append(EntryKind.BANK, body, at=T0 + DAY_US)
+    return story.rows[before:]
+
+
+def detectors_in(rows: list[msgspec.Struct]) -> set[str]:
+    of_snapshots = {detector.id for detector in OF_SNAPSHOTS}
+    return {row.detector for row in rows if isinstance(row, AlertRow)} - of_snapshots
+
+
+def test_given_repetitions_when_played_then_each_opens_its_alert_on_somebody_else() -> None:
+    story = ShardStory(a_program(id=PROGRAM))
+
+    rows = played(story, composed(ScenarioName.ENTITY_DENIED, count=3))
+    alerts = [row for row in rows if isinstance(row, AlertRow)]
+
+    assert len({row.subject_id for row in alerts}) == len(alerts) == 3
+
+
+@pytest.mark.parametrize("declared", [(), ("US", "PT", "NL", "NZ", "DK", "IE")])
+def test_given_no_undeclared_country_when_it_is_to_be_one_then_the_sentence_says_so(declared: tuple[str, ...]) -> None:
+    program = a_program(id=PROGRAM, declared_countries=declared)
+
+    with pytest.raises(InvalidRequestError, match="declares countries"):
+        composed(ScenarioName.INTL_WIRE_UNDECLARED_COUNTRY, program=program)
