@@ -25,6 +25,10 @@ class SandboxLog:
         self._ingest, self._owner, self._appender = ingest, owner, appender
         self._progress, self._waiter = progress, waiter
 
+    async def require_replayed(self, program_id: str) -> None:
+        """Raise UnavailableError before the log of the start is replayed: what it holds would seem not to be there."""
+        await self._owner.query(program_id, SeenEvents(()))
+
     async def take(self, program_id: str, events: ComposedEvents) -> None:
         await self._ingest.take_composed(program_id, events.bodies)
 

@@ -110,7 +110,7 @@ class SandboxService:
         self, principal: Principal, program_id: str, request: ScenarioRequest, effect_id: str | None
     ) -> SandboxResult:
         """Run a scenario, which ends now."""
-        program = self._programs.read(principal, program_id)
+        program = await self._program(principal, program_id)
         events = compose(
             SCENARIOS[request.scenario],
             program,
@@ -126,7 +126,7 @@ class SandboxService:
         self, principal: Principal, program_id: str, request: SandboxTransfer, effect_id: str | None
     ) -> SandboxResult:
         """Have a transfer go through from beginning to end."""
-        program = self._programs.read(principal, program_id)
+        program = await self._program(principal, program_id)
         entity_id = request.entity_id
         if entity_id is not None and not entity_id.startswith(ACCOUNT_PREFIX):
             await to_thread.run_sync(self._require_entity, principal, program, entity_id)
@@ -138,7 +138,7 @@ class SandboxService:
         self, principal: Principal, program_id: str, request: EventRequest, effect_id: str | None
     ) -> SandboxResult:
         """Send an event of the caller's choice."""
-        program = self._programs.read(principal, program_id)
+        program = await self._program(principal, program_id)
         run, at = effect_id or self._new_id(), self._clock.now()
         events = compose_event(program.id, request.type, request.data, run=run, at=at)
         return await self._taken(principal, program, events, effect_id)
@@ -147,7 +147,7 @@ class SandboxService:
         self, principal: Principal, program_id: str, request: ReturnRequest, effect_id: str | None
     ) -> SandboxResult:
         """Have the bank return a transfer as it stands."""
-        program = self._programs.read(principal, program_id)
+        program = await self._program(principal, program_id)
         run, at = effect_id or self._new_id(), self._clock.now()
         transfer = await to_thread.run_sync(self._find_transfer, principal, program, request.transfer_id)
         is_repeat = effect_id is not None and await self._log.knows(program.id, event_id(return_tag(program.id, run)))
@@ -158,6 +158,12 @@ class SandboxService:
                 raise ConflictError(reason, ErrorCode.TRANSFER_NOT_RETURNABLE)
         events = compose_return(program.id, transfer, request.return_code, run=run, at=at)
         return await self._taken(principal, program, events, effect_id)
+
+    async def _program(self, principal: Principal, program_id: str) -> Program:
+        """The program, whose shard holds what the log held at the start."""
+        program = self._programs.read(principal, program_id)
+        await self._log.require_replayed(program.id)
+        return program
 
     async def _taken(
         self, principal: Principal, program: Program, events: ComposedEvents, effect_id: str | None

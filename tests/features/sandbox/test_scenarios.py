@@ -27,8 +27,8 @@ NOTHING_STATED: Final = "account.overdraft_released"  # the alert on an overdraf
 
 
 def composed(name: ScenarioName, **over: Any) -> ComposedEvents:
-    program = over.pop("program", a_program(id=PROGRAM))
-    return compose(SCENARIOS[name], program, **{"seed": 7, "run": "run_1", "at": T0} | over)
+    usual: dict[str, Any] = {"program": a_program(id=PROGRAM), "seed": 7, "run": "run_1", "at": T0}
+    return compose(SCENARIOS[name], **usual | over)
 
 
 def events_of(events: ComposedEvents) -> list[dict[str, Any]]:
