@@ -69,8 +69,8 @@ curl -sS "$URL/api/alerts?programId=$SANDBOX" -H "Authorization: Bearer $KEY" | 
 
 - `events` are the ids of what was stored. `GET /api/events/{id}` says what became of each.
 - The answer waits until all of it is committed, so `alertIds` and `score` are complete. That takes milliseconds. After
-  5 seconds the answer comes anyway, with `committed: false` and what there is by then. The events are durable then, too:
-  look at `GET /api/alerts?programId=` a little later.
+  5 seconds the answer comes anyway, with `committed: false` and what there is by then. The events are durable all the
+  same: look at `GET /api/alerts?programId=` a little later.
 - `alertIds` are the alerts that these events opened or changed. Those that a snapshot of key risk indicators opens on
   the program are not among them, because its turn may come at any time.
 - A repeat under the same `Idempotency-Key` gets the stored answer, also when the first one was lost on its way. Nothing
@@ -95,7 +95,7 @@ scenarios are run.
 - The amounts that must be unusual are so unless a program's ordinary payments are that large. Caps that you set, and
   policies that you change, open and close alerts of their own.
 - The bank sends nothing when an account is opened, and its transfers name no entity. `account.unfrozen` is the event by
-  which the sandbox states who owns an account.
+  which the sandbox states who owns an account. Your bank's API is not asked about ids of the sandbox (`…_sbx…`).
 
 ## Transfers, and names that mean something
 

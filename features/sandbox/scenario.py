@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from features.core.program import Program
+from features.core.sandbox_ids import SANDBOX_TAG, TAG_DIGITS
 from features.core.vocabulary import Rail
 from features.sandbox.casting import HOME, Casting
 from features.sandbox.draw import Draw
@@ -16,7 +17,6 @@ from features.sandbox.planned_transfer import Family
 
 MOST_REPETITIONS: Final = 10
 
-_TAG_LENGTH: Final = 12
 FAMILY_OF_RAIL: Final = {
     Rail.ACH: Family.ACH,
     Rail.WIRE: Family.WIRE,
@@ -75,7 +75,7 @@ def compose(scenario: Scenario, program: Program, *, seed: int, run: str, at: in
 
 def tag_of(*parts: str) -> str:
     """The part of every id that keeps one run apart from all others."""
-    return f"sbx{sha256(msgspec.json.encode(parts)).hexdigest()[:_TAG_LENGTH]}"
+    return f"{SANDBOX_TAG}{sha256(msgspec.json.encode(parts)).hexdigest()[:TAG_DIGITS]}"
 
 
 def home_of(program: Program) -> str:

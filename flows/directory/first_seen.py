@@ -12,6 +12,7 @@ import msgspec
 
 from features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
+from features.core.sandbox_ids import is_sandbox_id
 from store.tables.row_tables import RowTables
 
 MAX_CANDIDATES: Final = 10_000
@@ -30,10 +31,10 @@ class FirstSeen:
         return len(self._candidates)
 
     def offer(self, rows: RowTables) -> None:
-        """Take the parties of a commit, without those whose fetch it records."""
+        """Take the parties of a commit, without those whose fetch it records and those of the sandbox."""
         fetched = set(_cells(rows, DirectoryRow, "tenant_id", "program_id", "kind", "id"))
         for key in dict.fromkeys(_parties_in(rows)):
-            if not self._has_key(key.tenant_id) or key in fetched:
+            if not self._has_key(key.tenant_id) or key in fetched or is_sandbox_id(key.id):
                 continue
             if len(self._candidates) >= MAX_CANDIDATES:
                 self.overflowed += 1

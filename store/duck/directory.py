@@ -10,6 +10,7 @@ from typing import Final
 import duckdb
 
 from features.core.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
+from features.core.sandbox_ids import SANDBOX_ID
 from store.tables.predicate import TEXTS, listed
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
@@ -27,7 +28,7 @@ _DUE: Final = f"""
     newest AS ({_NEWEST.format(matching="tenant_id IN (FROM tenants)")})
     SELECT parties.tenant_id, parties.program_id, parties.kind, parties.id, newest.digest
     FROM parties LEFT JOIN newest USING (tenant_id, program_id, kind, id)
-    WHERE newest.last_at IS NULL OR newest.last_at <= make_timestamp(?)
+    WHERE (newest.last_at IS NULL OR newest.last_at <= make_timestamp(?)) AND NOT regexp_matches(parties.id, ?)
     ORDER BY newest.last_at NULLS FIRST, parties.tenant_id, parties.program_id, parties.kind, parties.id LIMIT ?"""
 _KNOWN: Final = f"SELECT DISTINCT tenant_id, program_id, kind, id FROM directory WHERE id IN {TEXTS}"
 
@@ -42,10 +43,13 @@ class DirectoryTable:
         self._connection = connection
 
     def due(self, tenant_ids: Collection[str], *, fetched_until: int, limit: int) -> list[DueParty]:
-        """The parties never fetched, then those fetched last at that instant or before, the oldest first."""
+        """The parties never fetched, then those fetched last at that instant or before, the oldest first.
+
+        Not those of the sandbox, which no bank knows.
+        """
         if not tenant_ids:
             return []
-        values = [listed([*tenant_ids]), ACCOUNT_PREFIX, fetched_until, limit]
+        values = [listed([*tenant_ids]), ACCOUNT_PREFIX, fetched_until, SANDBOX_ID, limit]
         with self._connection.cursor() as cursor:
             tuples = cursor.execute(_DUE, values).fetchall()
         return [(_key(*names), digest) for *names, digest in tuples]

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from features.core.errors import UnavailableError
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from features.sandbox.scenario import tag_of
 from flows.directory.pace import PAUSE_US
 from store.traces import trace_id_of
 from tests.flows.directory.fetching import Fetching
@@ -49,6 +50,19 @@ def test_given_a_transfer_when_its_parties_are_swept_then_they_and_the_owner_are
     assert len(fetching.asked_for) == 3
     assert {(row.kind, row.id, row.result) for row in fetching.recorded} == set(FOUND)
     assert {row.fetched_at for row in fetching.recorded} == {T0}
+
+
+def test_given_parties_that_the_sandbox_made_then_the_bank_is_asked_about_none_of_them(fetching: Fetching) -> None:
+    tag = tag_of("prg_1", "transfer", "run_1")
+    fetching.put_key(TEST_KEY)
+    fetching.wire(account=f"bacc_{tag}0001", counterparty=f"cpty_{tag}0002")
+    fetching.offer()
+    fetching.rounds()
+    fetching.wire(account="bacc_sbx1", counterparty="cpty_1")  # no id of ours, whatever it begins with
+    fetching.offer()
+    fetching.rounds()
+
+    assert {row.id for row in fetching.recorded} == {"bacc_sbx1", "cpty_1"}
 
 
 def test_given_parties_of_a_commit_when_offered_then_they_are_fetched_before_what_the_sweep_has(
