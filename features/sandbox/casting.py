@@ -7,6 +7,7 @@ from features.sandbox.parties import Other, Party
 
 HOME: Final = "US"
 
+_DISTINCTION: Final = 8
 _FIRST_NAMES: Final = ("Ada", "Bo", "Cleo", "Dara", "Eli", "Fay", "Gus", "Hana", "Ivo", "June", "Kai", "Lena")
 _LAST_NAMES: Final = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel", "Juniper", "Larch")
 _TRADES: Final = ("Bakery", "Books", "Cycles", "Dental", "Grocery", "Hardware", "Market", "Motors", "Paper", "Tools")
@@ -23,9 +24,10 @@ class Casting:
     def customer(self) -> Party:
         """A person who banks on the program."""
         city, state = self.draw.one_of(_PLACES)
+        entity_id = self.fresh_id("enti")
         return Party(
-            id=self.fresh_id("enti"),
-            name=self._person(),
+            id=entity_id,
+            name=self._person(entity_id),
             business=False,
             account_id=self.fresh_id("bacc"),
             city=city,
@@ -34,27 +36,37 @@ class Casting:
         )
 
     def person(self, *, country: str | None = None) -> Other:
-        return self._other(self._person(), business=False, country=country or self.home)
+        """A counterparty, at home unless a country is named."""
+        party_id = self.fresh_id("cpty")
+        return _other(party_id, self._person(party_id), business=False, country=country or self.home)
 
     def shop(self) -> Other:
-        name = f"{self.draw.one_of(_LAST_NAMES)} {self.draw.one_of(_TRADES)}"
-        return self._other(name, business=True, country=self.home)
+        party_id = self.fresh_id("cpty")
+        name = f"{self.draw.one_of(_LAST_NAMES)} {self.draw.one_of(_TRADES)} {_distinction(party_id)}"
+        return _other(party_id, name, business=True, country=self.home)
 
     def fresh_id(self, prefix: str) -> str:
         self._count += 1
         return f"{prefix}_{self.tag}{self._count:04d}"
 
-    def _person(self) -> str:
-        return f"{self.draw.one_of(_FIRST_NAMES)} {self.draw.one_of(_LAST_NAMES)}"
+    def _person(self, party_id: str) -> str:
+        return f"{self.draw.one_of(_FIRST_NAMES)} {self.draw.one_of(_LAST_NAMES)} {_distinction(party_id)}"
 
-    def _other(self, name: str, *, business: bool, country: str) -> Other:
-        routing = f"{self.draw.between(10_000_000, 99_999_999)}9" if country == HOME else f"SAND{country}22XXX"
-        return Other(
-            id=self.fresh_id("cpty"),
-            name=name,
-            business=business,
-            routing=routing,
-            account_number=str(self.draw.between(10**9, 10**10 - 1)),
-            city="Reno" if country == HOME else "Harbour",
-            country=country,
-        )
+
+def _distinction(party_id: str) -> str:
+    """The end of a name: a known name under another account is how invoice fraud looks."""
+    return party_id[-_DISTINCTION:].upper()
+
+
+def _other(party_id: str, name: str, *, business: bool, country: str) -> Other:
+    """The account follows from the id: one account under several runs would be shared by their customers."""
+    account = Draw(party_id)
+    return Other(
+        id=party_id,
+        name=name,
+        business=business,
+        routing=f"{account.between(10_000_000, 99_999_999)}9" if country == HOME else f"SAND{country}22XXX",
+        account_number=str(account.between(10**9, 10**10 - 1)),
+        city="Reno" if country == HOME else "Harbour",
+        country=country,
+    )

@@ -1,6 +1,6 @@
 """The bank's events of one run, collected in any order and written down in the order in which the bank sends them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -9,14 +9,15 @@ from features.core.instants import DAY_US, MINUTE_US, SECOND_US
 from features.sandbox import objects
 from features.sandbox.casting import Casting
 from features.sandbox.lives import life_of
-from features.sandbox.parties import Party
+from features.sandbox.parties import Other, Party
 from features.sandbox.planned_transfer import Family, PlannedTransfer
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4
 """Payer and payee who met four others each are no rare pair."""
 PAYMENTS_A_LARGE_ONE: Final = 20
-"""With one large payment in 21, the program's 95th percentile stays an ordinary amount, however often it is run."""
+"""With one large wire in 21, the 95th percentile of the program's wires stays an ordinary amount, however often it is
+run; a rail with enough payments is measured by itself."""
 
 _HABITS_BEGIN_US: Final = 60 * DAY_US
 _HABITS_END_US: Final = 31 * DAY_US  # before the 30 days over which a usual pace is taken
@@ -47,8 +48,8 @@ class Feed:
         """A verified person whose account is known, and who paid four shops and was paid by four others.
 
         The bank sends nothing when an account is opened; ``account.unfrozen`` is the event that names its owner. The
-        habits make whoever comes next one of many, so that nothing but the scenario itself is out of the ordinary;
-        there are more of them before ``large_payments``.
+        habits make whoever comes next one of many, so that nothing but the scenario itself is out of the ordinary.
+        Small wires go before ``large_payments``, which are wires.
         """
         party = self.casting.customer()
         born = self.at - KNOWN_FOR_US
@@ -56,19 +57,12 @@ class Feed:
         self.identity(party, "VERIFIED", born + 30 * SECOND_US, created_at=born)
         opened = born + MINUTE_US
         self.add("account.unfrozen", objects.account(party, at=opened), opened)
-        sides = tuple(tuple(self.casting.shop() for _ in range(SHOPS)) for _ in range(2))
-        habits = max(2 * SHOPS, PAYMENTS_A_LARGE_ONE * large_payments)
-        gap_us = (_HABITS_BEGIN_US - _HABITS_END_US) // habits
-        for number in range(habits):
-            habit = PlannedTransfer(
-                at=self.at - _HABITS_BEGIN_US + number * gap_us,
-                family=self._habit,
-                party=party,
-                other=sides[number % 2][number // 2 % SHOPS],
-                cents=self.usual_cents(),
-                incoming=number % 2 == 1,
-            )
-            self._report(habit)
+        for number, at in enumerate(self._spread(2 * SHOPS)):
+            self._pay(party, self.casting.shop(), self._habit, at, incoming=number % 2 == 1)
+        if large_payments:
+            supplier = self.casting.shop()
+            for at in self._spread(PAYMENTS_A_LARGE_ONE * large_payments):
+                self._pay(party, supplier, Family.WIRE, at, incoming=False)
         return party
 
     def usual_cents(self) -> int:
@@ -92,6 +86,16 @@ class Feed:
     def composed(self) -> ComposedEvents:
         """The events, oldest first."""
         return compose_events(self.casting.tag, sorted(self._events, key=_time_of), self.transfer_id)
+
+    def _spread(self, count: int) -> Iterator[int]:
+        """So many instants in the months before, oldest first."""
+        for number in range(count):
+            yield self.at - _HABITS_BEGIN_US + number * (_HABITS_BEGIN_US - _HABITS_END_US) // count
+
+    def _pay(self, party: Party, other: Other, family: Family, at: int, *, incoming: bool) -> None:
+        """A small payment; of cards, an incoming one is a refund."""
+        cents = self.usual_cents()
+        self._report(PlannedTransfer(at=at, family=family, party=party, other=other, cents=cents, incoming=incoming))
 
     def _report(self, planned: PlannedTransfer) -> str:
         transfer_id = self.casting.fresh_id(objects.PREFIX_OF[planned.family])

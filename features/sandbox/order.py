@@ -13,7 +13,6 @@ import msgspec
 from features.core.program import Program
 from features.core.vocabulary import AchType, Direction, Rail
 from features.sandbox import objects
-from features.sandbox.casting import HOME
 from features.sandbox.feed import ComposedEvents, compose_events
 from features.sandbox.lives import life_of
 from features.sandbox.parties import Other, Party
@@ -68,7 +67,7 @@ def compose_transfer(program: Program, order: TransferOrder, *, run: str, at: in
     for number, step in enumerate(steps):
         times = {**times, step.field: began + number * _STEP_US}
         data = objects.transfer(planned, transfer_id, status=step.status, times=times)
-        data |= {"counterparty": _embedded(order, other)} if order.rail in _TO_PARTY else {}
+        data |= {"counterparty": _embedded(other)} if order.rail in _TO_PARTY else {}
         events.append((began + number * _STEP_US, f"{planned.family}.{step.type}", _stated(data)))
     return compose_events(tag, events, transfer_id)
 
@@ -116,17 +115,17 @@ def _other(program: Program, order: TransferOrder) -> Other:
         routing=sought.routing_number,
         account_number=f"000000{sought.account_last4}" if sought.account_last4 else "",
         city="",
-        country=sought.country or HOME,
+        country=sought.country,
     )
 
 
-def _embedded(order: TransferOrder, other: Other) -> dict[str, Any]:
-    """The counterparty as the bank's object; it states a country only where the order does."""
+def _embedded(other: Other) -> dict[str, Any]:
+    """The counterparty as the bank's object."""
     details = {"id": other.id, "name": other.name, "routing_number": other.routing}
-    address = {"country_code": order.counterparty.country} if order.counterparty.country else {}
-    return _stated({**details, "account_number": other.account_number, "address": address or ""})
+    return {**details, "account_number": other.account_number, "address": {"country_code": other.country}}
 
 
 def _stated(data: dict[str, Any]) -> dict[str, Any]:
-    """Without what was left open."""
-    return {name: value for name, value in data.items() if value != ""}
+    """Without what was left open: nothing is said of a country, for one, that the order does not name."""
+    cleaned = {name: _stated(value) if isinstance(value, dict) else value for name, value in data.items()}
+    return {name: value for name, value in cleaned.items() if value not in ("", {})}
