@@ -70,7 +70,7 @@ curl -sS "$URL/api/alerts?programId=$SANDBOX" -H "Authorization: Bearer $KEY" | 
 - `events` are the ids of what was stored. `GET /api/events/{id}` says what became of each.
 - The answer waits until all of it is committed, so `alertIds` and `score` are complete. That takes milliseconds. After
   5 seconds the answer comes anyway, with `committed: false` and what there is by then. The events are durable all the
-  same: look at `GET /api/alerts?programId=` a little later.
+  same: look at `GET /api/alerts?programId=` a little later. A repeat under the key brings this same answer again.
 - `alertIds` are the alerts that these events opened or changed. Those that a snapshot of key risk indicators opens on
   the program are not among them, because its turn may come at any time.
 - A repeat under the same `Idempotency-Key` gets the stored answer, also when the first one was lost on its way. Nothing
