@@ -33,9 +33,12 @@ _SIGNALS: Final = """
 _COUNTED: Final = "SELECT count(*) FROM scores WHERE {matching}"
 # A subject counts once, with the last time that it came into the band.
 _ENTERED: Final = """
-    SELECT subject_type, subject_id, score, n, epoch_us(scored_at), count(*) OVER () FROM scores
-    WHERE {matching} AND band = ? AND former_band <> band
-    QUALIFY row_number() OVER (PARTITION BY subject_type, subject_id ORDER BY "offset" DESC) = 1
+    WITH entered AS (
+        SELECT subject_type, subject_id, score, n, scored_at, "offset" FROM scores
+        WHERE {matching} AND band = ? AND former_band <> band
+        QUALIFY row_number() OVER (PARTITION BY subject_type, subject_id ORDER BY "offset" DESC) = 1
+    )
+    SELECT subject_type, subject_id, score, n, epoch_us(scored_at), count(*) OVER () FROM entered
     ORDER BY scored_at, "offset", subject_type, subject_id LIMIT ?"""
 
 

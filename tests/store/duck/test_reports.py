@@ -90,3 +90,21 @@ def test_given_a_key_of_another_program_when_it_reads_for_a_report_then_it_is_re
         ReportTransfers(database).of_actor(key, ACTOR, SPAN)
     with pytest.raises(ForbiddenError):
         ReportScores(database).entered_band(key, PROGRAM, "hold", SPAN)
+
+
+def test_given_a_subject_that_came_into_a_band_twice_when_counted_then_it_counts_once_with_the_last_time(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    hold = {"band": "hold", "former_band": "clear", "score": 80}
+    rows = [
+        a_score(id="scr_1", offset=1, scored_at=AT, **hold),
+        a_score(id="scr_2", offset=2, scored_at=AT + 1, band="clear", former_band="hold"),
+        a_score(id="scr_3", offset=3, scored_at=AT + 2, **hold),
+        a_score(id="scr_4", offset=4, scored_at=AT + 1, subject_id="ent_2", **hold),
+    ]
+    BatchWriter(database).commit(row_tables({ScoreRow: rows}), {}, AT)
+
+    entered, listed = ReportScores(database).entered_band(an_operator(TENANT), PROGRAM, "hold", SPAN)
+
+    assert entered == 2
+    assert [(each.id, each.at) for each in listed] == [("ent_2", AT + 1), ("ent_1", AT + 2)]
