@@ -93,7 +93,7 @@ def _asked(
 
 
 def _drained(service: Service, endpoints: Sequence[str], url: str, received: "Synchronized[int]") -> Figure:
-    had, cpu_s = received.value, _cpu_s(service)
+    had, processor_s = received.value, service.processor_s()
     began = last_at = time.perf_counter()
     _point(service, endpoints, url)
     last = had
@@ -101,17 +101,13 @@ def _drained(service: Service, endpoints: Sequence[str], url: str, received: "Sy
         if received.value != last:
             last_at, last = now, received.value
         time.sleep(_POLL_S)
-    each_ms = 1e3 * (_cpu_s(service) - cpu_s) / max(1, last - had)
+    each_ms = 1e3 * (service.processor_s() - processor_s) / max(1, last - had)
     return Figure(
         name="delivered of those that waited",
         value=(last - had) / (last_at - began),
         unit="deliveries/s",
         note=f"{last - had:,} of them, {each_ms:.2f} ms of the processor each",
     )
-
-
-def _cpu_s(service: Service) -> float:
-    return service.metric("process_cpu_seconds")["_total"]
 
 
 def _traffic(name: str) -> Traffic:

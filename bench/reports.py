@@ -1,11 +1,18 @@
 """How long do reports and metrics take over five million transfers, and what do they cost the pre-flights beside them?
 
-One program has all the transfers, fed straight into the log of a real ``clearhold serve`` and spread over the last 60
-days; some of its alerts were decided. Then 2,000 events a second come in for it and seven others, and four callers send
-pre-flights, in turns of alike length with and without two readers, each of whom asks for another report half a second
-after the last. A million transfers unless ``--transfers`` says otherwise; the promise is for five million.
+One program has all the transfers, spread over the last 60 days; some of its alerts were decided. The first half million
+at most goes through the log of a real ``clearhold serve``, each event at its own instant. Then the service is stopped,
+the rows that reports read are copied until there are as many as wanted (``bench/copies.py``), and it is started again.
+What a report wants of the program's owner is totals by day, which cost the same whatever they count, but for one
+integer for each alert that a person decided in the period.
+
+First each report is read by itself, for the processor time that it costs the service: others on the machine change it
+little. Then 2,000 events a second come in for the program and seven others, and four callers send pre-flights, in turns
+of alike length with and without two readers, each of whom asks for another report half a second after the last. A
+million transfers unless ``--transfers`` says otherwise; the promise is for five million.
 """
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -16,11 +23,12 @@ from typing import Final
 import httpx
 
 from bench.callers import call
+from bench.copies import multiply
 from bench.harness import Figure, Promise, Run, percentile
 from bench.log_feed import PacedFeeder, append_all, interleaved
 from bench.meanwhile import Meanwhile
 from bench.preflight import CALLERS, EVENTS_PER_S, PARTIES, PROGRAMS, Questions
-from bench.readers import Readers
+from bench.readers import Readers, read_in_turn
 from bench.restart import CHUNK_EVENTS, Feeding
 from bench.service import OPERATOR, Known, Service
 from bench.stream_events import Traffic
@@ -41,31 +49,72 @@ _PROMISES: Final = {
     "metrics": Promise(500),
     "metrics of a program": Promise(500),
 }
+_MOST_FED: Final = 500_000
 _SMALL_TRANSFERS: Final = 500
 _STEP_US: Final = 1_000_000 * PROGRAMS * 2 // EVENTS_PER_S
 _SETTLE_S: Final = 2.0
 _PAGE: Final = 100
+_ALONE: Final = 40
 
 
 def run(run: Run) -> Iterator[Figure]:
-    transfers = run.asked.transfers or run.size(1_000_000, 20_000)
+    wanted = run.asked.transfers or run.size(1_000_000, 20_000)
+    times = -(-wanted // run.size(_MOST_FED, 5_000))
+    fed = wanted // times
     with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
         now = time.time_ns() // 1_000
-        known = service.programs([_large(transfers, now), *(_small(number, now) for number in range(1, PROGRAMS))])
-        _give_history(run, service, known, transfers)
+        known = service.programs([_large(fed, now), *(_small(number, now) for number in range(1, PROGRAMS))])
+        _give_history(run, service, known, fed)
         headers = {"Authorization": f"Bearer {service.operator_token}", "X-Operator": OPERATOR}
         decided = _decide(run, service, headers, run.size(500, 20))
+        program_id = known[0].feed.program_id
+        rows = _copied(run, service, program_id, times)
+        alone = _read_alone(run, service, headers, _paths(program_id))
+        load = os.getloadavg()[0]
         feeds = [each.feed._replace(traffic=_stream(f"live{number}", now)) for number, each in enumerate(known)]
         with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S) as feeder:
             began = time.monotonic()
             time.sleep(_SETTLE_S)
             with Meanwhile(service, Path(folder) / "synced") as meanwhile:
-                alone, beside, read = _in_turns(run, service, known, headers)
+                without, beside, read = _in_turns(run, service, known, headers)
             per_second = feeder.stop() / (time.monotonic() - began)
-    yield from _reads(read, f"{transfers:,} transfers, {decided:,} alerts decided")
-    yield from _preflights(alone, beside)
+    yield from alone
+    note = f"{fed * times:,} transfers, {fed:,} of them fed, the others copies; {decided:,} alerts decided before that"
+    yield Figure(name="rows of the program", value=sum(rows.values()), unit="", note=_listed(rows))
+    yield Figure(name="load average before what follows", value=load, unit="", note=f"on {os.cpu_count()} cores")
+    yield from _reads(read, note)
+    yield from _preflights(without, beside)
     yield Figure(name="events beside them", value=per_second, unit="events/s", promise=BESIDE_PER_S)
     yield from meanwhile.figures()
+
+
+def _copied(run: Run, service: Service, program_id: str, times: int) -> dict[str, int]:
+    """Stop the service, have each row of the program so many times, and start it; how many there are by table."""
+    run.say(f"copying what was fed until it stands there {times} times")
+    service.stop()
+    rows = multiply(service.database_path, program_id, times)
+    service.start()
+    return rows
+
+
+def _read_alone(run: Run, service: Service, headers: Mapping[str, str], paths: Mapping[str, str]) -> list[Figure]:
+    """Each path by itself, so often in a row: what it costs the process that takes requests."""
+    count, figures = run.size(_ALONE, 5), list[Figure]()
+    for name, path in paths.items():
+        read_in_turn(service.address, path, headers, count=2)
+        began_s = service.processor_s()
+        latencies = sorted(read_in_turn(service.address, path, headers, count=count))
+        each_ms = 1e3 * (service.processor_s() - began_s) / count
+        figures.append(
+            Figure(
+                name=f"{name} alone, processor time",
+                value=each_ms,
+                unit="ms",
+                promise=_PROMISES[name],
+                beside=f"p50 {percentile(latencies, 0.5):.0f} ms, p95 {percentile(latencies, 0.95):.0f} ms of {count}",
+            )
+        )
+    return figures
 
 
 def _in_turns(
@@ -75,10 +124,10 @@ def _in_turns(
     count, warm_up = run.size(6_000, 800), 200
     programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
     questions = Questions(programs, service.operator_token)
-    alone, beside, read = list[float](), list[float](), dict[str, list[float]]()
+    without, beside, read = list[float](), list[float](), dict[str, list[float]]()
     for turn in range(1, TURNS + 1):
         run.say(f"turn {turn} of {TURNS}: pre-flights without readers, then beside {READERS}")
-        alone += (
+        without += (
             call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201).latencies_ms
         )
         with Readers(service.address, _paths(known[0].feed.program_id), headers, count=READERS) as readers:
@@ -86,7 +135,7 @@ def _in_turns(
             beside += tally.latencies_ms
             for name, latencies in readers.stop().items():
                 read.setdefault(name, []).extend(latencies)
-    return sorted(alone), sorted(beside), {name: sorted(latencies) for name, latencies in read.items()}
+    return sorted(without), sorted(beside), {name: sorted(latencies) for name, latencies in read.items()}
 
 
 def _paths(program_id: str) -> dict[str, str]:
@@ -106,7 +155,7 @@ def _give_history(run: Run, service: Service, known: list[Known], transfers: int
     with closing(connect_sync(service.socket)) as client:
         count = len(small) * _SMALL_TRANSFERS * 2
         append_all(client, interleaved(small, count=count), appended_at=time.time_ns() // 1_000, done=lambda _: None)
-    feeding, events = Feeding(service, [large]), transfers * 2
+    feeding, events = Feeding(service, [large], in_their_time=True), transfers * 2
     with run.counting(f"{transfers:,} transfers", events) as done:
         for fed in range(0, events, CHUNK_EVENTS):
             chunk = min(CHUNK_EVENTS, events - fed)
@@ -159,6 +208,10 @@ def _reads(read: Mapping[str, list[float]], note: str) -> Iterator[Figure]:
             beside=f"p50 {percentile(latencies, 0.5):.0f} ms of {len(latencies):,}",
             note=note,
         )
+
+
+def _listed(rows: Mapping[str, int]) -> str:
+    return ", ".join(f"{table} {count:,}" for table, count in rows.items())
 
 
 def _preflights(alone: list[float], beside: list[float]) -> Iterator[Figure]:

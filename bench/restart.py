@@ -17,10 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.harness import Figure, Promise, Run
-from bench.log_feed import Feed, append_all
+from bench.log_feed import APPEND_AT_ONCE, Appender, Feed
 from bench.service import Service
 from bench.stream_events import Made, Traffic
 from bench.workbench import PREFIX
+from features.core.log_entry import EntryKind
 from store.data_dir import DEFAULT_SHARDS
 from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
@@ -38,26 +39,32 @@ _PAGE: Final = 5_000
 
 
 class Feeding:
-    """Feeds a chunk while the service works on the one before."""
+    """Feeds a chunk while the service works on the one before.
 
-    def __init__(self, service: Service, feeds: list[Feed]) -> None:
-        self._service = service
+    The log takes events now, or with ``in_their_time`` each at its own instant, as if the service had run since then.
+    """
+
+    def __init__(self, service: Service, feeds: list[Feed], *, in_their_time: bool = False) -> None:
+        self._service, self._in_their_time = service, in_their_time
         self._events = _interleaved(feeds)
         self._ahead: dict[str, tuple[int, str]] = {}  # by program: its newest transfer that was fed
 
     def feed(self, count: int) -> None:
         """Append so many events and wait for those of the call before."""
         newest: dict[str, tuple[int, str]] = {}
+        now = time.time_ns() // 1_000
 
-        def bodies() -> Iterator[tuple[Feed, bytes]]:
+        def entries() -> Iterator[tuple[int, EntryKind, str, int, bytes]]:
             for feed, event in islice(self._events, count):
                 made = (event.transfer, event.transfer_id)
                 newest[feed.program_id] = max(newest.get(feed.program_id, made), made)
-                yield feed, event.body
+                at = min(event.at, now) if self._in_their_time else now
+                yield feed.shard, EntryKind.BANK, feed.program_id, at, event.body
 
-        client = connect_sync(self._service.socket)
-        append_all(client, bodies(), appended_at=time.time_ns() // 1_000, done=lambda _: None)
-        client.close()
+        with closing(connect_sync(self._service.socket)) as client:
+            appender, source = Appender(client), entries()
+            while some := list(islice(source, APPEND_AT_ONCE)):
+                appender.append(some)
         self.wait()
         self._ahead = newest
 

@@ -64,6 +64,14 @@ class Service:
     def snapshots_dir(self) -> Path:
         return self._data_dir / "checkpoints"
 
+    @property
+    def database_path(self) -> Path:
+        return self._data_dir / "clearhold.duckdb"
+
+    def processor_s(self) -> float:
+        """Seconds of processor time that the process which takes requests and commits has used since it started."""
+        return self.metric("process_cpu_seconds")["_total"]
+
     def logged(self, event: str) -> list[dict[str, Any]]:
         """The lines of that event that the service and its scorers have logged since the last start."""
         with self._log_path.open("rb") as log:
