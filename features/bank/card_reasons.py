@@ -5,11 +5,17 @@ Source  public issuer API references; unknown words become OTHER and the issuer'
 
 from typing import Final
 
-_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "APPROVED": ("approved", "card_active", "webhook_approved", "network_fallback", "0000", "0002", "1830"),
-    "INSUFFICIENT_FUNDS": ("insufficient_funds", "insufficient_funds_preload", "insufficient_funding_source_balance"),
-    "LIMIT_EXCEEDED": ("spending_controls", "user_transaction_limit", "limit_exceeded"),
-    "MERCHANT_BLOCKED": (
+from features.core.vocabulary import CardReason
+
+_WORDS: Final[dict[CardReason, tuple[str, ...]]] = {
+    CardReason.APPROVED: ("approved", "card_active", "webhook_approved", "network_fallback", "0000", "0002", "1830"),
+    CardReason.INSUFFICIENT_FUNDS: (
+        "insufficient_funds",
+        "insufficient_funds_preload",
+        "insufficient_funding_source_balance",
+    ),
+    CardReason.LIMIT_EXCEEDED: ("spending_controls", "user_transaction_limit", "limit_exceeded"),
+    CardReason.MERCHANT_BLOCKED: (
         "merchant_blacklist",
         "unauthorized_merchant",
         "auth_rule_blocked_mcc",
@@ -17,10 +23,10 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "not_allowed",
         "merchant_blocked",
     ),
-    "CARD_INACTIVE": ("card_inactive", "card_paused", "card_not_activated"),
-    "CARD_CLOSED": ("card_canceled", "card_closed", "terminated"),
-    "CARD_EXPIRED": ("card_expired", "1001"),
-    "ACCOUNT_INACTIVE": (
+    CardReason.CARD_INACTIVE: ("card_inactive", "card_paused", "card_not_activated"),
+    CardReason.CARD_CLOSED: ("card_canceled", "card_closed", "terminated"),
+    CardReason.CARD_EXPIRED: ("card_expired", "1001"),
+    CardReason.ACCOUNT_INACTIVE: (
         "account_disabled",
         "account_paused",
         "account_inactive",
@@ -29,8 +35,8 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "account_delinquent",
         "program_suspended",
     ),
-    "CARDHOLDER_BLOCKED": ("cardholder_blocked", "cardholder_inactive", "cardholder_verification_required"),
-    "PIN_OR_CVV": (
+    CardReason.CARDHOLDER_BLOCKED: ("cardholder_blocked", "cardholder_inactive", "cardholder_verification_required"),
+    CardReason.PIN_OR_CVV: (
         "incorrect_pin",
         "pin_blocked",
         "invalid_card_details",
@@ -41,9 +47,14 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "sca_required",
         "pin_or_cvv",
     ),
-    "SUSPECTED_FRAUD": ("suspected_fraud", "fraud_advice", "security_violation", "cardholder_challenge_failed"),
-    "PROGRAM_DECLINED": ("webhook_declined", "custom_asa_result", "auth_rule", "program_declined"),
-    "TECHNICAL": (
+    CardReason.SUSPECTED_FRAUD: (
+        "suspected_fraud",
+        "fraud_advice",
+        "security_violation",
+        "cardholder_challenge_failed",
+    ),
+    CardReason.PROGRAM_DECLINED: ("webhook_declined", "custom_asa_result", "auth_rule", "program_declined"),
+    CardReason.TECHNICAL: (
         "webhook_timeout",
         "webhook_error",
         "customer_asa_timeout",
@@ -53,7 +64,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "technical",
     ),
 }
-_NORMALISED: Final = {word: reason for reason, words in _WORDS.items() for word in words}
+_NORMALISED: Final = {word: reason.value for reason, words in _WORDS.items() for word in words}
 
 
 def normalised_reason(word: str) -> str:
@@ -61,4 +72,5 @@ def normalised_reason(word: str) -> str:
     known = _NORMALISED.get(word.lower())
     if known is not None:
         return known
-    return "LIMIT_EXCEEDED" if word.upper().endswith("_SPEND_LIMIT_EXCEEDED") else "OTHER"
+    over_a_limit = word.upper().endswith("_SPEND_LIMIT_EXCEEDED")
+    return (CardReason.LIMIT_EXCEEDED if over_a_limit else CardReason.OTHER).value

@@ -24,6 +24,25 @@ class AchType(StrEnum):
     DEBIT = "DEBIT"
 
 
+class CardReason(StrEnum):
+    """Why a card attempt was decided as it was: the reasons of several issuers, folded into one list."""
+
+    APPROVED = "APPROVED"
+    INSUFFICIENT_FUNDS = "INSUFFICIENT_FUNDS"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    MERCHANT_BLOCKED = "MERCHANT_BLOCKED"
+    CARD_INACTIVE = "CARD_INACTIVE"
+    CARD_CLOSED = "CARD_CLOSED"
+    CARD_EXPIRED = "CARD_EXPIRED"
+    ACCOUNT_INACTIVE = "ACCOUNT_INACTIVE"
+    CARDHOLDER_BLOCKED = "CARDHOLDER_BLOCKED"
+    PIN_OR_CVV = "PIN_OR_CVV"
+    SUSPECTED_FRAUD = "SUSPECTED_FRAUD"
+    PROGRAM_DECLINED = "PROGRAM_DECLINED"
+    TECHNICAL = "TECHNICAL"
+    OTHER = "OTHER"
+
+
 class Band(StrEnum):
     CLEAR = "clear"
     REVIEW = "review"

@@ -1,0 +1,193 @@
+"""What makes a rule right, checked when it is written: fields, operations and values, each fault with its path.
+
+Contradictions are allowed: a rule that can never match is the author's, and a backtest shows it.
+
+Unit    a path is one of the JSON that the author wrote, as ``when[2].value[0]``
+Errors  none is raised: faults are values. Only a rule without one is given to the other modules of this folder
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from math import isfinite
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from features.catalogue.feature import Feature
+from features.core.canonical import DECIMALS, MAX_INTEGER
+from features.core.errors import FieldCode
+from features.core.money import MAX_CENTS, parse_cents
+from features.core.rules import Rule, RuleCondition, RuleOp
+from features.rules.fields import LIST_OPS, NULL_OPS, RULE_FIELD_OF, FieldKind, kind_of, operands_of, ops_of, words_of
+
+MAX_CONDITIONS: Final = 50
+MAX_VALUES: Final = 100
+MAX_ID_LENGTH: Final = 64
+MAX_NAME_LENGTH: Final = 200
+MAX_NOTE_LENGTH: Final = 2_000
+RESERVED_IDS: Final = frozenset({"fields", "versions"})
+"""Ids that would hide a path of the API."""
+
+MAX_SHOWN_WORDS: Final = 20
+_BOUNDS: Final = 2
+_ID: Final = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
+_STATUS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Line breaks, marks that turn the direction of text, and halves of characters, beside the control characters."""
+
+
+class RuleFault(NamedTuple):
+    """One thing that is wrong with a rule. ``sentence`` goes on from the path: "must be …"; it quotes no input."""
+
+    path: str
+    sentence: str
+    code: FieldCode
+
+
+def faults_of(rule: Rule) -> Iterator[RuleFault]:
+    """Everything that is wrong with a rule, in the order in which it is written."""
+    return chain(_id_faults(rule.id), _text_faults(rule), _condition_list_faults(rule.when))
+
+
+def _id_faults(rule_id: str) -> Iterator[RuleFault]:
+    if len(rule_id) > MAX_ID_LENGTH:
+        yield RuleFault("id", f"must be at most {MAX_ID_LENGTH} characters", FieldCode.TOO_LONG)
+    elif _ID.fullmatch(rule_id) is None:
+        yield RuleFault("id", "must be lower-case letters and digits with inner - and _", FieldCode.MALFORMED)
+    elif rule_id in RESERVED_IDS:
+        yield RuleFault("id", "must not be fields or versions, which are paths of the API", FieldCode.CONFLICTING)
+
+
+def _text_faults(rule: Rule) -> Iterator[RuleFault]:
+    note = "" if rule.note is msgspec.UNSET else rule.note
+    for path, text, most in (("name", rule.name, MAX_NAME_LENGTH), ("note", note, MAX_NOTE_LENGTH)):
+        if len(text) > most:
+            yield RuleFault(path, f"must be at most {most} characters", FieldCode.TOO_LONG)
+        elif _CONTROL.search(text.replace("\n", " ") if path == "note" else text) is not None:
+            yield RuleFault(path, "must not have control characters", FieldCode.MALFORMED)
+    if not rule.name[:MAX_NAME_LENGTH].strip():
+        yield RuleFault("name", "must not be blank", FieldCode.TOO_SHORT)
+
+
+def _condition_list_faults(when: tuple[RuleCondition, ...]) -> Iterator[RuleFault]:
+    if not when:
+        yield RuleFault("when", "must have at least one condition", FieldCode.TOO_SHORT)
+    elif len(when) > MAX_CONDITIONS:
+        yield RuleFault("when", f"must have at most {MAX_CONDITIONS} conditions", FieldCode.TOO_LONG)
+    else:
+        for index, condition in enumerate(when):
+            yield from _condition_faults(f"when[{index}]", condition)
+
+
+def _condition_faults(path: str, condition: RuleCondition) -> Iterator[RuleFault]:
+    feature = RULE_FIELD_OF.get(condition.field)
+    if feature is None:
+        sentence = "must be a field of GET /api/rules/fields"
+        yield RuleFault(f"{path}.field", sentence, FieldCode.NOT_ONE_OF)
+        return
+    ops = ops_of(feature)
+    if condition.op not in ops:
+        sentence = f"must be one of {', '.join(ops)} for this field"
+        yield RuleFault(f"{path}.op", sentence, FieldCode.NOT_ONE_OF)
+        return
+    fault = _shape_fault(f"{path}.value", condition)
+    if fault is not None:
+        yield fault
+    elif condition.op not in NULL_OPS:
+        yield from _value_faults(f"{path}.value", feature, condition)
+
+
+def _shape_fault(path: str, condition: RuleCondition) -> RuleFault | None:
+    """Whether there is a value where the operation needs one, and a list where it needs a list."""
+    value: Any = condition.value
+    if condition.op in NULL_OPS:
+        needless = RuleFault(path, f"must be left out for {condition.op.value}", FieldCode.CONFLICTING)
+        return None if value is msgspec.UNSET else needless
+    if value is msgspec.UNSET:
+        return RuleFault(path, f"is required for {condition.op.value}", FieldCode.REQUIRED)
+    if condition.op not in LIST_OPS:
+        single = RuleFault(path, f"must be a single value for {condition.op.value}", FieldCode.WRONG_TYPE)
+        return single if isinstance(value, tuple) else None
+    if not isinstance(value, tuple):
+        return RuleFault(path, f"must be a list for {condition.op.value}", FieldCode.WRONG_TYPE)
+    return _length_fault(path, condition.op, len(value))
+
+
+def _length_fault(path: str, op: RuleOp, length: int) -> RuleFault | None:
+    least, most = (_BOUNDS, _BOUNDS) if op is RuleOp.BETWEEN else (1, MAX_VALUES)
+    if least <= length <= most:
+        return None
+    code = FieldCode.TOO_SHORT if length < least else FieldCode.TOO_LONG
+    words = "the lowest and the highest value" if least == most else f"1 to {most} values"
+    return RuleFault(path, f"must be a list of {words}", code)
+
+
+def _value_faults(path: str, feature: Feature, condition: RuleCondition) -> Iterator[RuleFault]:
+    value: Any = condition.value
+    if not isinstance(value, tuple):
+        fault = _scalar_fault(path, feature, value)
+        if fault is not None:
+            yield fault
+        return
+    each_fault = (_scalar_fault(f"{path}[{index}]", feature, each) for index, each in enumerate(value))
+    faults = [fault for fault in each_fault if fault is not None]
+    yield from faults
+    if condition.op is RuleOp.BETWEEN and not faults:
+        low, high = operands_of(condition)
+        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+            yield RuleFault(path, "must have the lowest value first", FieldCode.CONFLICTING)
+
+
+def _scalar_fault(path: str, feature: Feature, value: Any) -> RuleFault | None:
+    if value is None:
+        return RuleFault(path, "must not be null: is_null and not_null look for it", FieldCode.WRONG_TYPE)
+    match kind_of(feature):
+        case FieldKind.BOOLEAN:
+            boolean = isinstance(value, bool)
+            return None if boolean else RuleFault(path, "must be true or false", FieldCode.WRONG_TYPE)
+        case FieldKind.WORD | FieldKind.COUNTRIES:
+            return _word_fault(path, feature, value)
+        case FieldKind.MONEY if isinstance(value, str):
+            return _digits_fault(path, value)
+        case kind:
+            return _number_fault(path, kind, value)
+
+
+def _word_fault(path: str, feature: Feature, value: Any) -> RuleFault | None:
+    if not isinstance(value, str):
+        return RuleFault(path, "must be a string", FieldCode.WRONG_TYPE)
+    words = words_of(feature)
+    if not words:
+        known = _STATUS.fullmatch(value)
+        sentence = "must be the bank's word: at most 64 capital letters, digits and _, as in PENDING_RETURN"
+        return None if known else RuleFault(path, sentence, FieldCode.MALFORMED)
+    if value in words:
+        return None
+    listed = len(words) <= MAX_SHOWN_WORDS
+    sentence = f"must be one of {', '.join(words)}" if listed else "must be an ISO 3166-1 alpha-2 country code"
+    return RuleFault(path, sentence, FieldCode.NOT_ONE_OF)
+
+
+def _digits_fault(path: str, value: str) -> RuleFault | None:
+    known = parse_cents(value) is not None
+    return None if known else RuleFault(path, f"must be digits of cents, at most {MAX_CENTS}", FieldCode.MALFORMED)
+
+
+def _number_fault(path: str, kind: FieldKind, value: Any) -> RuleFault | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        words = {FieldKind.MONEY: "integer cents, or a string of their digits", FieldKind.INTEGER: "an integer"}
+        return RuleFault(path, f"must be {words.get(kind, 'a number')}", FieldCode.WRONG_TYPE)
+    if isinstance(value, float) and not isfinite(value):
+        return RuleFault(path, "must be a finite number", FieldCode.MALFORMED)
+    if value < 0:
+        return RuleFault(path, "must be at least 0", FieldCode.TOO_SMALL)
+    if value > MAX_INTEGER:
+        more = ": more cents are a string of digits" if kind is FieldKind.MONEY else ""
+        return RuleFault(path, f"must be at most {MAX_INTEGER}{more}", FieldCode.TOO_LARGE)
+    if kind is not FieldKind.NUMBER:
+        whole = value == int(value)
+        return None if whole else RuleFault(path, "must be an integer", FieldCode.WRONG_TYPE)
+    # The record rounds numbers to so many places, and two rules must not have one digest.
+    exact = round(value, DECIMALS) == value
+    return None if exact else RuleFault(path, f"must have at most {DECIMALS} decimal places", FieldCode.MALFORMED)
