@@ -12,42 +12,47 @@ from features.core.rules import Rule
 from features.rules.columns import sql_of
 from features.rules.language import faults_of
 from features.rules.predicate import compiled
-from store.duck.schema import TABLES, _table
+from store.duck.schema import _table
 from store.tables.columns import arrow_table, columns_of
 from tests.support.duck_rows import some_features
 from tests.support.rules import interpreted
 
-_ROW_TYPE: Final = dict(TABLES)["transfer_features"]
+_TABLE: Final = "transfer_features"
 
 
 @contextmanager
 def stored(vectors: Sequence[FeatureVector]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with the vectors as rows of ``transfer_features``, their place in the list as offset."""
+    """A database with the vectors, at least one, as rows of ``transfer_features`` in the order of their offsets."""
     rows: list[TransferFeaturesRow] = [some_features(offset=at, vector=each) for at, each in enumerate(vectors)]
     with closing(duckdb.connect(config={"threads": 1})) as database:
-        database.execute(_table("transfer_features", _ROW_TYPE))
-        if rows:
-            database.register("new_rows", arrow_table(columns_of(_ROW_TYPE), rows))
-            database.execute("INSERT INTO transfer_features SELECT * FROM new_rows")
+        database.execute(_table(_TABLE, TransferFeaturesRow))
+        database.register("new_rows", arrow_table(columns_of(TransferFeaturesRow), rows))
+        database.execute("INSERT INTO transfer_features SELECT * FROM new_rows")
         yield database
 
 
-def by_database(database: duckdb.DuckDBPyConnection, rule: Rule) -> list[bool | None]:
-    expression, parameters = sql_of(rule)
-    sql = f'SELECT {expression} FROM transfer_features ORDER BY "offset"'  # noqa: S608 - parameters carry the values
-    return [matches for (matches,) in database.execute(sql, parameters).fetchall()]
+def by_database(database: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> list[list[bool | None]]:
+    """What each rule's expression says of each row, in the order of the offsets."""
+    expressions = [sql_of(rule) for rule in rules]
+    selected = ", ".join(expression for expression, _ in expressions)
+    parameters = [parameter for _, parameters in expressions for parameter in parameters]
+    sql = f'SELECT {selected} FROM transfer_features ORDER BY "offset"'  # noqa: S608 - parameters carry the values
+    return [list(column) for column in zip(*database.execute(sql, parameters).fetchall(), strict=True)]
 
 
 def disagreements(rules: Sequence[Rule], vectors: Sequence[FeatureVector]) -> list[str]:
     """Where the three differ, one line each, or where a rule that should be right has a fault."""
+    lines = [f"{rule.when}: {fault}" for rule in rules for fault in faults_of(rule)]
+    if not vectors:
+        return lines
     predicate = compiled(rules)
     streamed = [predicate(vector) for vector in vectors]
-    lines = [f"{rule.when}: {fault}" for rule in rules for fault in faults_of(rule)]
+    inputs = [values_by_name(vector) for vector in vectors]
     with stored(vectors) as database:
-        for index, rule in enumerate(rules):
-            expected = [interpreted(rule, values_by_name(vector)) for vector in vectors]
-            of_stream = [index in matched for matched in streamed]
-            of_database = by_database(database, rule)
-            if not expected == of_stream == of_database:
-                lines.append(f"{rule.scope} {rule.when}: expected {expected}, {of_stream}, {of_database}")
+        of_database = by_database(database, rules)
+    for index, rule in enumerate(rules):
+        expected = [interpreted(rule, each) for each in inputs]
+        of_stream = [index in matched for matched in streamed]
+        if not expected == of_stream == of_database[index]:
+            lines.append(f"{rule.scope} {rule.when}: expected {expected}, {of_stream}, {of_database[index]}")
     return lines

@@ -35,13 +35,13 @@ ODD: Final = st.fixed_dictionaries(
 ODD_VECTORS: Final = st.builds(lambda vector, over: msgspec.structs.replace(vector, **over), VECTORS, ODD)
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(RULES, min_size=1, max_size=12), st.lists(ODD_VECTORS, min_size=1, max_size=8))
 def test_given_random_rules_and_vectors_then_all_three_agree(rules: list[Rule], vectors: list[FeatureVector]) -> None:
     assert disagreements(rules, vectors) == []
 
 
-@settings(max_examples=15)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(RULES, min_size=6, max_size=12), streams(least=2, most=12))
 def test_given_random_rules_over_a_random_stream_then_all_three_agree_on_every_transfer(
     rules: list[Rule], stream: list[LogEntry]

@@ -92,7 +92,7 @@ def test_given_an_operation_on_a_kind_of_field_then_predicate_and_columns_answer
     predicate = compiled([rule])
 
     with stored(vectors) as database:
-        assert by_database(database, rule) == list(expected)
+        assert by_database(database, [rule]) == [list(expected)]
     assert [predicate(vector) == (0,) for vector in vectors] == list(expected)
 
 
@@ -122,7 +122,7 @@ def test_given_a_rule_that_is_not_about_transfers_then_the_database_matches_none
     rule = a_rule(a_condition("amountCents", "gt", 0), scope="program")
 
     with stored([a_vector()]) as database:
-        assert by_database(database, rule) == [False]
+        assert by_database(database, [rule]) == [[False]]
 
 
 def test_given_a_rule_that_some_transfers_are_null_for_when_it_is_negated_then_these_are_the_rest() -> None:
