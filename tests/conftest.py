@@ -1,6 +1,8 @@
 """What every test may ask for: a real Redis, started once, and the event loop that the service runs on."""
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
@@ -22,6 +24,11 @@ _LONGEST: Final = (
     "test_idempotency_races.py",
     "test_backfill_service.py",
 )
+
+
+# Each of the services that tests start would compile every module again, and take half as long again to start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_sessionstart() -> None:
