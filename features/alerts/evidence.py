@@ -7,6 +7,7 @@ from typing import Final, TypedDict, TypeVar
 
 import msgspec
 
+from features.alerts.rule_evidence import RuleEvidence, rule_evidence
 from features.catalogue.features import FEATURES, NAME_OF
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.instants import format_instant
@@ -100,6 +101,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     clock_version: str
     path: MoneyPath | None = None
     escalation: Escalation | None = None
+    rule: RuleEvidence | msgspec.UnsetType = msgspec.UNSET  # of an alert that a rule of the bank opened
 
 
 class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -234,6 +236,7 @@ def evidence_of(
         policy_version=policies.policy.version,
         clock_version=policies.clock_version,
         path=_path(context, finding),
+        rule=msgspec.UNSET if finding.rule is None else rule_evidence(finding.rule, context.vector),
         **totals_of(alert),
     )
 

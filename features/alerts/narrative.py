@@ -15,9 +15,12 @@ import msgspec
 from features.alerts.evidence import Evidence, Figure
 from features.core.instants import format_instant
 from features.core.money import USD
+from features.core.rules import RuleAction
 from features.core.vocabulary import Band, Severity
 from features.detectors.detector import ReviewQuestion
+from features.detectors.rules import RULE_REVIEW
 from features.detectors.table import DETECTOR_OF
+from features.policy.routing import RULE_PREFIX
 from features.scorers.sentences import money, money_in
 from features.state.alert_state import AlertState
 
@@ -60,12 +63,19 @@ def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recomme
 
 def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
     """The draft that a person may sign."""
-    advice = recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
+    advice = _advice(alert, evidence)
     head = (
         f"Recommended: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} "
         f"and routed to a person ({words(evidence.route_reason)})."
     )
     return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
+
+
+def _advice(alert: AlertState, evidence: Evidence) -> Recommendation:
+    """What a rule of the bank says to hold, is to be held."""
+    if evidence.rule is not msgspec.UNSET and evidence.rule.action == RuleAction.HOLD.value:
+        return Recommendation.HOLD
+    return recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
 
 
 def policy_close(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
@@ -166,10 +176,11 @@ def _why_alerted(e: Evidence) -> str:
         if e.score is None
         else f"The score is {e.score}, band {e.band}, with confidence {e.confidence} (n = {e.n})"
     )
+    without_lines = "none beyond the fact itself" if e.rule is msgspec.UNSET else "those of the rule"
     others = ", ".join(e.other_signals) or "none"
     return (
         f"Why it alerted: {e.finding} Measured: {measured or 'nothing beyond the reason'}. "
-        f"Lines: {lines or 'none beyond the fact itself'}. {score}; other signals of the transfer: {others}."
+        f"Lines: {lines or without_lines}. {score}; other signals of the transfer: {others}."
     )
 
 
@@ -183,6 +194,8 @@ def _looked_at(e: Evidence) -> str:
 
 
 def review_of(alert: AlertState) -> ReviewQuestion:
+    if alert.detector.startswith(RULE_PREFIX):
+        return RULE_REVIEW
     detector = DETECTOR_OF.get(alert.detector)
     return _DEFAULT_REVIEW if detector is None else detector.review
 

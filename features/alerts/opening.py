@@ -3,7 +3,8 @@
 A finding joins the open alert of the same detector, subject and window, which is counted from the first finding;
 otherwise it opens one. A joined alert that waits, or that the policy closed, is written anew with each finding. An
 alert closed by a person is never changed: a more severe finding opens a new one. So does a finding on an alert that the
-policy closed and would not close for this one. A transfer in review or hold that is in no alert gets one of its own.
+policy closed and would not close for this one. A rule of the bank opens one alert on a transfer, and never another. A
+transfer in review or hold that is in no alert gets one of its own.
 
 Window  an alert whose findings were all more than 48 hours old when they were delivered is ``from_history``
 """
@@ -18,6 +19,7 @@ from features.alerts.evidence import evidence_of, foreign_amount, refreshed, sub
 from features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from features.alerts.narrative import Draft, draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
+from features.alerts.rule_matches import emit_rule_matches
 from features.bank.return_codes import FROZEN_RETURN_CODE
 from features.core.instants import HOURS_48, format_instant
 from features.core.log_entry import EntryPosition
@@ -29,6 +31,7 @@ from features.detectors.band import DETECTOR_OF_BAND
 from features.detectors.caps import cap_finding
 from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
 from features.detectors.finding import FED_BY_RETURNS, band_finding, reason_findings, return_findings
+from features.detectors.rules import matching_rules, rule_finding
 from features.detectors.table import TRIGGERS
 from features.landing.caps import crossed_by_landed
 from features.landing.landing_result import LandingResult
@@ -50,7 +53,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     assessment, transfer = landed.assessment, landed.transfer
     if assessment is None or transfer is None:
         return
-    fired = _fired(assessment)
+    fired, matches = _fired(assessment), matching_rules(program, assessment.vector)
     crossings = tuple(crossed_by_landed(program, transfer, now=position.appended_at)) if program.caps else ()
     label = label_by_return(program, landed)
     if label is not None:
@@ -58,6 +61,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     returned = _finding_return(program, landed, is_news=label is LabelValue.BAD)
     if (
         not crossings
+        and not matches
         and label is None
         and returned is None
         and not any(reason.id in TRIGGERS for reason in fired)
@@ -71,8 +75,12 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         opener.open_or_join(finding)
     for crossing in crossings:
         opener.open_or_join(cap_finding(context, crossing))
+    for match in matches:
+        if match.opens_alert:
+            opener.open_or_join(rule_finding(context, match))
     opener.open_for_band()
     _emit_newest(rows, emit)
+    emit_rule_matches(context, matches, opener.alert_ids, position, emit)
     if label is not None:
         emit(return_label_row(program, landed, label, position))
 
@@ -130,21 +138,23 @@ def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bo
 class AlertOpener:
     """The alerts of one assessed transfer, at one entry of the log."""
 
-    __slots__ = ("_book", "_context", "_emit", "_policies", "_position", "_program")
+    __slots__ = ("_book", "_context", "_emit", "_policies", "_position", "_program", "alert_ids")
 
     def __init__(self, context: DetectionContext, position: EntryPosition, emit: Emit) -> None:
         self._context, self._position, self._emit = context, position, emit
         self._program, self._book = context.program, context.program.alerts
         self._policies = policy_in_force(context.program, position.appended_at)
+        self.alert_ids: dict[str, str] = {}  # by detector: the newest alert that covers a finding of this entry
 
     def open_or_join(self, finding: Finding) -> None:
         """Let the finding join the alert that covers it, or open one."""
         routing = route(self._routing_input(finding), self._policies.policy)
         alert = self.alert_covering(finding)
         if alert is None or not self._may_join(alert, finding, routing):
-            self._open_alert(finding, routing)
+            alert = self._open_alert(finding, routing)
         else:
             self._join_alert(alert, finding, routing)
+        self.alert_ids[finding.detector.id] = alert.id
 
     def open_for_band(self) -> None:
         """Open an alert on a transfer in review or hold that is in none which a person decides."""
@@ -203,6 +213,8 @@ class AlertOpener:
         return is_closable(self._routing_input(finding), self._policies.policy)
 
     def _may_join(self, alert: AlertState, finding: Finding, routing: Routing) -> bool:
+        if finding.rule is not None:
+            return True  # a rule opens one alert on a transfer, whatever a person decided on it
         if alert.status is AlertStatus.AUTO_CLOSED:
             return routing.route is Route.AUTOMATED
         return alert.waits or not self._is_worse(alert, finding)
@@ -214,7 +226,7 @@ class AlertOpener:
     def _in_hold(self, finding: Finding) -> bool:
         return finding.subject.type is not SubjectType.PROGRAM and self._context.assessment.score.band is Band.HOLD
 
-    def _open_alert(self, finding: Finding, routing: Routing) -> None:
+    def _open_alert(self, finding: Finding, routing: Routing) -> AlertState:
         program, position = self._program, self._position
         alert = self._new_alert(finding, routing)
         evidence = evidence_of(self._context, finding, alert, routing, self._policies)
@@ -238,6 +250,7 @@ class AlertOpener:
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
             self._emit(row)
+        return alert
 
     def _new_alert(self, finding: Finding, routing: Routing) -> AlertState:
         context, routed = self._context, self._routing_input(finding)

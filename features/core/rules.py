@@ -41,6 +41,14 @@ class RuleStatus(StrEnum):
     ARCHIVED = "archived"
 
 
+class RuleMode(StrEnum):
+    """What a match leads to: an alert, nothing (an active rule that logs), or nothing yet (a rule in testing)."""
+
+    ACTIVE = "active"
+    LOG = "log"
+    SHADOW = "shadow"
+
+
 class RuleOp(StrEnum):
     GT = "gt"
     GTE = "gte"

@@ -17,6 +17,7 @@ from features.core.vocabulary import Severity, SubjectType
 from features.landing.landing_result import LandingResult
 from features.landing.stored_transfer import StoredTransfer
 from features.measurement.assessment import Assessment
+from features.policy.rule_set import RuleInForce
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 
@@ -43,7 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     ``after`` and ``until`` are the ends of the window that its alert would have; an alert on a transfer has none.
     ``topic`` tells apart the alerts of a detector that may have several on one subject at a time.
-    ``figures`` are evidence beside the vector.
+    ``figures`` are evidence beside the vector; ``rule`` is the bank's rule that found it, if one did.
     """
 
     detector: "Detector"
@@ -57,6 +58,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     figures: dict[str, int | str]
     topic: str = ""
     said_before: "SaidBefore | None" = None
+    rule: RuleInForce | None = None
     is_news: bool  # False for a transfer that was known before and is scored again
 
 

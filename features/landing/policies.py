@@ -8,19 +8,26 @@ from features.core.policies import PolicyEntry
 from features.core.rows.emit import Emit
 from features.core.rows.policies import PolicyRow
 from features.landing.new_lines import start_counting
-from features.policy.bodies import POLICY, ActiveVersion, decode_body
+from features.policy.bodies import POLICY, ActiveVersion, RulesBody, decode_body
 from features.policy.in_force import effective_policy, thresholds_of, version_in_force
+from features.policy.rule_set import check_rules
 from features.state.program import ProgramState
 from features.windows.series import ALWAYS
 
 
 def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:
-    """Apply the entry of an activation; one that was applied before changes nothing."""
+    """Apply the entry of an activation; one that was applied before changes nothing.
+
+    A version with a rule that cannot be evaluated is refused whole, so that the one before it stays in force.
+    """
     if not program.tenant_id:
         program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
+    body = decode_body(entry.version, entry.body)
+    if isinstance(body, RulesBody):
+        check_rules(body)
     version = ActiveVersion(
         version=entry.version,
-        body=decode_body(entry.version, entry.body),
+        body=body,
         since=ALWAYS if entry.from_start else position.appended_at,
         action_id=entry.action_id,
         of_program=entry.of_program,

@@ -149,7 +149,7 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         return tuple(int(cap) for cap in caps if cap is not None)
 
 
-class RulesBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class RulesBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True):
     """The rules in force: with the prefix ``rules`` those that are active, with ``shadow`` those in testing."""
 
     rules: tuple[Rule, ...]

@@ -1,7 +1,8 @@
 """The policies of one program: by prefix the versions that came into force, each with the instant from which it counts.
 
 A version that was activated for the program alone stands above one of the whole tenant. Where nothing was activated,
-the seeds are in force, so a book that is empty is complete.
+the seeds are in force, so a book that is empty is complete. Rules count from their entry on, whatever the clock says,
+so of a version of theirs that was replaced no more is kept than that it was in force.
 
 Errors  none: a prefix without a seed, and without a version at that instant, is None
 """
@@ -12,7 +13,19 @@ from typing import Any, Final
 import msgspec
 
 from features.catalogue.thresholds import COUNTRY_LISTS, Thresholds
-from features.policy.bodies import LIMITS, THRESHOLDS, ActiveVersion, LimitsBody, ThresholdsBody, decode_body, prefix_of
+from features.policy.bodies import (
+    LIMITS,
+    RULES,
+    SHADOW,
+    THRESHOLDS,
+    ActiveVersion,
+    LimitsBody,
+    RulesBody,
+    ThresholdsBody,
+    decode_body,
+    prefix_of,
+)
+from features.policy.rule_set import NO_RULES, RuleSet, rule_set, shared_body
 from features.policy.seeds import SEEDS
 from features.windows.series import ALWAYS
 
@@ -31,6 +44,7 @@ class PolicyBook:
         self._activations: set[str] = set()
         self._thresholds = _SEEDED_THRESHOLDS  # by version, compiled once
         self._capped: dict[str, Thresholds] = {}  # the same with the program's caps among their lines
+        self._rule_set: RuleSet | None = None  # None until a transfer is held against it
 
     def activate(self, version: ActiveVersion) -> ActiveVersion | None:
         """Bring a version into force, never before the one that it replaces; None if that was applied before."""
@@ -57,6 +71,16 @@ class PolicyBook:
         assert version is not None
         thresholds = self._thresholds[version.version]
         return thresholds if limits is None else self._with_caps(thresholds, limits)
+
+    def rules(self, program_id: str) -> RuleSet:
+        """The rules of the newest versions that count in the program, ready for use."""
+        if self._rule_set is None:
+            self._rule_set = rule_set(self._newest(RULES), self._newest(SHADOW), program_id)
+        return self._rule_set
+
+    def _newest(self, prefix: str) -> ActiveVersion | None:
+        versions = self._of_program.get(prefix) or self._of_tenant.get(prefix)
+        return versions[-1] if versions else None
 
     def _with_caps(self, thresholds: Thresholds, limits: ActiveVersion) -> Thresholds:
         assert isinstance(limits.body, LimitsBody)
@@ -86,6 +110,11 @@ class PolicyBook:
         versions = book.setdefault(prefix_of(version.version), [])
         since = max(version.since, versions[-1].since) if versions else version.since
         in_force = msgspec.structs.replace(version, since=since)
+        if isinstance(in_force.body, RulesBody):
+            in_force = msgspec.structs.replace(in_force, body=shared_body(in_force.body))
+            if versions:
+                versions[-1] = msgspec.structs.replace(versions[-1], body=NO_RULES)
+            self._rule_set = None
         versions.append(in_force)
         if isinstance(version.body, ThresholdsBody):
             self._thresholds = {**self._thresholds, version.version: compiled(version.version, version.body)}

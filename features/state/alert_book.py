@@ -125,8 +125,9 @@ class AlertBook:
 
     def set_texts(self, alert: AlertState, texts: Texts) -> None:
         """Replace the texts of an alert; the texts that were replaced longest ago are packed for it."""
-        if alert.detector not in self._packer:
-            self._packer.add(alert.detector, _ENCODE(texts))
+        kind = _kind_of(alert)
+        if kind not in self._packer:
+            self._packer.add(kind, _ENCODE(texts))
         alert.stored_texts = texts
         self.waiting.note(alert)
         self._loose.pop(alert.id, None)
@@ -161,7 +162,7 @@ class AlertBook:
 
     def _pack_texts(self, alert: AlertState) -> None:
         if not isinstance(alert.stored_texts, bytes):
-            alert.stored_texts = self._packer.pack(alert.detector, _ENCODE(alert.stored_texts))
+            alert.stored_texts = self._packer.pack(_kind_of(alert), _ENCODE(alert.stored_texts))
 
     def _pack(self, alert: AlertState) -> bytes:
         """The alert without its id, and with its texts unpacked, so that what they share with it is packed once."""
@@ -169,7 +170,7 @@ class AlertBook:
             bare = _essentials_of(alert)
         else:
             bare = msgspec.structs.replace(alert, id="", stored_texts=self.texts(alert))
-        return self._packer.pack(alert.detector, _ENCODE(bare))
+        return self._packer.pack(_kind_of(alert), _ENCODE(bare))
 
     def _unpack(self, alert_id: str, packed: bytes) -> AlertState:
         alert = _DECODER.decode(self._packer.unpack(packed))
@@ -280,6 +281,11 @@ class AlertBook:
         self.waiting.note(alert)
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
+
+
+def _kind_of(alert: AlertState) -> str:
+    """What its texts are packed as: the detector, or ``rule`` for all rules, of which there is no end."""
+    return alert.detector.partition(":")[0]
 
 
 def _essentials_of(alert: AlertState) -> AlertState:

@@ -25,6 +25,7 @@ from features.state.open_preflights import OpenPreflights
 from features.state.parties import Actor, Counterparty, CounterpartyBook
 from features.state.program_caps import ProgramCaps
 from features.state.program_series import Declared, ProgramSeries
+from features.state.rule_matches import RuleMatches
 from features.state.score_memory import ScoreMemory
 from features.state.transfer_table import Counted, ReturnState, StringTable, TransferTable, counted_of
 from features.windows.acquaintances import Acquaintances
@@ -74,6 +75,7 @@ class ProgramState:
         self.policies = PolicyBook()
         self.autonomy = AutonomyBook()
         self.closing_evidence = ClosingEvidence()
+        self.rule_matches = RuleMatches()
         self.caps = ProgramCaps()
         self.day_tallies = DayTallies()
         self.kri_memory = KriMemory()
@@ -296,6 +298,7 @@ class ProgramState:
         yield "policies", self.policies.dump()
         yield "autonomy", self.autonomy.dump()
         yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
+        yield from (("rule_matches", part) for part in self.rule_matches.dump())
         yield "caps", self.caps.dump()
         yield "kri_memory", self.kri_memory.dump()
         yield "counted_lines", self.counted_lines.dump()
@@ -332,6 +335,7 @@ class ProgramState:
             "policies": self.policies.load,
             "autonomy": self.autonomy.load,
             "closing_evidence": self.closing_evidence.load,
+            "rule_matches": self.rule_matches.load,
             "caps": self.caps.load,
             "kri_memory": self.kri_memory.load,
             "counted_lines": self.counted_lines.load,

@@ -18,6 +18,7 @@ from features.core.rows.kris import KriSnapshotRow
 from features.core.rows.metrics import MetricsDayRow
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
 from features.core.rows.policies import PolicyRow
+from features.core.rows.rules import RuleMatchRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
@@ -55,6 +56,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("labels", LabelRow),
     ("actions", ActionRow),
     ("policies", PolicyRow),
+    ("rule_matches", RuleMatchRow),
     ("kri_snapshots", KriSnapshotRow),
     ("metrics_days", MetricsDayRow),
     ("backfills", BackfillRow),

@@ -1,0 +1,58 @@
+"""What the evidence of a rule's alert says of the rule: which one in which version, and what each condition found.
+
+Unit    cents are strings of digits, as everywhere in evidence; the rule's name and note are the bank's and stay out
+"""
+
+import msgspec
+
+from features.catalogue.feature import Feature
+from features.catalogue.vector import FeatureVector
+from features.core.rules import RuleValue
+from features.policy.rule_set import RuleInForce
+from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
+
+Found = str | int | float | bool | None
+
+
+class RuleCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A condition that held, and the value that it looked at; without a ``value`` where it compares with none."""
+
+    field: str
+    op: str
+    value: RuleValue | msgspec.UnsetType
+    found: Found
+
+
+class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``sha256`` is the digest of all that the rule says, which its backtest and its activation cite too."""
+
+    rule_id: str
+    sha256: str
+    version: str
+    action: str
+    conditions: tuple[RuleCondition, ...]
+
+
+def rule_evidence(match: RuleInForce, vector: FeatureVector) -> RuleEvidence:
+    """The rule as the transfer's vector met it."""
+    rule = match.rule
+    return RuleEvidence(
+        rule_id=rule.id,
+        sha256=match.sha256,
+        version=match.version,
+        action=rule.action.value,
+        conditions=tuple(
+            RuleCondition(
+                field=condition.field,
+                op=condition.op.value,
+                value=condition.value,
+                found=_found(RULE_FIELD_OF[condition.field], vector),
+            )
+            for condition in rule.when
+        ),
+    )
+
+
+def _found(feature: Feature, vector: FeatureVector) -> Found:
+    value: Found = getattr(vector, feature.column)
+    return str(value) if value is not None and kind_of(feature) is FieldKind.MONEY else value
