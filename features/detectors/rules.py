@@ -16,12 +16,12 @@ from features.rules.fields import RULE_FIELD_OF
 from features.rules.words import sentence_of
 from features.state.program import ProgramState
 
-SHOWN_CONDITIONS: Final = 5
-"""Conditions of a rule that sentences name; the evidence has all of them with the values found."""
+SHOWN_WORDS: Final = 50
+"""About so many words of a rule's conditions stand in sentences; the evidence has all of them with the values found."""
 
 RULE_REVIEW: Final = ReviewQuestion(
     unexplained="whether the transfer is of the kind that the bank wrote the rule for",
-    next_step="hold the transfer against the purpose of the rule",
+    next_step="compare the transfer with the purpose of the rule",
 )
 
 
@@ -36,7 +36,10 @@ def matching_rules(program: ProgramState, vector: FeatureVector) -> tuple[RuleIn
 def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
     """The finding of an active rule on the transfer that it matches."""
     rule = match.rule
-    columns = dict.fromkeys(RULE_FIELD_OF[condition.field].column for condition in rule.when[:SHOWN_CONDITIONS])
+    shown = _shown(rule)
+    rest = len(rule.when) - len(shown.when)
+    conditions = sentence_of(shown) + (f", and {rest} more" if rest else "")
+    columns = dict.fromkeys(RULE_FIELD_OF[condition.field].column for condition in shown.when)
     return Finding(
         detector=Detector(
             id=match.detector,
@@ -49,7 +52,7 @@ def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
         subject=AlertSubject(SubjectType.TRANSFER, context.transfer_id),
         grade=Grade(rule.severity, hard=False),
         reasons=(),
-        sentence=f"The transfer meets the bank's rule {rule.id} ({match.version}): {_conditions_of(rule)}.",
+        sentence=f"The transfer meets the bank's rule {rule.id} ({match.version}): {conditions}.",
         at=context.at,
         after=context.at,
         until=context.at,
@@ -59,8 +62,10 @@ def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
     )
 
 
-def _conditions_of(rule: Rule) -> str:
-    if len(rule.when) <= SHOWN_CONDITIONS:
-        return sentence_of(rule)
-    shown = sentence_of(msgspec.structs.replace(rule, when=rule.when[:SHOWN_CONDITIONS]))
-    return f"{shown}, and {len(rule.when) - SHOWN_CONDITIONS} more conditions"
+def _shown(rule: Rule) -> Rule:
+    """The rule with the conditions alone that sentences name: the first of them, as many as fit."""
+    for count in range(1, len(rule.when) + 1):
+        shown = msgspec.structs.replace(rule, when=rule.when[:count])
+        if len(sentence_of(shown).split()) > SHOWN_WORDS:
+            return msgspec.structs.replace(rule, when=rule.when[: max(1, count - 1)])
+    return rule

@@ -1,0 +1,125 @@
+"""Random rules over random streams: the matches and the alerts are those that an interpreter finds in the vectors."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.catalogue.features import values_by_name
+from features.catalogue.vector import TransferFeaturesRow
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.policies import PolicyEntry
+from features.core.rows.alerts import AlertBodyRow, AlertRow
+from features.core.rows.events import QuarantineRow
+from features.core.rows.rules import RuleMatchRow
+from features.core.rules import Rule
+from features.policy.bodies import RulesBody
+from features.shard.shard import ShardState
+from tests.support.random_streams import streams
+from tests.support.rules import RULES, interpreted
+
+PROGRAM: Final = "prg_1"
+IDS: Final = ("rule-a", "rule-b", "rule-c")  # few, so that versions have rules in common
+
+
+class Change(NamedTuple):
+    """A version that comes into force behind an entry of the stream."""
+
+    after: int
+    prefix: str
+    rules: tuple[Rule, ...]
+
+
+Match = tuple[int, str, str, str]
+"""Offset, rule, mode and transfer."""
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> list[Change]:
+    drawn = []
+    for _ in range(draw(st.integers(1, 4))):
+        ids = draw(st.lists(st.sampled_from(IDS), unique=True))
+        rules = [
+            msgspec.structs.replace(
+                draw(RULES),
+                id=rule_id,
+                action=draw(st.sampled_from(("alert", "hold", "review", "log"))),
+                program_id=draw(st.sampled_from((None, None, PROGRAM, "prg_2"))),
+            )
+            for rule_id in ids
+        ]
+        drawn.append(Change(draw(st.integers(0, 20)), draw(st.sampled_from(("rules", "shadow"))), tuple(rules)))
+    return drawn
+
+
+def a_version(change: Change, number: int, entry: LogEntry) -> LogEntry:
+    body = PolicyEntry(
+        tenant_id="ten_1",
+        version=f"{change.prefix}-v{number}",
+        body=msgspec.to_builtins(RulesBody(rules=change.rules)),
+        action_id=f"act-{number}",
+        of_program=False,
+    )
+    place = entry.offset + number + 1
+    return LogEntry(entry.shard, place, EntryKind.POLICY, PROGRAM, entry.appended_at, msgspec.json.encode(body))
+
+
+def with_changes(entries: Sequence[LogEntry], planned: Sequence[Change]) -> list[LogEntry]:
+    together = list(entries)
+    for number, change in enumerate(planned):
+        together.append(a_version(change, number, entries[change.after % len(entries)]))
+    return sorted(together, key=lambda entry: entry.offset)
+
+
+def expected(entries: Sequence[LogEntry], rows: Sequence[msgspec.Struct]) -> list[Match]:
+    """What the vectors of the rows say, held against the versions that the entries brought."""
+    vectors = {row.offset: row for row in rows if isinstance(row, TransferFeaturesRow)}
+    in_force: dict[str, tuple[Rule, ...]] = {}
+    found: list[Match] = []
+    for entry in entries:
+        if entry.kind == EntryKind.POLICY:
+            policy = msgspec.json.decode(entry.body, type=PolicyEntry)
+            in_force[policy.version.partition("-")[0]] = msgspec.convert(policy.body, RulesBody).rules
+            continue
+        scored = vectors.get(entry.offset)
+        if scored is None:
+            continue
+        inputs = values_by_name(scored.vector)
+        for prefix in ("rules", "shadow"):
+            for rule in in_force.get(prefix, ()):
+                active = "log" if rule.action == "log" else "active"
+                mode = active if prefix == "rules" else "shadow"
+                is_new = (rule.id, mode, scored.transfer_id) not in {match[1:] for match in found}
+                if is_new and rule.program_id in {None, PROGRAM} and interpreted(rule, inputs):
+                    found.append((entry.offset, rule.id, mode, scored.transfer_id))
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(entries=streams(least=1, most=20), planned=changes(), stop=st.integers(0, 24))
+def test_given_any_rules_over_any_stream_then_matches_and_alerts_are_what_the_vectors_say_also_over_a_snapshot(
+    entries: list[LogEntry], planned: list[Change], stop: int
+) -> None:
+    log = with_changes(entries, planned)
+    state, rows = ShardState(0), list[msgspec.Struct]()
+
+    for place, entry in enumerate(log):
+        if place == stop:
+            state = ShardState.loaded(iter(list(state.dump())))
+        state.apply(entry, rows.append)
+
+    matches = [row for row in rows if isinstance(row, RuleMatchRow)]
+    opened = [(row.offset, row.alert_id) for row in rows if isinstance(row, AlertBodyRow)]
+    of_rules = {row.id: row for row in rows if isinstance(row, AlertRow) and row.detector.startswith("rule:")}
+    assert [(row.offset, row.rule_id, row.mode, row.transfer_id) for row in matches] == expected(log, rows)
+    assert {row.alert_id: (f"rule:{row.rule_id}", row.transfer_id) for row in matches if row.opened} == {
+        row.id: (row.detector, row.transfer_id) for row in of_rules.values()
+    }
+    assert [(row.offset, row.alert_id) for row in matches if row.opened] == [
+        each for each in opened if each[1] in of_rules
+    ]
+    assert {row.mode == "active" for row in matches if row.opened} <= {True}
+    assert {row.route for row in of_rules.values()} <= {"reviewed"}
+    assert not [row for row in rows if isinstance(row, QuarantineRow) and row.kind == EntryKind.POLICY]
