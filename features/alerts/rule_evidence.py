@@ -1,4 +1,4 @@
-"""What the evidence of a rule's alert says of the rule: which one in which version, and what each condition found.
+"""What the evidence of a rule's alert says of the rule: which one in which version, and what each condition observed.
 
 Unit    cents are strings of digits, as everywhere in evidence; the rule's name and note are the bank's and stay out
 """
@@ -11,16 +11,16 @@ from features.core.rules import RuleValue
 from features.policy.rule_set import RuleInForce
 from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
 
-Found = str | int | float | bool | None
+Observed = str | int | float | bool | None
 
 
-class RuleCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A condition that held, and the value that it looked at; without a ``value`` where it compares with none."""
 
     field: str
     op: str
     value: RuleValue | msgspec.UnsetType
-    found: Found
+    observed: Observed
 
 
 class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,7 +30,7 @@ class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sha256: str
     version: str
     action: str
-    conditions: tuple[RuleCondition, ...]
+    conditions: tuple[ConditionEvidence, ...]
 
 
 def rule_evidence(match: RuleInForce, vector: FeatureVector) -> RuleEvidence:
@@ -42,17 +42,17 @@ def rule_evidence(match: RuleInForce, vector: FeatureVector) -> RuleEvidence:
         version=match.version,
         action=rule.action.value,
         conditions=tuple(
-            RuleCondition(
+            ConditionEvidence(
                 field=condition.field,
                 op=condition.op.value,
                 value=condition.value,
-                found=_found(RULE_FIELD_OF[condition.field], vector),
+                observed=_observed(RULE_FIELD_OF[condition.field], vector),
             )
             for condition in rule.when
         ),
     )
 
 
-def _found(feature: Feature, vector: FeatureVector) -> Found:
-    value: Found = getattr(vector, feature.column)
+def _observed(feature: Feature, vector: FeatureVector) -> Observed:
+    value: Observed = getattr(vector, feature.column)
     return str(value) if value is not None and kind_of(feature) is FieldKind.MONEY else value

@@ -36,10 +36,10 @@ def matching_rules(program: ProgramState, vector: FeatureVector) -> tuple[RuleIn
 def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
     """The finding of an active rule on the transfer that it matches."""
     rule = match.rule
-    shown = _shown(rule)
-    rest = len(rule.when) - len(shown.when)
-    conditions = sentence_of(shown) + (f", and {rest} more" if rest else "")
-    columns = dict.fromkeys(RULE_FIELD_OF[condition.field].column for condition in shown.when)
+    named = _named(rule)
+    rest = len(rule.when) - len(named.when)
+    conditions = sentence_of(named) + (f", and {rest} more" if rest else "")
+    columns = dict.fromkeys(RULE_FIELD_OF[condition.field].column for condition in named.when)
     return Finding(
         detector=Detector(
             id=match.detector,
@@ -62,10 +62,10 @@ def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
     )
 
 
-def _shown(rule: Rule) -> Rule:
+def _named(rule: Rule) -> Rule:
     """The rule with the conditions alone that sentences name: the first of them, as many as fit."""
     for count in range(1, len(rule.when) + 1):
-        shown = msgspec.structs.replace(rule, when=rule.when[:count])
-        if len(sentence_of(shown).split()) > SHOWN_WORDS:
+        named = msgspec.structs.replace(rule, when=rule.when[:count])
+        if len(sentence_of(named).split()) > SHOWN_WORDS:
             return msgspec.structs.replace(rule, when=rule.when[: max(1, count - 1)])
     return rule

@@ -56,8 +56,8 @@ def test_given_an_active_rule_when_a_transfer_meets_it_then_a_person_has_an_aler
         "version": "rules-v1",
         "action": "alert",
         "conditions": [
-            {"field": "rail", "op": "eq", "value": "wire", "found": "wire"},
-            {"field": "amountCents", "op": "gt", "value": 5_000_00, "found": "500001"},
+            {"field": "rail", "op": "eq", "value": "wire", "observed": "wire"},
+            {"field": "amountCents", "op": "gt", "value": 5_000_00, "observed": "500001"},
         ],
     }
     (match,) = story.all(RuleMatchRow)
@@ -144,7 +144,7 @@ def test_given_a_change_of_the_bank_that_a_rule_meets_first_then_the_alert_opens
         story.deliver("ach.outgoing_transfer.updated", debit | change, at=T0 + hour * HOUR)
 
     alert = story.alert("rule:large")
-    assert (alert.opened_at, evidence_of(alert)["rule"]["conditions"][0]["found"]) == (T0 + 3 * HOUR, "90000")
+    assert (alert.opened_at, evidence_of(alert)["rule"]["conditions"][0]["observed"]) == (T0 + 3 * HOUR, "90000")
     assert matches(story) == [("large", "active", str(debit["id"]), True)]
 
 
