@@ -299,18 +299,22 @@ class RunningApp:
         signed = {"Bank-Signature": signature(program["ingestSecret"], body)} | headers
         return self.client.post(f"/api/ingest/bank/{program['id']}", content=body, headers=signed)
 
-    def entries(self) -> list[LogEntry]:
-        """Everything in the log, shard by shard."""
+    def entries(self, after: Callable[[int], int] = lambda _: 0) -> list[LogEntry]:
+        """Everything in the log, shard by shard, each behind its offset."""
         return [
             entry
             for shard in range(SHARDS)
-            for entry in self.reader.range(shard, 0, self.reader.tail(shard), count=9_999)
+            for entry in self.reader.range(shard, after(shard), self.reader.tail(shard), count=9_999)
         ]
 
     def stored(self) -> tuple[int, int]:
         """How many entries the log of the programs and the control log hold."""
-        control = sum(self.sync_redis.xlen(control_key(tenant)) for tenant in self.reader.tenants())
-        return sum(self.sync_redis.xlen(shard_key(shard)) for shard in range(SHARDS)), control
+        streams = [*map(shard_key, range(SHARDS)), *map(control_key, self.reader.tenants())]
+        with self.sync_redis.pipeline(transaction=False) as pipeline:
+            for stream in streams:
+                pipeline.xlen(stream)
+            lengths = pipeline.execute()
+        return sum(lengths[:SHARDS]), sum(lengths[SHARDS:])
 
     def catch_up(self, *, commit: bool = True) -> None:
         """Apply what is in the log and was not applied, and commit what came of it."""
@@ -320,11 +324,10 @@ class RunningApp:
     def _catch_up(self, *, commit: bool) -> None:
         rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
         offsets: dict[int, int] = {}
-        for entry in self.entries():
-            if entry.offset > self.shards.applied_offset(entry.shard):
-                self.shards.apply(entry, lambda row: rows.setdefault(type(row), []).append(row))
-                offsets[entry.shard] = entry.offset
-                self.progress.mark_applied(entry.shard, entry.offset)
+        for entry in self.entries(self.shards.applied_offset):
+            self.shards.apply(entry, lambda row: rows.setdefault(type(row), []).append(row))
+            offsets[entry.shard] = entry.offset
+            self.progress.mark_applied(entry.shard, entry.offset)
         if commit:
             tables = row_tables(rows)
             tables = joined_by_type((tables, self.webhooks.outbox.deliveries_for(tables)))
