@@ -30,6 +30,7 @@ _COPIED: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 def multiply(path: Path, program_id: str, times: int) -> dict[str, int]:
     """Have each row of the program so many times; how many rows each table then has of it."""
     with closing(open_database(path)) as database:
+        database.execute("SET enable_progress_bar = false")
         for table, (ids, offsets) in _COPIED.items():
             database.execute(_copying(table, ids, offsets), [times, program_id])
         database.execute("CHECKPOINT")

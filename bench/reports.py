@@ -69,8 +69,10 @@ def run(run: Run) -> Iterator[Figure]:
         decided = _decide(run, service, headers, run.size(500, 20))
         program_id = known[0].feed.program_id
         rows = _copied(run, service, program_id, times)
-        alone = _read_alone(run, service, headers, _paths(program_id))
-        load = os.getloadavg()[0]
+        yield Figure(name="rows of the program", value=sum(rows.values()), unit="", note=_listed(rows))
+        yield from _read_alone(run, service, headers, _paths(program_id))
+        cores = f"on {os.cpu_count()} cores, before the events and pre-flights of this benchmark"
+        yield Figure(name="load average", value=os.getloadavg()[0], unit="", note=cores)
         feeds = [each.feed._replace(traffic=_stream(f"live{number}", now)) for number, each in enumerate(known)]
         with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S) as feeder:
             began = time.monotonic()
@@ -78,10 +80,7 @@ def run(run: Run) -> Iterator[Figure]:
             with Meanwhile(service, Path(folder) / "synced") as meanwhile:
                 without, beside, read = _in_turns(run, service, known, headers)
             per_second = feeder.stop() / (time.monotonic() - began)
-    yield from alone
     note = f"{fed * times:,} transfers, {fed:,} of them fed, the others copies; {decided:,} alerts decided before that"
-    yield Figure(name="rows of the program", value=sum(rows.values()), unit="", note=_listed(rows))
-    yield Figure(name="load average before what follows", value=load, unit="", note=f"on {os.cpu_count()} cores")
     yield from _reads(read, note)
     yield from _preflights(without, beside)
     yield Figure(name="events beside them", value=per_second, unit="events/s", promise=BESIDE_PER_S)
@@ -97,24 +96,21 @@ def _copied(run: Run, service: Service, program_id: str, times: int) -> dict[str
     return rows
 
 
-def _read_alone(run: Run, service: Service, headers: Mapping[str, str], paths: Mapping[str, str]) -> list[Figure]:
+def _read_alone(run: Run, service: Service, headers: Mapping[str, str], paths: Mapping[str, str]) -> Iterator[Figure]:
     """Each path by itself, so often in a row: what it costs the process that takes requests."""
-    count, figures = run.size(_ALONE, 5), list[Figure]()
+    count = run.size(_ALONE, 5)
     for name, path in paths.items():
         read_in_turn(service.address, path, headers, count=2)
         began_s = service.processor_s()
         latencies = sorted(read_in_turn(service.address, path, headers, count=count))
         each_ms = 1e3 * (service.processor_s() - began_s) / count
-        figures.append(
-            Figure(
-                name=f"{name} alone, processor time",
-                value=each_ms,
-                unit="ms",
-                promise=_PROMISES[name],
-                beside=f"p50 {percentile(latencies, 0.5):.0f} ms, p95 {percentile(latencies, 0.95):.0f} ms of {count}",
-            )
+        yield Figure(
+            name=f"{name} alone, processor time",
+            value=each_ms,
+            unit="ms",
+            promise=_PROMISES[name],
+            beside=f"p50 {percentile(latencies, 0.5):.0f} ms, p95 {percentile(latencies, 0.95):.0f} ms of {count}",
         )
-    return figures
 
 
 def _in_turns(
