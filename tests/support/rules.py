@@ -1,15 +1,19 @@
 """Rules for tests: builders, random ones, and an interpreter written from the specification alone.
 
-The interpreter reads the JSON of a rule and the features by their names; it shares no code with ``features/rules``.
+The interpreter reads the JSON of a rule and the features by their names, and shares no code with ``features/rules``.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, get_args
 
 import msgspec
 from hypothesis import strategies as st
 
+from features.catalogue.vector import FeatureVector
 from features.core.rules import Rule, RuleCondition, RuleOp
+from features.rules.fields import RULE_FIELD_OF
+from tests.support.builders import a_vector
 
 Json = dict[str, Any]
 
@@ -101,6 +105,23 @@ def _compare(op: str, found: Any, wanted: Any) -> bool:
     return bool(found < wanted or (op == "lte" and found == wanted))
 
 
+MAX_BIGINT: Final = 2**63 - 1
+ODD_TEXTS: Final = (
+    "",
+    "'",
+    '"; DROP TABLE transfer_features; --',
+    "a\x00b",
+    "😀",
+    "\uff35S",
+    "?",
+    "%",
+    "None",
+    "x" * 255,
+)
+NULLABLE: Final = frozenset(
+    field.name for field in msgspec.structs.fields(FeatureVector) if NoneType in get_args(field.type)
+)
+
 _CENTS: Final = st.one_of(
     st.sampled_from((0, 1, 12_500, 99_999, 100_000, 269_999, 299_999, 300_000, 1_000_000, 10**12, 2**53 - 1)),
     st.integers(0, 2_000_000),
@@ -134,6 +155,34 @@ def conditions(draw: st.DrawFn) -> RuleCondition:
     if op in {"in", "not_in"}:
         return a_condition(field, op, tuple(draw(st.lists(values, min_size=1, max_size=4))))
     return a_condition(field, op, draw(values))
+
+
+def _near(field: str, op: str, value: Any) -> st.SearchStrategy[Any]:
+    """Features around what a condition looks for, and some that no rule can name."""
+    values = list(value) if isinstance(value, tuple) else [] if op in {"is_null", "not_null"} else [value]
+    if field in BOOLEANS:
+        return st.booleans()
+    if field in NUMBERS:
+        steps = (0.0, 0.0001, 1e-12, 1e300)
+        return st.sampled_from([0.25, *(each + step for each in values for step in steps)])
+    if field in MONEY or field in INTEGERS:
+        around = [int(each) + step for each in values for step in (-1, 0, 1)]
+        return st.sampled_from([*(each for each in around if each >= 0), 0, 10**18 - 1, MAX_BIGINT])
+    if field in LISTS:
+        return st.sampled_from(["", *values, *(",".join(sorted({"US", each})) for each in values), "FR,ZZ"])
+    return st.sampled_from([*values, *ODD_TEXTS])
+
+
+@st.composite
+def vectors_near(draw: st.DrawFn, rules: Sequence[Rule]) -> FeatureVector:
+    """A quiet transfer, but for fields that one of the rules looks at."""
+    body: Json = msgspec.to_builtins(draw(st.sampled_from(rules)))
+    over: Json = {}
+    for condition in body["when"]:
+        column = RULE_FIELD_OF[condition["field"]].column
+        values = _near(condition["field"], condition["op"], condition.get("value"))
+        over[column] = draw(st.none() | values if column in NULLABLE else values)
+    return a_vector(**{"counterparty_country_lists": ""} | over)
 
 
 RULES: Final = st.builds(
