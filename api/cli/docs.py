@@ -19,6 +19,7 @@ from features.catalogue import docs_page as features_page
 from features.detectors import docs_page as detectors_page
 from features.kris import docs_page as kris_page
 from features.policy import docs_page as policies_page
+from features.rules import docs_page as rules_page
 from features.sandbox import docs_page as sandbox_page
 from features.scorers import docs_page as reasons_page
 
@@ -41,6 +42,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "openapi.json": openapi_text,
     "policies.md": policies_page.markdown,
     "reasons.md": reasons_page.markdown,
+    "rules.md": rules_page.markdown,
     "sandbox.md": sandbox_page.markdown,
 }
 
