@@ -53,18 +53,19 @@ A condition has `field`, `op` and `value`.
 ## Null
 
 Null means not measured, and is never 0 or false. **Every comparison with a field that is null is false, `neq` and
-`not_in` too.** Only `is_null` and `not_null` look at null. A rule for "not US, or not known" is two rules. `value` itself
-is never null.
+`not_in` too.** Only `is_null` and `not_null` look at null. "Not US, or not known" is two rules. `value` itself is never
+null.
 
 ## Values
 
 * **Money** is US cents, as an integer or as a string of digits: `300000` and `"300000"` are $3,000.00. Amounts of more
   than 2^53 - 1 cents are a string.
-* **Integers** and **numbers** are from 0 to 2^53 - 1; 5.0 is the integer 5. A number has at most 4 decimal places, because
-  the record keeps as many. `true` is no number.
+* **Integers** and **numbers** are from 0 to 2^53 - 1; 5.0 is the integer 5. A number has at most 4 decimal places: the
+  record keeps no more. `true` is no number.
 * **Words** are spelled as in the table. A word that the field can never have is refused.
 * **`declared.countries`** is a list. `in` holds when the program declared any of the values, `not_in` when none; `eq`
-  when that country is all it declared, `neq` when not. It is never null; a program that declared none has an empty list.
+  when that country is all it declared, `neq` when not. It is never null; the list of a program that declared none is
+  empty.
 
 What is wrong with a rule is said with its path, as in `when[1].value must be one of incoming, outgoing`. A
 contradiction is not refused: a backtest shows that such a rule matches nothing.
