@@ -17,6 +17,10 @@ from api.log.recorded_preflights import RecordedPreflights
 from api.stores import Stores
 from api.telemetry.readiness import Readiness
 from features.core.backfill import ActorsRescored
+from features.core.backtests import Backtest, ShadowReport
+from features.core.principal import Principal
+from features.core.rules import Rule
+from features.policy.bodies import ActiveVersion
 from store.control.webhook_registry import WebhookRegistry
 from store.control.webhooks import Endpoint
 from store.duck.webhooks import StoredDelivery
@@ -52,6 +56,16 @@ class WebhookDispatch(Protocol):
         """Make a delivery due at once; None when the endpoint has none of this id."""
 
 
+class Backtests(Protocol):
+    """Evaluates rules over stored transfers. What a caller may see of them is the principal's."""
+
+    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool, at: int) -> Backtest:
+        """The backtest of a rule over the days before ``at``; ``key`` becomes its own."""
+
+    async def shadow(self, principal: Principal, rule: Rule, *, shadowed: ActiveVersion | None) -> ShadowReport:
+        """What a rule has matched in live shadow; ``shadowed`` is the version that has it, None when none does."""
+
+
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """What areas make their services from: the stores, and all that exists once for the process."""
 
@@ -68,6 +82,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str | None  # of proofs: the public address; None where it is not known
     webhook_registry: WebhookRegistry
     webhook_dispatch: WebhookDispatch
+    backtests: Backtests
 
 
 Provider = Callable[[Resources], object]
