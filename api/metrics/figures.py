@@ -11,7 +11,6 @@ from api.metrics.schemas import (
     EventCoverage,
     FamilyCount,
     HoldBand,
-    Measured,
     Metrics,
     MetricsCoverage,
     TimeToDecision,
@@ -20,9 +19,8 @@ from features.bank.event_families import READ_FAMILIES
 from features.core.day_totals import DayTotals
 from features.core.event_results import EventResult
 from features.core.instants import DAY_US, format_instant
-from features.core.wilson import wilson_interval
+from features.core.measured import measured, rounded
 
-_DECIMALS: Final = 6
 _HOUR_S: Final = 3_600
 
 
@@ -67,14 +65,6 @@ def to_metrics(totals: DayTotals, *, days: int, to: int, as_of: int) -> Metrics:
     )
 
 
-def measured(part: int, n: int) -> Measured:
-    interval = wilson_interval(part, n)
-    if interval is None:
-        return Measured(value=None, n=0, low=None, high=None)
-    low, high = interval
-    return Measured(value=_rounded(part / n), n=n, low=_rounded(low), high=_rounded(high))
-
-
 def hours(waits: Iterable[int]) -> DecisionHours:
     """Quantiles of waits in seconds; between two of them they are interpolated."""
     ordered = sorted(waits)
@@ -84,7 +74,7 @@ def hours(waits: Iterable[int]) -> DecisionHours:
             return None
         place, beyond = divmod((len(ordered) - 1) * tenths, 10)
         lower, upper = ordered[place], ordered[min(place + 1, len(ordered) - 1)]
-        return _rounded((lower + (upper - lower) * beyond / 10) / _HOUR_S)
+        return rounded((lower + (upper - lower) * beyond / 10) / _HOUR_S)
 
     return DecisionHours(median=quantile(5), p90=quantile(9), n=len(ordered))
 
@@ -92,7 +82,7 @@ def hours(waits: Iterable[int]) -> DecisionHours:
 def _event_coverage(events: Mapping[str, Mapping[str, int]]) -> EventCoverage:
     read = len(READ_FAMILIES.intersection(events))
     return EventCoverage(
-        value=_rounded(read / len(events)) if events else None,
+        value=rounded(read / len(events)) if events else None,
         n=len(events),
         seen=tuple(sorted(events)),
         by_family=tuple(
@@ -101,7 +91,3 @@ def _event_coverage(events: Mapping[str, Mapping[str, int]]) -> EventCoverage:
             for result, count in sorted(events[family].items())
         ),
     )
-
-
-def _rounded(value: float) -> float:
-    return round(value, _DECIMALS)

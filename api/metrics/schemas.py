@@ -8,6 +8,7 @@ from api.http.fields import CursorText, Midnight, PageLimit, ProgramIds
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT
 from features.core.event_results import EventResult
+from features.core.measured import Measured
 from features.core.program import Simulated
 
 
@@ -22,15 +23,6 @@ class MetricsHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     to: Midnight | None = None
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
-
-
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """A share of ``n`` observations, and the interval of Wilson that holds the true one with 95 %."""
-
-    value: float | None
-    n: int
-    low: float | None
-    high: float | None
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,32 @@
+"""A share with what it rests on: how many observations, and the interval that holds the true share with 95 %."""
+
+from typing import Final
+
+import msgspec
+
+from features.core.wilson import wilson_interval
+
+_DECIMALS: Final = 6
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """A share of ``n`` observations, and the interval of Wilson that holds the true one with 95 %."""
+
+    value: float | None
+    n: int
+    low: float | None
+    high: float | None
+
+
+def measured(part: int, n: int) -> Measured:
+    """The share that ``part`` is of ``n``; null without an observation."""
+    interval = wilson_interval(part, n)
+    if interval is None:
+        return Measured(value=None, n=0, low=None, high=None)
+    low, high = interval
+    return Measured(value=rounded(part / n), n=n, low=rounded(low), high=rounded(high))
+
+
+def rounded(value: float) -> float:
+    """As many decimals as are shown."""
+    return round(value, _DECIMALS)
