@@ -144,6 +144,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         404, "The tenant has no such disposition.", "`GET /api/dispositions` lists them."
     ),
     ErrorCode.POLICY_NOT_FOUND: ErrorEntry(404, "The tenant has no such policy.", "`GET /api/policies` lists them."),
+    ErrorCode.RULE_NOT_FOUND: ErrorEntry(404, "The tenant has no such rule.", "`GET /api/rules` lists them."),
     ErrorCode.KEY_NOT_FOUND: ErrorEntry(404, "The tenant has no such API key.", "`GET /api/keys` lists them."),
     ErrorCode.SIGNING_KEY_NOT_FOUND: ErrorEntry(
         404, "No signing key has this kid.", "`GET /api/admin/signing-keys` lists them."
@@ -179,10 +180,34 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.TOO_MANY_POLICIES: ErrorEntry(
         409,
-        "The tenant has a thousand versions of policies, which are kept for good.",
-        "Activate one of them instead.",
+        "The tenant has a thousand versions of policies, or of its rules, which are kept for good.",
+        "Activate a version that is there; rules can only be paused.",
     ),
     ErrorCode.POLICY_IN_FORCE: ErrorEntry(409, "The policy is in force already.", "Nothing is left to do."),
+    ErrorCode.RULE_ID_TAKEN: ErrorEntry(
+        409,
+        "The tenant has or had a rule of this id.",
+        "Choose another id, or write that rule again with `PUT /api/rules/{id}`.",
+    ),
+    ErrorCode.TOO_MANY_RULES: ErrorEntry(
+        409, "The tenant has as many rules as it may.", "Archive one with `POST /api/rules/{id}/archive`."
+    ),
+    ErrorCode.RULE_NOT_TESTED: ErrorEntry(
+        409,
+        "The rule, exactly as it is written, has no backtest over 90 days that is less than 24 hours old.",
+        "Make one with `POST /api/rules/{id}/backtest`, and request the activation again.",
+    ),
+    ErrorCode.RULE_IN_FORCE: ErrorEntry(
+        409,
+        "The rule is in force: as it is written, or in the version before it was written again.",
+        "Nothing is left to activate; to archive it, pause it first with `POST /api/rules/{id}/pause`.",
+    ),
+    ErrorCode.RULE_NOT_ACTIVE: ErrorEntry(
+        409, "No version of the rule is in force.", "Nothing is left to pause; `GET /api/rules/versions` shows what is."
+    ),
+    ErrorCode.RULE_ARCHIVED: ErrorEntry(
+        409, "The rule is archived, which is final.", "Write a new rule with another id."
+    ),
     ErrorCode.ALERT_CLOSED: ErrorEntry(
         409, "The alert is closed, which is final.", "`POST /api/alerts/{alertId}/appeal` opens a new alert."
     ),
@@ -251,6 +276,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.IDEMPOTENCY_IN_FLIGHT: ErrorEntry(
         409, "The first request with the key is still being answered.", _TRY_AGAIN
+    ),
+    ErrorCode.RULE_CHANGED: ErrorEntry(
+        412,
+        "The rule was changed since the caller read it: If-Match names another ETag.",
+        "Read it with `GET /api/rules/{id}`, and send that answer's ETag.",
     ),
     ErrorCode.BODY_TOO_LARGE: ErrorEntry(413, "The body is longer than its route takes.", "`error` says how much."),
     ErrorCode.MEDIA_TYPE_UNSUPPORTED: ErrorEntry(

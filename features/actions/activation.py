@@ -1,8 +1,11 @@
-"""What stands against the activation of a policy, in the state of the tenant or of the program that it is for.
+"""What stands against the activation of a policy or a rule, in the state of the tenant or the program that it is for.
 
 An approved activation is not made here: it reaches the shards of all the tenant's programs at once, so the executor of
-actions writes it to the log, and records the outcome when that is done.
+actions writes it to the log, and records the outcome when that is done. Whether a rule may be activated is looked at
+there as well, because rules are not in the state of a program.
 """
+
+from typing import Any
 
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
@@ -19,3 +22,15 @@ def objection_to_activation(program: ProgramState, entry: ActionEntry, position:
         return EntryResult.PENDING
     current = program.policies.in_force(prefix_of(version), position.appended_at)
     return EntryResult.IN_FORCE if current is not None and current.version == version else None
+
+
+def objection_to_rule_change(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
+    """The same change of the same rule is under way. One that was written again since may be activated beside it."""
+    for action in program.actions.waiting(entry.type):
+        if action.target_id == entry.target_id and _sha256_in(action.change) == _sha256_in(entry.change):
+            return EntryResult.PENDING
+    return None
+
+
+def _sha256_in(change: dict[str, Any] | None) -> str:
+    return str((change or {}).get("ruleSha256", ""))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from features.actions import autonomy, set_limit
-from features.actions.activation import objection_to_activation
+from features.actions.activation import objection_to_activation, objection_to_rule_change
 from features.actions.change import Change
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
@@ -20,6 +20,8 @@ CHANGES: Final[Mapping[ActionType, Change]] = {
 """The changes that the flow makes with the approval's own entry."""
 
 OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, EntryPosition], EntryResult | None]]] = {
-    ActionType.ACTIVATE_POLICY: objection_to_activation
+    ActionType.ACTIVATE_POLICY: objection_to_activation,
+    ActionType.ACTIVATE_RULE: objection_to_rule_change,
+    ActionType.PAUSE_RULE: objection_to_rule_change,
 }
 """What stands against the changes that the executor of actions makes, because they reach several shards."""

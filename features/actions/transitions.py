@@ -13,6 +13,7 @@ from features.actions.rows import Transition, action_row, link_of_transition
 from features.alerts.rows import result_row
 from features.core.actions import (
     ALWAYS_TWO_APPROVERS,
+    ONE_IS_ENOUGH,
     PLATFORM,
     ActionEntry,
     ActionStatus,
@@ -115,6 +116,8 @@ def _needs_second(program: ProgramState, action: ActionState, position: EntryPos
     change = CHANGES.get(action.type)
     if change is not None:
         return change.needs_second(program, action, position)
+    if action.type in ONE_IS_ENOUGH:
+        return False
     policy = policy_in_force(program, position.appended_at).policy
     return action.type in ALWAYS_TWO_APPROVERS or action.type in policy.two_approver_actions
 

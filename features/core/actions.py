@@ -15,7 +15,7 @@ from features.core.commands import OperatorKind
 
 
 class ActionType(StrEnum):
-    """What is done. The last three change what this platform may do, and are requested on routes of their own."""
+    """What is done. The last five change what this platform may do, and are requested on routes of their own."""
 
     CLEAR_HOLD = "clear_hold"
     CANCEL_TRANSFER = "cancel_transfer"
@@ -27,6 +27,8 @@ class ActionType(StrEnum):
     SET_LIMIT = "set_limit"
     ACTIVATE_POLICY = "activate_policy"
     SET_AUTONOMY = "set_autonomy"
+    ACTIVATE_RULE = "activate_rule"
+    PAUSE_RULE = "pause_rule"
 
 
 class ActionStatus(StrEnum):
@@ -39,7 +41,11 @@ class ActionStatus(StrEnum):
     REFUSED = "refused"
 
 
-CHANGES_OF_OURS: Final = frozenset({ActionType.SET_LIMIT, ActionType.ACTIVATE_POLICY, ActionType.SET_AUTONOMY})
+CHANGES_OF_OURS: Final = frozenset(
+    {ActionType.SET_LIMIT, ActionType.ACTIVATE_POLICY, ActionType.SET_AUTONOMY, ActionType.ACTIVATE_RULE}
+)
+ONE_IS_ENOUGH: Final = frozenset({ActionType.PAUSE_RULE})
+"""What only narrows: no policy makes it wait for a second person."""
 ALWAYS_TWO_APPROVERS: Final = CHANGES_OF_OURS | {
     ActionType.FREEZE_ACCOUNT,
     ActionType.REQUEST_TO_PROGRAM,

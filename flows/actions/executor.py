@@ -12,15 +12,15 @@ Errors  none: what fails is tried again, and counted
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 import structlog
 
 from features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
-from features.core.actions import ActionStatus, ActionType, OutcomeEntry
-from features.core.errors import UnavailableError
+from features.core.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
+from features.core.errors import ConflictError, UnavailableError
 from features.core.instants import SECOND_US
 from features.core.log_entry import EntryKind, shard_of
 from features.core.rows.actions import ActionRow
@@ -31,6 +31,7 @@ from flows.actions.counts import ActionCounts
 from flows.actions.outcomes import DryRun, ExecutionOutcome, Result
 from store.clock import Clock
 from store.control.registry import Registry
+from store.control.rule_registry import RuleRegistry
 from store.duck.actions import ActionTable
 from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
@@ -56,6 +57,13 @@ class _Activation(msgspec.Struct, frozen=True):
     version: str
 
 
+class _RuleChange(msgspec.Struct, frozen=True, rename="camel"):
+    """What an activation or a pause says of its rule; ``rule_sha256`` is of the rule that was tested."""
+
+    rule_sha256: str
+    note: str
+
+
 class ActionExecutor:
     """Belongs to one event loop. Nothing is sent before ``begin``: the log may hold an outcome that no row shows yet.
 
@@ -79,6 +87,12 @@ class ActionExecutor:
         self._bank, self._table, self._registry, self._tenancy = bank, table, registry, registry.tenancy
         self._appender, self._waiter, self._shards = appender, waiter, shards
         self._clock, self._new_id, self._retry_after_s = clock, new_id, retry_after_s
+        self._rules = RuleRegistry(registry, clock=clock)
+        self._changes: Mapping[str, Callable[[ActionRow], Awaitable[ExecutionOutcome]]] = {
+            ActionType.ACTIVATE_POLICY: self._activate,
+            ActionType.ACTIVATE_RULE: self._activate_rule,
+            ActionType.PAUSE_RULE: self._pause_rule,
+        }
         self._started_at = clock.now()
         self._began, self._leaving = asyncio.Event(), asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -143,8 +157,7 @@ class ActionExecutor:
             row = await asyncio.to_thread(self._table.read, tenant_id, action_id)
             if row is None or row.status != ActionStatus.APPROVED:
                 return
-            is_activation = row.type == ActionType.ACTIVATE_POLICY
-            outcome = await (self._activate(row) if is_activation else self._outcome(row))
+            outcome = await self._changes.get(row.type, self._outcome)(row)
             await self._record(row, outcome)
         except Exception as error:  # noqa: BLE001 - whatever failed: a later sweep takes it up again
             log.warning("action_execution_failed", action_id=action_id, error=f"{type(error).__name__}: {error}")
@@ -170,7 +183,35 @@ class ActionExecutor:
         assert row.change is not None, "an activation says which version it is of"
         version = msgspec.json.decode(row.change, type=_Activation).version
         await self._registry.activate_policy(row.tenant_id, version, action_id=row.id)
-        return outcomes.in_force()
+        return outcomes.in_force(version)
+
+    async def _activate_rule(self, row: ActionRow) -> ExecutionOutcome:
+        """Bring the rule into force if it still is what was tested; once under the action's id, as a policy."""
+        change = _rule_change(row)
+        try:
+            version = await self._rules.activate(
+                row.tenant_id,
+                row.target_id,
+                change.rule_sha256,
+                action_id=row.id,
+                approved_at=row.updated_at,
+                by=row.approved_by or PLATFORM,
+                note=change.note,
+            )
+        except ConflictError as refusal:
+            return outcomes.not_in_force(str(refusal))
+        return outcomes.in_force(version)
+
+    async def _pause_rule(self, row: ActionRow) -> ExecutionOutcome:
+        """Take the rule out of force; once under the action's id."""
+        note = _rule_change(row).note
+        try:
+            version = await self._rules.pause(
+                row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note
+            )
+        except ConflictError as refusal:
+            return outcomes.not_in_force(str(refusal))
+        return outcomes.in_force(version)
 
     def _may_be_sent(self, row: ActionRow) -> bool:
         """Whether the bank may have been asked before: by this process, or by the one that it follows."""
@@ -226,6 +267,11 @@ class ActionExecutor:
         is_odd = outcome.result in {Result.FAILED, Result.UNKNOWN}
         note = log.warning if is_odd else log.info
         note("action_executed", action_id=row.id, type=row.type, result=outcome.result.value)
+
+
+def _rule_change(row: ActionRow) -> _RuleChange:
+    assert row.change is not None, "a change of a rule says which one it is of"
+    return msgspec.json.decode(row.change, type=_RuleChange)
 
 
 def _stated_pause_s(answer: ActionAnswer) -> float:

@@ -66,9 +66,14 @@ def recorded() -> ExecutionOutcome:
     return ExecutionOutcome(result=Result.RECORDED, bank_response={"dryRun": False, "note": ON_RECORD})
 
 
-def in_force() -> ExecutionOutcome:
-    """Of a change that the bank has no part in."""
-    return ExecutionOutcome(result=Result.IN_FORCE, bank_response=None)
+def in_force(version: str) -> ExecutionOutcome:
+    """Of a change that the bank has no part in: the version that it brought into force."""
+    return ExecutionOutcome(result=Result.IN_FORCE, bank_response={"version": version})
+
+
+def not_in_force(error: str) -> ExecutionOutcome:
+    """Of a change that was allowed when it was requested, and is not any more."""
+    return ExecutionOutcome(result=Result.FAILED, bank_response=None, error=error)
 
 
 def dry_run(reason: DryRun, request: BankRequest | None) -> ExecutionOutcome:

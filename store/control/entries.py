@@ -5,8 +5,10 @@ from typing import Any
 
 import msgspec
 
+from features.core.backtests import Backtest
 from features.core.principal import KeyMode, KeyScope
 from features.core.program import Program
+from features.core.rules import Rule
 from features.webhooks.event_types import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
@@ -25,6 +27,7 @@ class ControlKind(StrEnum):
     BANK_KEY_REMOVED = "bank_key_removed"
     POLICY = "policy"
     POLICY_ACTIVATED = "policy_activated"
+    RULE = "rule"
     WEBHOOK = "webhook"
     WEBHOOK_CHANGED = "webhook_changed"
     WEBHOOK_SECRET = "webhook_secret"  # noqa: S105 - as above
@@ -139,6 +142,29 @@ class PolicyActivatedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     version: str
     action_id: str
     at: int
+
+
+class RulesVersionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A version of the rules, created and at once in force in every program of the tenant."""
+
+    created: PolicyCreatedEntry
+    activated: PolicyActivatedEntry
+
+
+class RuleEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A rule after a change, with all that the change leads to: one entry, so that nothing of it can be missing.
+
+    ``action_id`` is that of an activation or a pause, ``backtest`` what a backtest added, ``at`` in microseconds.
+    """
+
+    rule: Rule
+    at: int
+    by: str
+    note: str | None = None
+    action_id: str | None = None
+    backtest: Backtest | None = None
+    versions: tuple[RulesVersionEntry, ...] = ()
+    effect_id: str | None = None
 
 
 class WebhookEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -3,12 +3,18 @@
 The flow has the same in the book of each program, from the entries of the program's shard; this one is for the API.
 """
 
+from collections import Counter
+from typing import Final
+
 import msgspec
 
-from features.policy.bodies import ActiveVersion, PolicyVersion, decode_body, prefix_of
+from features.policy.bodies import RULES, SHADOW, ActiveVersion, PolicyVersion, decode_body, prefix_of
 from features.policy.book import PolicyBook
 from features.policy.seeds import seeded_policies
 from store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
+
+
+_OF_RULES: Final = frozenset({RULES, SHADOW})
 
 
 class TenantPolicies:
@@ -18,9 +24,13 @@ class TenantPolicies:
         self.policies = PolicyBook()
         self._versions = {each.version: each for each in seeded_policies(tenant_id, created_at)}
         self._activations: dict[str, PolicyActivatedEntry] = {}
+        self._newest: dict[str, str] = {}  # by prefix the version in force tenant-wide, seeds apart
+        self._numbers = Counter(map(prefix_of, self._versions))
 
     def add(self, entry: PolicyCreatedEntry) -> None:
         """Keep a new version. One that stands there already was never confirmed, and nobody has activated it."""
+        prefix, number = prefix_of(entry.version), number_of(entry.version)
+        self._numbers[prefix] = max(self._numbers[prefix], number)
         self._versions[entry.version] = PolicyVersion(
             id=entry.id,
             tenant_id=entry.tenant_id,
@@ -37,10 +47,13 @@ class TenantPolicies:
             return
         self._activations[entry.action_id] = entry
         activated = self._versions[entry.version]
+        if prefix_of(entry.version) == SHADOW:
+            self._forget_shadows_before(entry)
         for version, other in self._versions.items():
             if other.program_id == activated.program_id and prefix_of(version) == prefix_of(entry.version):
                 self._versions[version] = msgspec.structs.replace(other, active=version == entry.version)
         if activated.program_id is None:
+            self._newest[prefix_of(entry.version)] = entry.version
             self.policies.activate(
                 ActiveVersion(
                     version=entry.version,
@@ -60,7 +73,20 @@ class TenantPolicies:
 
     def next_version(self, prefix: str) -> str:
         """Versions of a kind are counted, over the tenant and its programs together."""
-        return f"{prefix}-v{1 + sum(prefix_of(version) == prefix for version in self._versions)}"
+        return f"{prefix}-v{1 + self._numbers[prefix]}"
+
+    def written_count(self) -> int:
+        """The versions that people wrote as such; those of rules follow from changes of rules."""
+        return sum(prefix_of(version) not in _OF_RULES for version in self._versions)
+
+    def rules_count(self) -> int:
+        """The versions of the rules in force, past ones too."""
+        return self._numbers[RULES]
+
+    def newest(self, prefix: str) -> PolicyVersion | None:
+        """The tenant-wide version of a prefix in force, None where nothing was activated."""
+        version = self._newest.get(prefix)
+        return None if version is None else self._versions[version]
 
     def was_activated_by(self, action_id: str) -> bool:
         return action_id in self._activations
@@ -73,6 +99,22 @@ class TenantPolicies:
             if self._versions[entry.version].program_id == program_id
         }
         return tuple(newest.values())
+
+
+    def _forget_shadows_before(self, newest: PolicyActivatedEntry) -> None:
+        """Nobody reads which rules were in testing before: the log has that."""
+        for action_id, other in list(self._activations.items()):
+            if prefix_of(other.version) == SHADOW and other.version != newest.version:
+                del self._activations[action_id]
+                self._versions.pop(other.version, None)
+
+
+def number_of(version: str) -> int:
+    """
+    >>> number_of("clock-v12")
+    12
+    """
+    return int(version.rpartition("-v")[2])
 
 
 class Policies:

@@ -56,7 +56,7 @@ MOST_KEYS: Final = 100
 
 TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
 MOST_POLICIES: Final = 1_000
-"""Versions of a tenant. They are kept for good, and listed without pages."""
+"""Versions of a tenant, but for those of its rules. They are kept for good, and listed without pages."""
 
 TOO_MANY_POLICIES: Final = f"A tenant has at most {MOST_POLICIES} versions of policies, which are kept for good."
 VERSION_EXISTS: Final = "The tenant has a policy of this version, and versions are never edited. Choose a new version."
@@ -270,7 +270,7 @@ class Registry:
             expected = policies.next_version(prefix_of(version))
             if version != expected:
                 raise ConflictError(NOT_NEXT.format(expected), ErrorCode.POLICY_VERSION_NOT_NEXT)
-            if len(policies.all()) >= MOST_POLICIES:
+            if policies.written_count() >= MOST_POLICIES:
                 raise ConflictError(TOO_MANY_POLICIES, ErrorCode.TOO_MANY_POLICIES)
             entry = PolicyCreatedEntry(
                 id=policy_id_of(principal.tenant_id, version),
@@ -298,17 +298,15 @@ class Registry:
             policy = policies.find(version)
             assert policy is not None, "an activation is requested of a version that is there"
             entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
-            places = (tenant_id, *self.tenancy.programs.ids_of_tenant(tenant_id))
-            comes_into_force = policy_entry(policy, action_id)
             await self.write(
-                tenant_id,
-                ControlKind.POLICY_ACTIVATED,
-                entry,
-                [
-                    self._to_program(place, EntryKind.POLICY, comes_into_force)
-                    for place in (places if policy.program_id is None else (policy.program_id,))
-                ],
+                tenant_id, ControlKind.POLICY_ACTIVATED, entry, self.to_places(policy_entry(policy, action_id), policy)
             )
+
+    def to_places(self, entry: PolicyEntry, policy: PolicyVersion) -> list[ToProgram]:
+        """What brings a version into force wherever it counts."""
+        everywhere = (policy.tenant_id, *self.tenancy.programs.ids_of_tenant(policy.tenant_id))
+        places = everywhere if policy.program_id is None else (policy.program_id,)
+        return [self._to_program(place, EntryKind.POLICY, entry) for place in places]
 
     async def restore_policy(self, place: str, entry: PolicyEntry) -> None:
         """Append to one program's shard what the control stream has in force, and the shard has lost."""

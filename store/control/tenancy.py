@@ -1,5 +1,5 @@
 """The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API,
-policies and endpoints, a projection each.
+policies, rules and endpoints, a projection each.
 
 Entries are applied in the order of the log, a new entry and a replayed one alike. A further kind of entry is a row in
 the table of ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -25,6 +25,7 @@ from store.control.entries import (
     PolicyActivatedEntry,
     PolicyCreatedEntry,
     ProgramEntry,
+    RuleEntry,
     SecretEntry,
     Tenant,
     TenantEntry,
@@ -36,6 +37,7 @@ from store.control.entries import (
 from store.control.keys import ApiKeys
 from store.control.policies import Policies
 from store.control.programs import Programs
+from store.control.rules import Rules
 from store.control.tenants import Tenants
 from store.control.webhooks import WebhookEndpoints
 from store.keys.secrets import SecretBox
@@ -66,6 +68,7 @@ class Tenancy:
         self.keys = ApiKeys()
         self.bank_keys = BankKeys(box=box)
         self.policies = Policies()
+        self.rules = Rules()
         self.webhooks = WebhookEndpoints(box=box)
         self._effects: set[str] = set()
         self._projected: Mapping[str, Callable[[str, bytes], None]] = {
@@ -80,6 +83,7 @@ class Tenancy:
             ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
             ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
             ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self.policies.activate),
+            ControlKind.RULE: _Projected(RuleEntry, self._put_rule),
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
             ControlKind.WEBHOOK_CHANGED: _Projected(WebhookChangedEntry, self.webhooks.change),
             ControlKind.WEBHOOK_SECRET: _Projected(WebhookSecretEntry, self.webhooks.rotate),
@@ -131,3 +135,9 @@ class Tenancy:
 
     def _rotate_secret(self, _tenant_id: str, entry: SecretEntry) -> None:
         self.ingest_targets.rotate(entry)
+
+    def _put_rule(self, tenant_id: str, entry: RuleEntry) -> None:
+        self.rules.put(tenant_id, entry)
+        for version in entry.versions:
+            self.policies.add(tenant_id, version.created)
+            self.policies.activate(tenant_id, version.activated)

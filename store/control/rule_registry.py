@@ -1,0 +1,319 @@
+"""Writes and changes rules, as entries of the tenant's control stream: every change is one entry with all it leads to.
+
+written ─▶ draft ─▶ backtested ─▶ testing ─▶ activated ─▶ active ─▶ paused
+                      any of them but an active one ─▶ archived
+
+A change of the active rules writes a version ``rules-vN`` into every program of the tenant, one of those in testing a
+``shadow-vN``, in the same transaction as the change itself.
+
+Errors  ConflictError for what the rule's state does not allow; NotFoundError for a rule that is not there;
+        UnavailableError when the log cannot be written
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from features.core.backtests import MOST_DAYS, Backtest
+from features.core.canonical import canonical, digest_of
+from features.core.errors import ConflictError, ErrorCode, NotFoundError
+from features.core.instants import DAY_US, format_instant, parse_instant
+from features.core.principal import Principal
+from features.core.rules import Rule, RuleStatus, rule_hash
+from features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, decode_body
+from features.policy.seeds import policy_id_of
+from store.clock import Clock
+from store.control.entries import (
+    ControlKind,
+    PolicyActivatedEntry,
+    PolicyCreatedEntry,
+    RuleEntry,
+    RulesVersionEntry,
+)
+from store.control.registry import Registry, policy_entry
+from store.control.rules import StoredRule, with_status
+from store.redis_log.appender import ToProgram
+
+
+MOST_RULES: Final = 200
+"""Rules of a tenant that are not archived: each is evaluated for every transfer."""
+MOST_RULE_IDS: Final = 2_000
+"""Rules of a tenant with the archived ones, which are kept for good and listed without pages."""
+MOST_VERSIONS: Final = 1_000
+"""Versions of a tenant's rules, which are kept for good. A rule can be paused beyond them."""
+BACKTEST_VALID_US: Final = DAY_US
+
+UNKNOWN_RULE: Final = "Unknown rule on this tenant. GET /api/rules lists them."
+ID_TAKEN: Final = "The tenant has a rule of this id, and an id is never given to another rule. Choose another id."
+TOO_MANY: Final = f"A tenant has at most {MOST_RULES} rules that are not archived. Archive one first."
+TOO_MANY_IDS: Final = f"A tenant has at most {MOST_RULE_IDS} rules with the archived ones, which are kept for good."
+TOO_MANY_VERSIONS: Final = (
+    f"A tenant has at most {MOST_VERSIONS} versions of its rules, which are kept for good. Rules can only be paused."
+)
+CHANGED: Final = "The rule was changed since it was read. Read it again, and send its ETag in If-Match."
+ARCHIVED: Final = "This rule is archived, which is final. Write a new rule with another id."
+STILL_ACTIVE: Final = "This rule is in force. Pause it first."
+NOT_ACTIVE: Final = "No version of this rule is in force, so there is nothing to pause."
+IN_FORCE: Final = "This rule is in force as it is written."
+NOT_TESTED: Final = (
+    f"Activation needs a backtest of the rule exactly as it is written, over {MOST_DAYS} days and less than 24 hours "
+    "old. POST /api/rules/{id}/backtest makes one."
+)
+EDITED: Final = "The rule was changed after its activation was requested, so nothing was activated."
+NO_LONGER_TESTED: Final = (
+    f"When the activation was approved, the rule had no backtest over {MOST_DAYS} days that was less than 24 hours old, "
+    "so nothing was activated."
+)
+
+
+class RuleRegistry:
+    """Writes what ``Tenancy.rules`` shows. Belongs to the event loop of its ``Registry``."""
+
+    def __init__(self, registry: Registry, *, clock: Clock) -> None:
+        self._registry, self._clock = registry, clock
+        self._rules, self._policies = registry.tenancy.rules, registry.tenancy.policies
+
+    def read(self, principal: Principal, rule_id: str) -> StoredRule:
+        stored = self._rules.find(principal, rule_id)
+        if stored is None:
+            raise NotFoundError(UNKNOWN_RULE, ErrorCode.RULE_NOT_FOUND)
+        return stored
+
+    async def create(self, principal: Principal, rule: Rule, effect_id: str | None) -> Rule:
+        """The rule as a draft. The same ``effect_id`` gives the same one."""
+        async with self._registry.writing:
+            known = self._rules.find(principal, rule.id)
+            if known is not None and self._registry.tenancy.has_effect(effect_id):
+                return known.rule
+            if known is not None:
+                raise ConflictError(ID_TAKEN, ErrorCode.RULE_ID_TAKEN)
+            self._check_room(principal.tenant_id)
+            return await self._write(principal, with_status(rule, RuleStatus.DRAFT), effect_id=effect_id)
+
+    async def replace(
+        self, principal: Principal, rule: Rule, *, is_current: Callable[[Rule], bool], effect_id: str | None
+    ) -> Rule:
+        """The rule as it is written now, back in draft. ``is_current`` is whether the caller knew what it replaces."""
+        async with self._registry.writing:
+            known = self.read(principal, rule.id).rule
+            if self._registry.tenancy.has_effect(effect_id):
+                return known
+            if not is_current(known):
+                raise ConflictError(CHANGED, ErrorCode.RULE_CHANGED)
+            _check_not_archived(known)
+            return await self._write(principal, with_status(rule, RuleStatus.DRAFT), effect_id=effect_id)
+
+    async def add_backtest(self, principal: Principal, backtest: Backtest, effect_id: str | None) -> Backtest:
+        """Keep a backtest. A draft goes into testing, unless it was written again while the backtest ran."""
+        async with self._registry.writing:
+            stored = self.read(principal, backtest.rule_id)
+            known = self.find_backtest(stored, backtest.key)
+            if known is not None:
+                return known
+            rule = stored.rule
+            if rule.status is RuleStatus.DRAFT and stored.sha256 == backtest.rule_sha256:
+                rule = with_status(rule, RuleStatus.TESTING)
+            await self._write(principal, rule, backtest=backtest, effect_id=effect_id)
+            return backtest
+
+    async def archive(self, principal: Principal, rule_id: str, *, note: str, effect_id: str | None) -> Rule:
+        """The rule, archived for good; 409 while a version of it is in force."""
+        async with self._registry.writing:
+            known = self.read(principal, rule_id).rule
+            if self._registry.tenancy.has_effect(effect_id):
+                return known
+            _check_not_archived(known)
+            if self.in_force(principal.tenant_id, rule_id) is not None:
+                raise ConflictError(STILL_ACTIVE, ErrorCode.RULE_IN_FORCE)
+            archived = with_status(known, RuleStatus.ARCHIVED)
+            return await self._write(principal, archived, note=note, effect_id=effect_id)
+
+    def check_activation(self, principal: Principal, stored: StoredRule) -> Backtest:
+        """The backtest that allows the activation of a rule now; ConflictError without one."""
+        _check_not_archived(stored.rule)
+        if self._is_in_force(principal.tenant_id, stored):
+            raise ConflictError(IN_FORCE, ErrorCode.RULE_IN_FORCE)
+        if self._policies.of_tenant(principal.tenant_id).rules_count() >= MOST_VERSIONS:
+            raise ConflictError(TOO_MANY_VERSIONS, ErrorCode.TOO_MANY_POLICIES)
+        backtest = valid_backtest(stored, self._clock.now())
+        if backtest is None:
+            raise ConflictError(NOT_TESTED, ErrorCode.RULE_NOT_TESTED)
+        return backtest
+
+    def check_pause(self, principal: Principal, rule_id: str) -> None:
+        if self.in_force(principal.tenant_id, rule_id) is None:
+            raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
+
+    async def activate(
+        self, tenant_id: str, rule_id: str, sha256: str, *, action_id: str, approved_at: int, by: str, note: str
+    ) -> str:
+        """Bring a rule into force as an approved action says, once for each action; the version that has it.
+
+        Raises ConflictError when the rule is no longer what was requested, or no longer tested.
+        """
+        async with self._registry.writing:
+            rules = self._rules.of_tenant(tenant_id)
+            done = rules.version_of(action_id)
+            if done is not None:
+                return done
+            stored = rules.find(rule_id)
+            assert stored is not None, "an activation is requested of a rule that is there"
+            self._check_as_approved(tenant_id, stored, sha256, approved_at)
+            rule = with_status(stored.rule, RuleStatus.ACTIVE)
+            active = [rule, *(each for each in self.active(tenant_id) if each.id != rule_id)]
+            return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
+
+    async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str) -> str:
+        """Take a rule out of force, once for each action; the version without it. ConflictError when it is not."""
+        async with self._registry.writing:
+            rules = self._rules.of_tenant(tenant_id)
+            done = rules.version_of(action_id)
+            if done is not None:
+                return done
+            stored = rules.find(rule_id)
+            if stored is None or self.in_force(tenant_id, rule_id) is None:
+                raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
+            rule = with_status(stored.rule, RuleStatus.PAUSED)
+            active = [each for each in self.active(tenant_id) if each.id != rule_id]
+            return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
+
+    def active(self, tenant_id: str) -> tuple[Rule, ...]:
+        """The rules in force, each as it was when it was activated."""
+        version = self._policies.of_tenant(tenant_id).newest(RULES)
+        return () if version is None else _rules_in(version)
+
+    def in_force(self, tenant_id: str, rule_id: str) -> Rule | None:
+        return next((rule for rule in self.active(tenant_id) if rule.id == rule_id), None)
+
+    @staticmethod
+    def find_backtest(stored: StoredRule, key: str) -> Backtest | None:
+        return next((backtest for backtest in stored.backtests if backtest.key == key), None)
+
+    def _is_in_force(self, tenant_id: str, stored: StoredRule) -> bool:
+        active = self.in_force(tenant_id, stored.rule.id)
+        return active is not None and rule_hash(active) == stored.sha256
+
+    def _check_as_approved(self, tenant_id: str, stored: StoredRule, sha256: str, approved_at: int) -> None:
+        _check_not_archived(stored.rule)
+        if stored.sha256 != sha256:
+            raise ConflictError(EDITED, ErrorCode.RULE_CHANGED)
+        if self._is_in_force(tenant_id, stored):
+            raise ConflictError(IN_FORCE, ErrorCode.RULE_IN_FORCE)
+        if valid_backtest(stored, approved_at) is None:
+            raise ConflictError(NO_LONGER_TESTED, ErrorCode.RULE_NOT_TESTED)
+
+    def _check_room(self, tenant_id: str) -> None:
+        rules = self._rules.of_tenant(tenant_id).all()
+        if sum(each.rule.status is not RuleStatus.ARCHIVED for each in rules) >= MOST_RULES:
+            raise ConflictError(TOO_MANY, ErrorCode.TOO_MANY_RULES)
+        if len(rules) >= MOST_RULE_IDS:
+            raise ConflictError(TOO_MANY_IDS, ErrorCode.TOO_MANY_RULES)
+
+    async def _write(
+        self,
+        principal: Principal,
+        rule: Rule,
+        *,
+        note: str | None = None,
+        backtest: Backtest | None = None,
+        effect_id: str | None = None,
+    ) -> Rule:
+        """Append a change that leaves the active rules as they are, with the rules in testing where it changes them."""
+        tenant_id, at = principal.tenant_id, self._clock.now()
+        entry = RuleEntry(
+            rule=rule,
+            at=at,
+            by=principal.operator,
+            note=note,
+            backtest=backtest,
+            versions=self._shadow_after(tenant_id, rule, at=at, by=principal.operator),
+            effect_id=effect_id,
+        )
+        await self._append(tenant_id, entry)
+        return rule
+
+    async def _put_active(
+        self, tenant_id: str, rule: Rule, active: Iterable[Rule], *, by: str, note: str, action_id: str
+    ) -> str:
+        """Append a change of the active rules; the version that has them."""
+        at = self._clock.now()
+        version = self._version(tenant_id, RULES, active, at=at, by=by)
+        entry = RuleEntry(
+            rule=rule,
+            at=at,
+            by=by,
+            note=note,
+            action_id=action_id,
+            versions=(version, *self._shadow_after(tenant_id, rule, at=at, by=by)),
+        )
+        await self._append(tenant_id, entry)
+        return version.created.version
+
+    async def _append(self, tenant_id: str, entry: RuleEntry) -> None:
+        to_programs = [each for version in entry.versions for each in self._to_programs(version)]
+        await self._registry.write(tenant_id, ControlKind.RULE, entry, to_programs)
+
+    def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[RulesVersionEntry, ...]:
+        """The version of the rules in testing once one of them has changed; none when they stay the same."""
+        before = {rule.id: rule for rule in self._rules.of_tenant(tenant_id).testing()}
+        after = {rule_id: rule for rule_id, rule in before.items() if rule_id != changed.id}
+        if changed.status is RuleStatus.TESTING:
+            after[changed.id] = changed
+        return () if after == before else (self._version(tenant_id, SHADOW, after.values(), at=at, by=by),)
+
+    def _version(self, tenant_id: str, prefix: str, rules: Iterable[Rule], *, at: int, by: str) -> RulesVersionEntry:
+        """The next version. Its activation has an id of its own contents: what was appended twice counts once."""
+        version = self._policies.of_tenant(tenant_id).next_version(prefix)
+        body = RulesBody(rules=tuple(sorted(rules, key=_id_of)))
+        created = PolicyCreatedEntry(
+            id=policy_id_of(tenant_id, version),
+            tenant_id=tenant_id,
+            program_id=None,
+            version=version,
+            body=msgspec.to_builtins(body),
+            created_at=format_instant(at),
+            created_by=by,
+        )
+        activation_id = policy_id_of(tenant_id, f"{version}/{digest_of(canonical(body))}")
+        return RulesVersionEntry(
+            created=created, activated=PolicyActivatedEntry(version=version, action_id=activation_id, at=at)
+        )
+
+    def _to_programs(self, version: RulesVersionEntry) -> list[ToProgram]:
+        created = version.created
+        policy = PolicyVersion(
+            id=created.id,
+            tenant_id=created.tenant_id,
+            program_id=None,
+            version=created.version,
+            body=decode_body(created.version, created.body),
+            active=True,
+            created_at=created.created_at,
+        )
+        return self._registry.to_places(policy_entry(policy, version.activated.action_id), policy)
+
+
+def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
+    """The newest backtest of the rule exactly as it is written that allows its activation at ``at``."""
+    for backtest in stored.backtests:
+        tested_at = parse_instant(backtest.at)
+        assert tested_at is not None, "a backtest's instant was written by this service"
+        is_fresh = at - tested_at < BACKTEST_VALID_US
+        if is_fresh and backtest.days >= MOST_DAYS and backtest.rule_sha256 == stored.sha256:
+            return backtest
+    return None
+
+
+def _check_not_archived(rule: Rule) -> None:
+    if rule.status is RuleStatus.ARCHIVED:
+        raise ConflictError(ARCHIVED, ErrorCode.RULE_ARCHIVED)
+
+
+def _rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
+    assert isinstance(version.body, RulesBody), "the prefix says which body a version has"
+    return version.body.rules
+
+
+def _id_of(rule: Rule) -> str:
+    return rule.id

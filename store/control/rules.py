@@ -1,0 +1,107 @@
+"""Projection of the control streams: each tenant's rules as they were last written, with their status and backtests.
+
+What is in force is a policy (``store/control/policies.py``): a rule that was written again after its activation is a
+draft here, and stays in force there as it was until the next one.
+
+Errors  ForbiddenError for a rule of a program that is out of the principal's reach
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from features.core.backtests import Backtest
+from features.core.principal import Principal
+from features.core.rules import Rule, RuleStatus, rule_hash
+from store.control.entries import RuleEntry
+
+KEPT_BACKTESTS: Final = 100
+"""The newest of a rule; older ones stay in the log alone."""
+
+
+class StoredRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule as last written. ``created_at`` is in microseconds; backtests are newest first."""
+
+    rule: Rule
+    sha256: str
+    created_at: int
+    backtests: tuple[Backtest, ...] = ()
+
+
+class TenantRules:
+    """The rules of one tenant, archived ones too: an id is never given to another rule."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, StoredRule] = {}
+        self._notes: dict[str, str] = {}
+        self._version_of: dict[str, str] = {}
+
+    def put(self, entry: RuleEntry) -> None:
+        known = self._rules.get(entry.rule.id)
+        backtests = () if known is None else known.backtests
+        if entry.backtest is not None:
+            backtests = (entry.backtest, *backtests)[:KEPT_BACKTESTS]
+        self._rules[entry.rule.id] = StoredRule(
+            rule=entry.rule,
+            sha256=rule_hash(entry.rule),
+            created_at=entry.at if known is None else known.created_at,
+            backtests=backtests,
+        )
+        for version in entry.versions:
+            if entry.note is not None:
+                self._notes[version.created.version] = entry.note
+            if entry.action_id is not None:
+                self._version_of.setdefault(entry.action_id, version.created.version)
+
+    def all(self) -> tuple[StoredRule, ...]:
+        """Newest first."""
+        return tuple(sorted(self._rules.values(), key=lambda each: (each.created_at, each.rule.id), reverse=True))
+
+    def find(self, rule_id: str) -> StoredRule | None:
+        return self._rules.get(rule_id)
+
+    def testing(self) -> Iterator[Rule]:
+        return (each.rule for each in self._rules.values() if each.rule.status is RuleStatus.TESTING)
+
+    def note_of(self, version: str) -> str | None:
+        """What the person wrote who brought a version into force."""
+        return self._notes.get(version)
+
+    def version_of(self, action_id: str) -> str | None:
+        """The version of the rules that an action brought into force."""
+        return self._version_of.get(action_id)
+
+
+class Rules:
+    """The rules of every tenant."""
+
+    def __init__(self) -> None:
+        self._tenants: dict[str, TenantRules] = {}
+
+    def put(self, tenant_id: str, entry: RuleEntry) -> None:
+        self.of_tenant(tenant_id).put(entry)
+
+    def of_tenant(self, tenant_id: str) -> TenantRules:
+        return self._tenants.setdefault(tenant_id, TenantRules())
+
+    def of_principal(self, principal: Principal) -> tuple[StoredRule, ...]:
+        """The tenant-wide rules and those of the programs within the principal's reach, newest first."""
+        return tuple(each for each in self.of_tenant(principal.tenant_id).all() if is_reached(principal, each.rule))
+
+    def find(self, principal: Principal, rule_id: str) -> StoredRule | None:
+        """The tenant's rule of that id; ForbiddenError when it is of a program out of reach."""
+        stored = self.of_tenant(principal.tenant_id).find(rule_id)
+        if stored is not None and stored.rule.program_id is not None:
+            principal.require_program(stored.rule.program_id)
+        return stored
+
+
+def is_reached(principal: Principal, rule: Rule) -> bool:
+    """Whether a principal may see a rule: everybody sees those of the whole tenant."""
+    return rule.program_id is None or principal.reaches(rule.program_id)
+
+
+def with_status(rule: Rule, status: RuleStatus) -> Rule:
+    return replace(rule, status=status)
