@@ -31,6 +31,7 @@ from api.proofs.routes import AREA as PROOFS
 from api.record.routes import AREA as RECORD
 from api.reports.routes import AREA as REPORTS
 from api.rescoring.routes import AREA as RESCORING
+from api.rules.routes import AREA as RULES
 from api.sandbox.routes import AREA as SANDBOX
 from api.signing_keys.routes import AREA as SIGNING_KEYS
 from api.system.routes import AREA as SYSTEM
@@ -63,6 +64,7 @@ AREAS: Final[tuple[Area, ...]] = (
     RECORD,
     REPORTS,
     RESCORING,
+    RULES,
     SANDBOX,
     SIGNING_KEYS,
     SYSTEM,

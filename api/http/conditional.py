@@ -1,5 +1,6 @@
 """Documents that clients may cache: a strong ETag over the bytes, and 304 for a matching If-None-Match (RFC 9110)."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
@@ -7,11 +8,13 @@ from typing import Any, Final
 from litestar import Response
 
 from api.http.envelope import ApiRequest, header_values
+from features.core.errors import FieldCode, invalid
 
 MAX_AGE_S: Final = 300
 PUBLIC: Final = f"public, max-age={MAX_AGE_S}"
 PRIVATE: Final = "private, no-cache"
 ETAG: Final = "ETag"
+IF_MATCH: Final = "If-Match"
 
 _REMEMBERED: Final = 16
 
@@ -25,7 +28,7 @@ def published(
     headers: dict[str, str] | None = None,
 ) -> Response[bytes | None]:
     """The document, or a 304 when the request names its ETag."""
-    etag = _etag(body)
+    etag = etag_of(body)
     sent_headers = {"Cache-Control": cache, ETAG: etag} | (headers or {})
     if _names(request.scope, etag):
         return Response(None, status_code=304, headers=sent_headers)
@@ -33,9 +36,18 @@ def published(
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _etag(body: bytes) -> str:
+def etag_of(body: bytes) -> str:
     """Bytes keep their hash, so that a document that is published again is not read again."""
     return f'"{sha256(body).hexdigest()}"'
+
+
+def if_match_of(scope: Any) -> Callable[[str], bool]:
+    """Which ETags a write may replace, by its If-Match, which such a write needs (RFC 9110: compared strongly)."""
+    sent = b",".join(header_values(scope, b"if-match")).decode("latin-1").strip()
+    if not sent:
+        raise invalid(IF_MATCH, "is required: send the ETag of what is replaced", FieldCode.REQUIRED)
+    tags = {tag.strip() for tag in sent.split(",")}
+    return lambda etag: etag in tags or tags == {"*"}
 
 
 def _names(scope: Any, etag: str) -> bool:

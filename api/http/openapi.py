@@ -23,6 +23,7 @@ from api.http.openapi_texts import (
     CALLED_WITH,
     CONVENTIONS,
     DEADLINE,
+    IF_MATCH_PARAMETER,
     EXAMPLE_FIELDS,
     EXAMPLE_SENTENCES,
     HEADERS_OF,
@@ -142,6 +143,8 @@ def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) 
         yield IDEMPOTENCY_KEY
     if operation.takes_deadline:
         yield DEADLINE
+    if operation.needs_if_match:
+        yield IF_MATCH_PARAMETER
     if operation.access in PROVEN:
         yield _parameter(TENANT, "query", TEXT_PARAMETER, PARAMETERS[TENANT])
     if operation.query is not None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from api.http.auth import OPERATOR_NAME
+from api.http.conditional import IF_MATCH
 from api.http.deadline import HEADER, LONGEST_MS
 from api.http.envelope import INTERFACE_VERSION
 from api.http.error_table import ANYWHERE
@@ -115,6 +116,13 @@ DEADLINE: Final = {
     "degraded and unscored (`state_late`) where the program's state was late, or not at all: 503 `deadline_exceeded` "
     "when nothing was recorded, `not_confirmed` when the write overran.",
     "schema": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS},
+}
+IF_MATCH_PARAMETER: Final = {
+    "name": IF_MATCH,
+    "in": "header",
+    "required": True,
+    "description": "The ETag of what is replaced, as it was read; `*` replaces whatever is there.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 1024},
 }
 EXAMPLE_SENTENCES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.VALIDATION_FAILED: "Validation failed: transfer.amountCents must be a string of digits, in cents: "

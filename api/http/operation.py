@@ -71,6 +71,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body_required: bool = True
     body_limit: int = BODY_LIMIT
     takes_deadline: bool = False  # the header X-Deadline-Ms
+    needs_if_match: bool = False  # the header If-Match
     query: RequestSchema[Any] | None = None
     raw_body: RawBody | None = None  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body, unless it is raw

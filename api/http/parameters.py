@@ -18,6 +18,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "keyId": "The key's id, not its secret.",
     "kid": "The signing key's kid, as in the published keys.",
     "policyId": "The policy's id.",
+    "ruleId": "The rule's id, as its author gave it.",
     "webhookId": "The endpoint's id.",
     "deliveryId": "The delivery's id.",
     "preflightId": "The pre-flight's id.",

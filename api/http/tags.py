@@ -17,6 +17,7 @@ TAGS: Final[Mapping[str, str]] = {
     "labels": "Whether a transfer turned out bad or ok.",
     "clocks": "Decisions that are overdue.",
     "policies": "Versioned rules of routing, clocks and caps.",
+    "rules": "Rules that the bank writes: backtested, counted in live shadow, brought into force by two people.",
     "autonomy": "How much of a program's alerts the platform closes alone, and why.",
     "metrics": "How right the scores were, how much they cover, and how alerts were decided.",
     "limits": "Caps that a program may not cross.",

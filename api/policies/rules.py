@@ -24,6 +24,7 @@ WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
     "autonomy": "is written by POST /api/autonomy/{programId}",
     "limits": "is written by POST /api/limits/program/{programId}",
     "rules": "is written by POST /api/rules/{id}/activate",
+    "shadow": "is written by POST /api/rules/{id}/backtest",
 }
 _PREFIXES: Final = f"must begin with one of {', '.join(WRITTEN_HERE)}, and a hyphen"
 _SCHEMAS: Final = {prefix: msgspec.json.schema(BODIES[prefix]) for prefix in WRITTEN_HERE}

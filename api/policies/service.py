@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 from anyio import to_thread
+from msgspec.structs import replace
 
 from api.actions.schemas import Action
 from api.actions.service import ActionService
@@ -18,9 +19,10 @@ from features.core.actions import ActionType
 from features.core.canonical import canonical, digest_of
 from features.core.errors import ErrorCode, NotFoundError
 from features.core.principal import Principal
+from features.policy.bodies import RULES, SHADOW, RulesBody, decode_body, prefix_of
 from features.policy.bodies import PolicyVersion as StoredPolicy
-from features.policy.bodies import decode_body, prefix_of
 from store.control.registry import Registry
+from store.control.rules import is_reached
 from store.duck.policies import PolicyTable
 
 log = structlog.get_logger()
@@ -88,7 +90,7 @@ class PolicyService:
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
         """A version that was written here: the others are activated where they are written."""
         for stored in self._written(principal):
-            if stored.id == policy_id.lower():
+            if stored.id == policy_id.lower() and prefix_of(stored.version) != RULES:
                 return stored
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
@@ -104,5 +106,13 @@ class PolicyService:
     def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
         """All callers may read the tenant-wide policies, and those of the programs within their reach."""
         for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
-            if stored.program_id is None or principal.reaches(stored.program_id):
-                yield stored
+            if prefix_of(stored.version) != SHADOW and (stored.program_id is None or principal.reaches(stored.program_id)):
+                yield within_reach(principal, stored)
+
+
+def within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
+    """A version of the rules without those of programs that the principal does not reach; any other as it is."""
+    if not isinstance(stored.body, RulesBody):
+        return stored
+    rules = tuple(rule for rule in stored.body.rules if is_reached(principal, rule))
+    return replace(stored, body=RulesBody(rules=rules))

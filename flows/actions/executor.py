@@ -61,7 +61,7 @@ class _RuleChange(msgspec.Struct, frozen=True, rename="camel"):
     """What an activation or a pause says of its rule; ``rule_sha256`` is of the rule that was tested."""
 
     rule_sha256: str
-    note: str
+    note: str | None
 
 
 class ActionExecutor:

@@ -117,7 +117,7 @@ class RuleRegistry:
             await self._write(principal, rule, backtest=backtest, effect_id=effect_id)
             return backtest
 
-    async def archive(self, principal: Principal, rule_id: str, *, note: str, effect_id: str | None) -> Rule:
+    async def archive(self, principal: Principal, rule_id: str, *, note: str | None, effect_id: str | None) -> Rule:
         """The rule, archived for good; 409 while a version of it is in force."""
         async with self._registry.writing:
             known = self.read(principal, rule_id).rule
@@ -141,12 +141,15 @@ class RuleRegistry:
             raise ConflictError(NOT_TESTED, ErrorCode.RULE_NOT_TESTED)
         return backtest
 
-    def check_pause(self, principal: Principal, rule_id: str) -> None:
-        if self.in_force(principal.tenant_id, rule_id) is None:
+    def read_in_force(self, principal: Principal, rule_id: str) -> Rule:
+        """The rule as it is in force; ConflictError when it is not."""
+        rule = self.in_force(principal.tenant_id, rule_id)
+        if rule is None:
             raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
+        return rule
 
     async def activate(
-        self, tenant_id: str, rule_id: str, sha256: str, *, action_id: str, approved_at: int, by: str, note: str
+        self, tenant_id: str, rule_id: str, sha256: str, *, action_id: str, approved_at: int, by: str, note: str | None
     ) -> str:
         """Bring a rule into force as an approved action says, once for each action; the version that has it.
 
@@ -164,7 +167,7 @@ class RuleRegistry:
             active = [rule, *(each for each in self.active(tenant_id) if each.id != rule_id)]
             return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
 
-    async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str) -> str:
+    async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str | None) -> str:
         """Take a rule out of force, once for each action; the version without it. ConflictError when it is not."""
         async with self._registry.writing:
             rules = self._rules.of_tenant(tenant_id)
@@ -172,7 +175,8 @@ class RuleRegistry:
             if done is not None:
                 return done
             stored = rules.find(rule_id)
-            if stored is None or self.in_force(tenant_id, rule_id) is None:
+            assert stored is not None, "a pause is requested of a rule that is there"
+            if self.in_force(tenant_id, rule_id) is None:
                 raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
             rule = with_status(stored.rule, RuleStatus.PAUSED)
             active = [each for each in self.active(tenant_id) if each.id != rule_id]
@@ -234,7 +238,7 @@ class RuleRegistry:
         return rule
 
     async def _put_active(
-        self, tenant_id: str, rule: Rule, active: Iterable[Rule], *, by: str, note: str, action_id: str
+        self, tenant_id: str, rule: Rule, active: Iterable[Rule], *, by: str, note: str | None, action_id: str
     ) -> str:
         """Append a change of the active rules; the version that has them."""
         at = self._clock.now()

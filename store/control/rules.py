@@ -22,11 +22,15 @@ KEPT_BACKTESTS: Final = 100
 
 
 class StoredRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule as last written. ``created_at`` is in microseconds; backtests are newest first."""
+    """A rule as last written; backtests are newest first.
+
+    Instants are in microseconds. ``shadowed_since`` is when the rule, as it is written, went into testing.
+    """
 
     rule: Rule
     sha256: str
     created_at: int
+    shadowed_since: int | None = None
     backtests: tuple[Backtest, ...] = ()
 
 
@@ -43,10 +47,13 @@ class TenantRules:
         backtests = () if known is None else known.backtests
         if entry.backtest is not None:
             backtests = (entry.backtest, *backtests)[:KEPT_BACKTESTS]
+        was_testing = known is not None and known.rule.status is RuleStatus.TESTING
+        is_testing = entry.rule.status is RuleStatus.TESTING
         self._rules[entry.rule.id] = StoredRule(
             rule=entry.rule,
             sha256=rule_hash(entry.rule),
             created_at=entry.at if known is None else known.created_at,
+            shadowed_since=None if not is_testing else known.shadowed_since if known and was_testing else entry.at,
             backtests=backtests,
         )
         for version in entry.versions:

@@ -1,0 +1,325 @@
+"""Rules over HTTP. Whatever an approver has to say is said on the route of actions."""
+
+from typing import Final
+
+import msgspec
+from litestar import Response, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.actions.examples import ACTION
+from api.actions.routes import action_service
+from api.actions.schemas import Action
+from api.area import Area, Resources
+from api.http.conditional import ETAG, PRIVATE, etag_of, if_match_of, published
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from api.http.operation import JSON, Access, Operation
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
+from api.rules.schemas import (
+    BODY_LIMIT,
+    FIELDS,
+    BacktestRequest,
+    NewRule,
+    RuleChange,
+    RuleFields,
+    RulesQuery,
+    RulesVersion,
+    WrittenRule,
+    rule_failures,
+)
+from api.rules.service import RuleService
+from features.core.backtests import Backtest, ShadowReport
+from features.core.errors import ErrorCode, FieldCode, invalid
+from features.core.principal import KeyScope
+from features.core.rules import Rule
+from store.control.rule_registry import RuleRegistry
+
+_TAG: Final = "rules"
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+_LIST: Final = Operation(
+    id="listRules",
+    tag=_TAG,
+    summary="The tenant's rules as they were last written, newest first, archived ones too. A rule that was written "
+    "again after its activation is a draft, and stays in force as it was: `GET /api/rules/versions` shows what is. A "
+    "key sees the rules of its programs and those of the whole tenant; `programId` narrows to rules of that program.",
+    access=Access.BEARER,
+    scope=KeyScope.RULES,
+    answers={200: tuple[Rule, ...], 304: None},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    answer_example=[RULE],
+    query=RequestSchema(RulesQuery),
+    headers=(ETAG,),
+)
+_FIELDS: Final = Operation(
+    id="listRuleFields",
+    tag=_TAG,
+    summary="The fields that conditions may name, each with its type and its operations.",
+    access=Access.BEARER,
+    scope=KeyScope.RULES,
+    answers={200: RuleFields, 304: None},
+    answer_example={"fields": [{"field": "rail", "type": "word", "ops": ["eq", "in"]}], "ops": ["eq", "in"]},
+    headers=(ETAG,),
+)
+_VERSIONS: Final = Operation(
+    id="listRulesVersions",
+    tag=_TAG,
+    summary="The versions of the rules in force, the newest 100, newest first. Every activation and pause writes one.",
+    access=Access.BEARER,
+    scope=KeyScope.RULES,
+    answers={200: tuple[RulesVersion, ...], 304: None},
+    answer_example=[RULES_VERSION],
+    headers=(ETAG,),
+)
+_CREATE: Final = Operation(
+    id="createRule",
+    tag=_TAG,
+    summary="Writes a new rule, a draft. `programId` null is every program of the tenant. It has no effect before it "
+    "is backtested (then it is counted in live shadow) and activated. Its id is never given to another rule.",
+    access=Access.OPERATOR,
+    answers={201: Rule},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.RULE_ID_TAKEN, ErrorCode.TOO_MANY_RULES),
+    body=RequestSchema(NewRule, rules=rule_failures),
+    body_limit=BODY_LIMIT,
+    example=NEW_RULE,
+    answer_example=RULE,
+)
+_READ: Final = Operation(
+    id="getRule",
+    tag=_TAG,
+    summary="One rule as it was last written. Its ETag goes into If-Match when it is written again.",
+    access=Access.BEARER,
+    scope=KeyScope.RULES,
+    answers={200: Rule, 304: None},
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    answer_example=RULE,
+    headers=(ETAG,),
+)
+_REPLACE: Final = Operation(
+    id="replaceRule",
+    tag=_TAG,
+    summary="Writes a rule again, which makes it a draft; `id` cannot change. A rule that is in force stays in force as "
+    "it was, until the next activation or a pause. If-Match names the ETag of the rule that is replaced.",
+    access=Access.OPERATOR,
+    answers={200: Rule},
+    refusals=(
+        ErrorCode.RULE_NOT_FOUND,
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.RULE_ARCHIVED,
+        ErrorCode.RULE_CHANGED,
+    ),
+    body=RequestSchema(WrittenRule, rules=rule_failures),
+    body_limit=BODY_LIMIT,
+    needs_if_match=True,
+    example=RULE,
+    answer_example=RULE,
+    headers=(ETAG,),
+)
+_BACKTEST: Final = Operation(
+    id="backtestRule",
+    tag=_TAG,
+    summary="Evaluates the rule over the stored transfers of the last `days`, with what was known at each. A draft goes "
+    "into testing: from then on it is counted in live shadow, and opens nothing.",
+    access=Access.OPERATOR,
+    answers={201: Backtest},
+    refusals=(ErrorCode.RULE_NOT_FOUND,),
+    body=RequestSchema(BacktestRequest),
+    body_required=False,
+    example=BACKTEST_REQUEST,
+    answer_example=BACKTEST,
+)
+_BACKTESTS: Final = Operation(
+    id="listBacktests",
+    tag=_TAG,
+    summary="The newest 100 backtests of a rule, newest first. `ruleSha256` is of the rule as it was tested.",
+    access=Access.BEARER,
+    scope=KeyScope.RULES,
+    answers={200: tuple[Backtest, ...]},
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    answer_example=[BACKTEST],
+)
+_SHADOW: Final = Operation(
+    id="getRuleShadow",
+    tag=_TAG,
+    summary="What a rule in testing has matched in live traffic, beside alerts and labels.",
+    access=Access.BEARER,
+    scope=KeyScope.RULES,
+    answers={200: ShadowReport},
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    answer_example=SHADOW,
+)
+_ACTIVATE: Final = Operation(
+    id="activateRule",
+    tag=_TAG,
+    summary="Requests that the rule comes into force exactly as it is written. It needs a backtest of that text over 90 "
+    "days, less than 24 hours old when it is requested and when it is approved. Another person approves the action; it "
+    "fails, and says why, if the rule was written again or archived meanwhile.",
+    access=Access.OPERATOR,
+    answers={201: Action},
+    refusals=(
+        ErrorCode.RULE_NOT_FOUND,
+        ErrorCode.RULE_NOT_TESTED,
+        ErrorCode.RULE_IN_FORCE,
+        ErrorCode.RULE_ARCHIVED,
+        ErrorCode.TOO_MANY_POLICIES,
+        ErrorCode.CHANGE_PENDING,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    body=RequestSchema(RuleChange),
+    body_required=False,
+    example=CHANGE,
+    answer_example=ACTION | {"type": "activate_rule", "targetType": "rule", "targetId": RULE["id"], "programId": None},
+)
+_PAUSE: Final = Operation(
+    id="pauseRule",
+    tag=_TAG,
+    summary="Takes a rule out of force at once; one person is enough to narrow. It is an action `pause_rule` on the "
+    "record. A text that was written after the activation is paused too.",
+    access=Access.OPERATOR,
+    answers={200: Rule},
+    refusals=(
+        ErrorCode.RULE_NOT_FOUND,
+        ErrorCode.RULE_NOT_ACTIVE,
+        ErrorCode.CHANGE_PENDING,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    body=RequestSchema(RuleChange),
+    body_required=False,
+    example=CHANGE,
+    answer_example=RULE | {"status": "paused"},
+)
+_ARCHIVE: Final = Operation(
+    id="archiveRule",
+    tag=_TAG,
+    summary="Archives a rule for good. One that is in force has to be paused first.",
+    access=Access.OPERATOR,
+    answers={200: Rule},
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.RULE_IN_FORCE, ErrorCode.RULE_ARCHIVED),
+    body=RequestSchema(RuleChange),
+    body_required=False,
+    example=CHANGE,
+    answer_example=RULE | {"status": "archived"},
+)
+
+
+@get("/api/rules", opt=_LIST.as_opt)
+async def list_rules(request: ApiRequest, rules: NamedDependency[RuleService]) -> Response[bytes | None]:
+    listed = rules.list(principal_of(request.scope), query_of(request.scope, RulesQuery))
+    return published(request, _ENCODE(listed), media_type=JSON, cache=PRIVATE)
+
+
+@get("/api/rules/fields", opt=_FIELDS.as_opt)
+async def list_rule_fields(request: ApiRequest) -> Response[bytes | None]:
+    return published(request, _ENCODE(FIELDS), media_type=JSON, cache=PRIVATE)
+
+
+@get("/api/rules/versions", opt=_VERSIONS.as_opt)
+async def list_rules_versions(request: ApiRequest, rules: NamedDependency[RuleService]) -> Response[bytes | None]:
+    return published(request, _ENCODE(rules.versions(principal_of(request.scope))), media_type=JSON, cache=PRIVATE)
+
+
+@post("/api/rules", opt=_CREATE.as_opt)
+async def create_rule(request: ApiRequest, rules: NamedDependency[RuleService]) -> Rule:
+    body = body_of(request.scope, NewRule)
+    return await rules.create(principal_of(request.scope), body, effect_id_of(request.scope))
+
+
+@get("/api/rules/{rule_id:str}", opt=_READ.as_opt)
+async def get_rule(
+    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
+) -> Response[bytes | None]:
+    rule = rules.read(principal_of(request.scope), rule_id)
+    return published(request, _ENCODE(rule), media_type=JSON, cache=PRIVATE)
+
+
+@put("/api/rules/{rule_id:str}", opt=_REPLACE.as_opt)
+async def replace_rule(
+    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
+) -> Response[bytes]:
+    body, names = body_of(request.scope, WrittenRule), if_match_of(request.scope)
+    if body.id != rule_id:
+        raise invalid("id", "must be the rule's own, as in the path", FieldCode.CONFLICTING)
+    rule = await rules.replace(
+        principal_of(request.scope),
+        body,
+        is_current=lambda known: names(etag_of(_ENCODE(known))),
+        effect_id=effect_id_of(request.scope),
+    )
+    encoded = _ENCODE(rule)
+    return Response(encoded, media_type=JSON, headers={ETAG: etag_of(encoded), "Cache-Control": PRIVATE})
+
+
+@post("/api/rules/{rule_id:str}/backtest", opt=_BACKTEST.as_opt)
+async def backtest_rule(
+    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
+) -> Backtest:
+    body = optional_body_of(request.scope, BacktestRequest)
+    return await rules.backtest(principal_of(request.scope), rule_id, body, effect_id_of(request.scope))
+
+
+@get("/api/rules/{rule_id:str}/backtests", opt=_BACKTESTS.as_opt)
+async def list_backtests(
+    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
+) -> tuple[Backtest, ...]:
+    return rules.backtests(principal_of(request.scope), rule_id)
+
+
+@get("/api/rules/{rule_id:str}/shadow", opt=_SHADOW.as_opt)
+async def get_rule_shadow(
+    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
+) -> ShadowReport:
+    return await rules.shadow(principal_of(request.scope), rule_id)
+
+
+@post("/api/rules/{rule_id:str}/activate", opt=_ACTIVATE.as_opt)
+async def activate_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Action:
+    note = optional_body_of(request.scope, RuleChange).note
+    return await rules.activate(principal_of(request.scope), rule_id, note, effect_id_of(request.scope))
+
+
+@post("/api/rules/{rule_id:str}/pause", opt=_PAUSE.as_opt, status_code=200)
+async def pause_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Rule:
+    note = optional_body_of(request.scope, RuleChange).note
+    return await rules.pause(principal_of(request.scope), rule_id, note, effect_id_of(request.scope))
+
+
+@post("/api/rules/{rule_id:str}/archive", opt=_ARCHIVE.as_opt, status_code=200)
+async def archive_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Rule:
+    note = optional_body_of(request.scope, RuleChange).note
+    return await rules.archive(principal_of(request.scope), rule_id, note, effect_id_of(request.scope))
+
+
+def _rules(resources: Resources) -> RuleService:
+    stores = resources.stores
+    return RuleService(
+        registry=RuleRegistry(stores.registry, clock=stores.clock),
+        tenancy=stores.registry.tenancy,
+        programs=ProgramService(stores.registry.tenancy),
+        actions=action_service(resources),
+        command_log=resources.command_log,
+        backtests=resources.backtests,
+        clock=stores.clock,
+        new_id=stores.new_id,
+    )
+
+
+AREA: Final = Area(
+    routes=(
+        list_rules,
+        list_rule_fields,
+        list_rules_versions,
+        create_rule,
+        get_rule,
+        replace_rule,
+        backtest_rule,
+        list_backtests,
+        get_rule_shadow,
+        activate_rule,
+        pause_rule,
+        archive_rule,
+    ),
+    provide={"rules": _rules},
+)

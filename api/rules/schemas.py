@@ -1,0 +1,109 @@
+"""Rules, their versions and their backtests as the interface takes and shows them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from api.http.fields import ProgramIds, Prose
+from api.http.validation import Failure
+from features.core.backtests import MOST_DAYS
+from features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleScope, RuleStatus
+from features.core.vocabulary import Severity
+from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
+from features.rules.language import faults_of
+
+BODY_LIMIT: Final = 16 * 1024
+"""Of a rule: two hundred of them are a version, which every program of the tenant gets."""
+
+
+class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A rule without a status: it begins as a draft. ``programId`` null is every program of the tenant."""
+
+    id: str
+    name: str
+    scope: RuleScope = RuleScope.TRANSFER
+    program_id: str | None = None
+    when: tuple[RuleCondition, ...]
+    action: RuleAction
+    severity: Severity
+    note: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class WrittenRule(NewRule, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A rule as it was read, and changed. Whatever ``status`` says, it is a draft again."""
+
+    status: RuleStatus | msgspec.UnsetType = msgspec.UNSET
+
+
+class RuleChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    note: Prose | None = None
+
+
+class BacktestRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``full`` reads every transfer of the window; without it, the newest 1,000."""
+
+    days: Annotated[int, msgspec.Meta(ge=1, le=MOST_DAYS)] = MOST_DAYS
+    full: bool = False
+
+
+class RulesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    status: Annotated[tuple[RuleStatus, ...], msgspec.Meta(min_length=1, max_length=len(RuleStatus))] | None = None
+    program_id: ProgramIds | None = None
+
+
+class RuleField(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A field that a condition may name, with the operations that it has."""
+
+    field: str
+    type: FieldKind
+    ops: tuple[RuleOp, ...]
+
+
+class RuleFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    fields: tuple[RuleField, ...]
+    ops: tuple[RuleOp, ...]
+
+
+class RulesVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The rules that were in force together, each as it was when it was activated."""
+
+    id: str
+    version: str
+    rules: tuple[Rule, ...]
+    created_at: str
+    active: bool
+    note: str | msgspec.UnsetType = msgspec.UNSET
+
+
+FIELDS: Final = RuleFields(
+    fields=tuple(
+        RuleField(field=feature.name, type=kind_of(feature), ops=ops_of(feature)) for feature in RULE_FIELD_OF.values()
+    ),
+    ops=tuple(RuleOp),
+)
+
+
+def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    """Every failing path of a rule whose schema is right, as submitted."""
+    try:
+        rule = msgspec.convert(plain | {"status": RuleStatus.DRAFT}, Rule)
+    except msgspec.ValidationError:  # listed by the schema
+        return
+    for fault in faults_of(rule):
+        yield Failure(fault.path, fault.sentence, fault.code)
+
+
+def to_rule(written: NewRule, program_id: str | None) -> Rule:
+    """The rule as a draft, for the program of this id."""
+    return Rule(
+        id=written.id,
+        name=written.name,
+        scope=written.scope,
+        program_id=program_id,
+        when=written.when,
+        action=written.action,
+        severity=written.severity,
+        status=RuleStatus.DRAFT,
+        note=written.note,
+    )

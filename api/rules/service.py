@@ -1,0 +1,203 @@
+"""Rules: written, backtested, brought into force by two people, paused by one, and read.
+
+activation  requested here ─▶ an action that waits ─▶ another's approval ─▶ the executor looks again, and writes it
+pause       requested here ─▶ an action of one person ─▶ the executor writes it at once
+
+Errors  NotFoundError for a rule or program that is not this tenant's; ForbiddenError for a rule of a program out of
+        reach; ConflictError for what the rule's state does not allow, and for one that was changed meanwhile
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from api.actions.schemas import Action
+from api.actions.service import ActionService
+from api.area import Backtests
+from api.log.commands import CommandLog
+from api.programs.service import ProgramService
+from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, to_rule
+from features.core.actions import ActionStatus, ActionType
+from features.core.backtests import Backtest, ShadowReport
+from features.core.errors import ConflictError, ErrorCode
+from features.core.principal import Principal
+from features.core.rules import Rule, RuleStatus, rule_hash
+from features.policy.bodies import RULES, SHADOW, ActiveVersion, RulesBody, prefix_of
+from store.clock import Clock
+from store.control.policies import Policies
+from store.control.rule_registry import NOT_ACTIVE, RuleRegistry
+from store.control.rules import Rules, StoredRule, is_reached
+from store.control.tenancy import Tenancy
+from store.ids import IdFactory
+
+log = structlog.get_logger()
+
+LISTED_VERSIONS: Final = 100
+TARGET: Final = "rule"
+
+
+class RuleService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(
+        self,
+        *,
+        registry: RuleRegistry,
+        tenancy: Tenancy,
+        programs: ProgramService,
+        actions: ActionService,
+        command_log: CommandLog,
+        backtests: Backtests,
+        clock: Clock,
+        new_id: IdFactory,
+    ) -> None:
+        self._registry, self._programs, self._actions, self._commands = registry, programs, actions, command_log
+        self._rules: Rules = tenancy.rules
+        self._policies: Policies = tenancy.policies
+        self._backtests, self._clock, self._new_id = backtests, clock, new_id
+
+    def list(self, principal: Principal, query: RulesQuery) -> tuple[Rule, ...]:
+        """Newest first; a programId of another tenant is a 404."""
+        program_ids = self._programs.filter_by(principal, query.program_id)
+        return tuple(
+            stored.rule
+            for stored in self._rules.of_principal(principal)
+            if (query.status is None or stored.rule.status in query.status)
+            and (program_ids is None or stored.rule.program_id in program_ids)
+        )
+
+    def read(self, principal: Principal, rule_id: str) -> Rule:
+        return self._registry.read(principal, rule_id).rule
+
+    def versions(self, principal: Principal) -> tuple[RulesVersion, ...]:
+        """The newest versions of the rules in force, newest first, with the rules that the principal may see."""
+        versions = [each for each in self._policies.of_tenant(principal.tenant_id).all() if _is_of_rules(each.version)]
+        notes = self._rules.of_tenant(principal.tenant_id)
+        return tuple(
+            RulesVersion(
+                id=each.id,
+                version=each.version,
+                rules=tuple(rule for rule in _rules_in(each.body) if is_reached(principal, rule)),
+                created_at=each.created_at,
+                active=each.active,
+                note=notes.note_of(each.version) or msgspec.UNSET,
+            )
+            for each in versions[:LISTED_VERSIONS]
+        )
+
+    async def create(self, principal: Principal, request: NewRule, effect_id: str | None) -> Rule:
+        rule = await self._registry.create(principal, self._checked(principal, request), effect_id)
+        log.info("rule_written", tenant_id=principal.tenant_id, rule_id=rule.id, operator=principal.operator)
+        return rule
+
+    async def replace(
+        self, principal: Principal, request: NewRule, *, is_current: Callable[[Rule], bool], effect_id: str | None
+    ) -> Rule:
+        """The rule as it is written now, a draft again. What is in force of it stays so until the next activation."""
+        written = self._checked(principal, request)
+        rule = await self._registry.replace(principal, written, is_current=is_current, effect_id=effect_id)
+        log.info("rule_written", tenant_id=principal.tenant_id, rule_id=rule.id, operator=principal.operator)
+        return rule
+
+    async def backtest(
+        self, principal: Principal, rule_id: str, request: BacktestRequest, effect_id: str | None
+    ) -> Backtest:
+        """A backtest of the rule as it is written; also the one that was made under this id before."""
+        stored = self._registry.read(principal, rule_id)
+        key = effect_id or self._new_id()
+        known = self._registry.find_backtest(stored, key)
+        if known is not None:
+            return known
+        result = await self._backtests.run(
+            principal, stored.rule, key=key, days=request.days, full=request.full, at=self._clock.now()
+        )
+        log.info("rule_backtested", tenant_id=principal.tenant_id, rule_id=rule_id, matched=result.matched)
+        return await self._registry.add_backtest(principal, result, effect_id)
+
+    def backtests(self, principal: Principal, rule_id: str) -> tuple[Backtest, ...]:
+        """Newest first, of whatever the rule was when each was made."""
+        return self._registry.read(principal, rule_id).backtests
+
+    async def shadow(self, principal: Principal, rule_id: str) -> ShadowReport:
+        stored = self._registry.read(principal, rule_id)
+        return await self._backtests.shadow(principal, stored.rule, shadowed=self._shadowed(principal, stored))
+
+    async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
+        """The action that brings the rule into force as it is written, once another person approves it."""
+        stored = self._registry.read(principal, rule_id)
+        change: dict[str, Any] = {}
+        if await self._commands.carried_out(principal, effect_id) is None:
+            change = _change(stored.rule, note) | {"backtest": _shown(self._registry.check_activation(principal, stored))}
+        return await self._request(principal, ActionType.ACTIVATE_RULE, rule_id, change, effect_id)
+
+    async def pause(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
+        """The rule, out of force at once: one person is enough to narrow."""
+        self._registry.read(principal, rule_id)
+        change: dict[str, Any] = {}
+        if await self._commands.carried_out(principal, effect_id) is None:
+            change = _change(self._registry.read_in_force(principal, rule_id), note)
+        action = await self._request(principal, ActionType.PAUSE_RULE, rule_id, change, effect_id)
+        if action.status is ActionStatus.FAILED:
+            raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
+        return self._registry.read(principal, rule_id).rule
+
+    async def archive(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
+        return await self._registry.archive(principal, rule_id, note=note, effect_id=effect_id)
+
+    async def _request(
+        self, principal: Principal, type_: ActionType, rule_id: str, change: dict[str, Any], effect_id: str | None
+    ) -> Action:
+        """On the whole tenant, whatever program the rule is of: a version of the rules is the tenant's.
+
+        ``change`` is not used when the action was requested under this id before.
+        """
+        return await self._actions.request_change(
+            principal, type_, program_id=None, target=(TARGET, rule_id), change=change, effect_id=effect_id
+        )
+
+    def _checked(self, principal: Principal, request: NewRule) -> Rule:
+        program_id = request.program_id
+        return to_rule(request, None if program_id is None else self._programs.read(principal, program_id).id)
+
+    def _shadowed(self, principal: Principal, stored: StoredRule) -> ActiveVersion | None:
+        """The version in shadow, with the instant from which it has had the rule as it is written."""
+        newest = self._policies.of_tenant(principal.tenant_id).newest(SHADOW)
+        if newest is None or stored.shadowed_since is None or stored.rule.status is not RuleStatus.TESTING:
+            return None
+        return ActiveVersion(
+            version=newest.version, body=newest.body, since=stored.shadowed_since, action_id="", of_program=False
+        )
+
+
+def _change(rule: Rule, note: str | None) -> dict[str, Any]:
+    """What the record says of a change: ids, digests and numbers. The rule's own words stand in its version."""
+    return {"ruleId": rule.id, "ruleSha256": rule_hash(rule), "note": note}
+
+
+def _shown(backtest: Backtest) -> dict[str, Any]:
+    """The backtest that an approver decides on."""
+    shown = {
+        "key": backtest.key,
+        "at": backtest.at,
+        "days": backtest.days,
+        "scanned": backtest.scanned,
+        "sampled": backtest.sampled,
+        "matched": backtest.matched,
+        "wouldHold": backtest.would_hold,
+        "wouldAlert": backtest.would_alert,
+        "sampleTransferIds": list(backtest.sample_transfer_ids),
+    }
+    if backtest.full is not msgspec.UNSET:
+        shown["caught"] = msgspec.to_builtins(backtest.full.caught)
+    return shown
+
+
+def _is_of_rules(version: str) -> bool:
+    return prefix_of(version) == RULES
+
+
+def _rules_in(body: Any) -> tuple[Rule, ...]:
+    assert isinstance(body, RulesBody), "the prefix says which body a version has"
+    return body.rules
