@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import duckdb
 from prometheus_client.registry import Collector
 
-from api.area import ActionExecutor, Rescoring, Resources, WebhookDispatch
+from api.area import ActionExecutor, Backtests, Rescoring, Resources, WebhookDispatch
 from api.http.auth import Authenticator
 from api.http.floods import Floods
 from api.http.gate import Gate
@@ -47,6 +47,7 @@ def wired_resources(
     executor: ActionExecutor,
     webhook_registry: WebhookRegistry,
     webhook_dispatch: WebhookDispatch,
+    backtests: Backtests,
     *,
     issuer: str | None,
 ) -> Resources:
@@ -79,6 +80,7 @@ def wired_resources(
         issuer=issuer,
         webhook_registry=webhook_registry,
         webhook_dispatch=webhook_dispatch,
+        backtests=backtests,
     )
 
 

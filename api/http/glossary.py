@@ -11,6 +11,7 @@ from api.http.glossary_of_limits import LIMIT_PROPERTIES
 from api.http.glossary_of_metrics import METRIC_PROPERTIES
 from api.http.glossary_of_proofs import PROOF_PROPERTIES
 from api.http.glossary_of_reports import REPORT_PROPERTIES
+from api.http.glossary_of_rules import RULE_PROPERTIES
 from api.http.glossary_of_sandbox import SANDBOX_PROPERTIES
 from api.http.glossary_of_webhooks import WEBHOOK_PROPERTIES
 
@@ -19,6 +20,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     **METRIC_PROPERTIES,
     **PROOF_PROPERTIES,
     **REPORT_PROPERTIES,
+    **RULE_PROPERTIES,
     **SANDBOX_PROPERTIES,
     **WEBHOOK_PROPERTIES,
     # Ids
@@ -74,7 +76,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "direction": "Whether the program originated the transfer (outgoing) or received it (incoming).",
     "type": "ACH: CREDIT pushes money, DEBIT pulls it; null on other rails.",
     "Entity.type": "A person or a business.",
-    "Action.type": "What is done; set_limit, activate_policy and set_autonomy change what this platform may do.",
+    "Action.type": "What is done; set_limit, activate_policy, set_autonomy, activate_rule and pause_rule "
+    "change what this platform does.",
     "ActionRequest.type": "What is to be done.",
     "EventSubject.type": "What the event is about.",
     "status": "The bank's status word, in capitals.",

@@ -106,7 +106,9 @@ class PolicyService:
     def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
         """All callers may read the tenant-wide policies, and those of the programs within their reach."""
         for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
-            if prefix_of(stored.version) != SHADOW and (stored.program_id is None or principal.reaches(stored.program_id)):
+            if prefix_of(stored.version) != SHADOW and (
+                stored.program_id is None or principal.reaches(stored.program_id)
+            ):
                 yield within_reach(principal, stored)
 
 

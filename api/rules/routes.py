@@ -101,8 +101,8 @@ _READ: Final = Operation(
 _REPLACE: Final = Operation(
     id="replaceRule",
     tag=_TAG,
-    summary="Writes a rule again, which makes it a draft; `id` cannot change. A rule that is in force stays in force as "
-    "it was, until the next activation or a pause. If-Match names the ETag of the rule that is replaced.",
+    summary="Writes a rule again, which makes it a draft; `id` cannot change. What is in force of it stays so as it "
+    "was, until the next activation or a pause. If-Match names the ETag of the rule that is replaced.",
     access=Access.OPERATOR,
     answers={200: Rule},
     refusals=(
@@ -121,8 +121,8 @@ _REPLACE: Final = Operation(
 _BACKTEST: Final = Operation(
     id="backtestRule",
     tag=_TAG,
-    summary="Evaluates the rule over the stored transfers of the last `days`, with what was known at each. A draft goes "
-    "into testing: from then on it is counted in live shadow, and opens nothing.",
+    summary="Evaluates the rule over the stored transfers of the last `days`, with what was known at each. A draft "
+    "goes into testing: from then on it is counted in live shadow, and opens nothing.",
     access=Access.OPERATOR,
     answers={201: Backtest},
     refusals=(ErrorCode.RULE_NOT_FOUND,),
@@ -154,9 +154,9 @@ _SHADOW: Final = Operation(
 _ACTIVATE: Final = Operation(
     id="activateRule",
     tag=_TAG,
-    summary="Requests that the rule comes into force exactly as it is written. It needs a backtest of that text over 90 "
-    "days, less than 24 hours old when it is requested and when it is approved. Another person approves the action; it "
-    "fails, and says why, if the rule was written again or archived meanwhile.",
+    summary="Requests that the rule comes into force exactly as it is written. It needs a backtest of that text over "
+    "90 days, less than 24 hours old when it is requested and when it is approved. Another person approves the "
+    "action; it fails, and says why, if the rule was written again or archived meanwhile.",
     access=Access.OPERATOR,
     answers={201: Action},
     refusals=(
@@ -253,9 +253,7 @@ async def replace_rule(
 
 
 @post("/api/rules/{rule_id:str}/backtest", opt=_BACKTEST.as_opt)
-async def backtest_rule(
-    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
-) -> Backtest:
+async def backtest_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Backtest:
     body = optional_body_of(request.scope, BacktestRequest)
     return await rules.backtest(principal_of(request.scope), rule_id, body, effect_id_of(request.scope))
 

@@ -87,7 +87,7 @@ FIELDS: Final = RuleFields(
 def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     """Every failing path of a rule whose schema is right, as submitted."""
     try:
-        rule = msgspec.convert(plain | {"status": RuleStatus.DRAFT}, Rule)
+        rule = msgspec.convert({**plain, "status": RuleStatus.DRAFT}, Rule)
     except msgspec.ValidationError:  # listed by the schema
         return
     for fault in faults_of(rule):

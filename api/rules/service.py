@@ -129,7 +129,9 @@ class RuleService:
         stored = self._registry.read(principal, rule_id)
         change: dict[str, Any] = {}
         if await self._commands.carried_out(principal, effect_id) is None:
-            change = _change(stored.rule, note) | {"backtest": _shown(self._registry.check_activation(principal, stored))}
+            change = _change(stored.rule, note) | {
+                "backtest": _shown(self._registry.check_activation(principal, stored))
+            }
         return await self._request(principal, ActionType.ACTIVATE_RULE, rule_id, change, effect_id)
 
     async def pause(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:

@@ -13,7 +13,6 @@ from features.policy.book import PolicyBook
 from features.policy.seeds import seeded_policies
 from store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
 
-
 _OF_RULES: Final = frozenset({RULES, SHADOW})
 
 
@@ -100,7 +99,6 @@ class TenantPolicies:
         }
         return tuple(newest.values())
 
-
     def _forget_shadows_before(self, newest: PolicyActivatedEntry) -> None:
         """Nobody reads which rules were in testing before: the log has that."""
         for action_id, other in list(self._activations.items()):
@@ -110,7 +108,8 @@ class TenantPolicies:
 
 
 def number_of(version: str) -> int:
-    """
+    """Its place among the versions of its kind.
+
     >>> number_of("clock-v12")
     12
     """

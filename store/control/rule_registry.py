@@ -35,7 +35,6 @@ from store.control.registry import Registry, policy_entry
 from store.control.rules import StoredRule, with_status
 from store.redis_log.appender import ToProgram
 
-
 MOST_RULES: Final = 200
 """Rules of a tenant that are not archived: each is evaluated for every transfer."""
 MOST_RULE_IDS: Final = 2_000
@@ -62,8 +61,8 @@ NOT_TESTED: Final = (
 )
 EDITED: Final = "The rule was changed after its activation was requested, so nothing was activated."
 NO_LONGER_TESTED: Final = (
-    f"When the activation was approved, the rule had no backtest over {MOST_DAYS} days that was less than 24 hours old, "
-    "so nothing was activated."
+    f"When the activation was approved, the rule had no backtest over {MOST_DAYS} days that was less than 24 hours "
+    "old, so nothing was activated."
 )
 
 

@@ -1,0 +1,13 @@
+"""The rules of the tenant of these tests."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.rule_calls import RuleCalls
+from tests.support.running_app import RunningApp
+
+
+@pytest.fixture
+def rules(api: RunningApp, tenant: dict[str, Any]) -> RuleCalls:
+    return RuleCalls(api, tenant)
