@@ -24,9 +24,9 @@ from features.core.backtests import Backtest, ShadowReport
 from features.core.errors import ConflictError, ErrorCode
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleStatus, rule_hash
-from features.policy.bodies import RULES, SHADOW, ActiveVersion, RulesBody, prefix_of
+from features.policy.bodies import RULES, SHADOW, ActiveVersion, PolicyVersion, RulesBody, prefix_of
 from store.clock import Clock
-from store.control.policies import Policies
+from store.control.policies import Policies, number_of
 from store.control.rule_registry import NOT_ACTIVE, RuleRegistry
 from store.control.rules import Rules, StoredRule, is_reached
 from store.control.tenancy import Tenancy
@@ -73,7 +73,8 @@ class RuleService:
 
     def versions(self, principal: Principal) -> tuple[RulesVersion, ...]:
         """The newest versions of the rules in force, newest first, with the rules that the principal may see."""
-        versions = [each for each in self._policies.of_tenant(principal.tenant_id).all() if _is_of_rules(each.version)]
+        policies = self._policies.of_tenant(principal.tenant_id).all()
+        versions = [each for each in policies if prefix_of(each.version) == RULES]
         notes = self._rules.of_tenant(principal.tenant_id)
         return tuple(
             RulesVersion(
@@ -84,7 +85,7 @@ class RuleService:
                 active=each.active,
                 note=notes.note_of(each.version) or msgspec.UNSET,
             )
-            for each in versions[:LISTED_VERSIONS]
+            for each in sorted(versions, key=_number, reverse=True)[:LISTED_VERSIONS]
         )
 
     async def create(self, principal: Principal, request: NewRule, effect_id: str | None) -> Rule:
@@ -196,8 +197,8 @@ def _shown(backtest: Backtest) -> dict[str, Any]:
     return shown
 
 
-def _is_of_rules(version: str) -> bool:
-    return prefix_of(version) == RULES
+def _number(policy: PolicyVersion) -> int:
+    return number_of(policy.version)
 
 
 def _rules_in(body: Any) -> tuple[Rule, ...]:

@@ -81,7 +81,7 @@ def test_given_a_tested_rule_when_another_person_approves_then_it_is_in_force_in
         ("activate_rule", "executed", "policy:platform"),
     ]
     verified = api.client.get("/api/record/verify", headers=api.operator(rules.tenant)).json()
-    assert all(chain["ok"] for chain in verified["chains"]), verified
+    assert verified["ok"], verified
 
 
 def test_given_programs_created_later_then_they_get_the_rules_in_force(api: RunningApp, rules: RuleCalls) -> None:
@@ -261,6 +261,6 @@ def test_given_as_many_versions_as_there_may_be_then_rules_can_only_be_paused(
 def test_given_the_fields_then_each_says_its_type_and_operations(rules: RuleCalls) -> None:
     fields = rules.send("GET", "/fields").json()
 
-    assert len(fields["fields"]) == 34
+    assert len(fields["fields"]) == 35
     assert fields["fields"][0]["field"] == "amountCents"
     assert {op for field in fields["fields"] for op in field["ops"]} == set(fields["ops"])

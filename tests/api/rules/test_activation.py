@@ -1,0 +1,285 @@
+"""What an activation cannot be had by: another text, an old backtest, the same person, many calls, a process that ends."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import pytest
+
+from api.rules.examples import NEW_RULE
+from features.core.errors import UnavailableError
+from features.core.instants import HOUR_US, SECOND_US
+from flows.lost_policies import restore_lost_policies
+from store.control.rule_registry import valid_backtest
+from store.control.rules import StoredRule
+from store.redis_log import appender
+from tests.support.backtests import a_backtest
+from tests.support.rule_calls import RULE_ID, RuleCalls
+from tests.support.running_app import RunningApp, assert_refused
+
+PARALLEL: Final = 50
+
+
+def many(call: Callable[[], Any]) -> list[Any]:
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        return [each.result() for each in [pool.submit(call) for _ in range(PARALLEL)]]
+
+
+def stored(rules: RuleCalls) -> StoredRule:
+    known = rules.api.registry.tenancy.rules.of_tenant(rules.tenant["id"]).find(RULE_ID)
+    assert known is not None
+    return known
+
+
+@pytest.mark.parametrize("days", [None, 89, 90])
+def test_given_backtests_of_some_days_when_activated_then_90_are_needed(rules: RuleCalls, days: int | None) -> None:
+    rules.create()
+    if days is not None:
+        rules.backtest(days=days)
+
+    answer = rules.activate()
+
+    if days == 90:
+        assert answer.status_code == 201
+    else:
+        assert_refused(answer, 409, "needs a backtest of the rule exactly as it is written")
+
+
+def test_given_a_backtest_when_24_hours_have_passed_then_it_counts_no_more(api: RunningApp, rules: RuleCalls) -> None:
+    rules.tested()
+    api.clock.advance(24 * HOUR_US - SECOND_US)
+    assert valid_backtest(stored(rules), api.clock.now()) is not None
+    api.clock.advance(SECOND_US)
+
+    assert_refused(rules.activate(), 409, "less than 24 hours old")
+
+    rules.backtest(days=1)
+    assert_refused(rules.activate(), 409)
+    rules.backtest()
+    assert rules.activate().status_code == 201
+
+
+def test_given_a_rule_that_is_written_again_while_its_backtest_runs_then_it_stays_a_draft(
+    api: RunningApp, rules: RuleCalls
+) -> None:
+    rules.create()
+
+    async def write() -> None:
+        rule = stored(rules).rule
+        written = type(rule)(**{name: getattr(rule, name) for name in rule.__struct_fields__} | {"name": "Other"})
+        await api.services["rules"]._registry.replace(  # noqa: SLF001 - between two steps of the service
+            an_operator_of(rules), written, is_current=lambda _: True, effect_id=None
+        )
+
+    api.backtests.before_answer = write
+    assert rules.backtest().status_code == 201
+
+    assert rules.status() == "draft"
+    assert_refused(rules.activate(), 409)
+
+
+def an_operator_of(rules: RuleCalls) -> Any:
+    from tests.support.principals import an_operator
+
+    return an_operator(rules.tenant["id"])
+
+
+@pytest.mark.parametrize("approver", ["ann", " ANN ", "Ann", "a nn".replace(" ", "")])
+def test_given_the_requester_in_any_spelling_when_approving_then_it_is_refused(
+    rules: RuleCalls, program: dict[str, Any], approver: str
+) -> None:
+    rules.tested()
+    action = rules.activate().json()
+
+    assert rules.approve(action["id"], approver)["status"] == "refused"
+
+    assert rules.of_program(program["id"]) == (None, [])
+    assert (rules.status(), rules.versions()) == ("testing", [])
+
+
+def test_given_fifty_activations_at_once_then_one_waits(rules: RuleCalls) -> None:
+    rules.tested()
+
+    answers = many(rules.activate)
+
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * (PARALLEL - 1)
+    assert {answer.json()["code"] for answer in answers if answer.status_code == 409} == {"change_pending"}
+    (waiting,) = [answer.json() for answer in answers if answer.status_code == 201]
+    assert rules.approve(waiting["id"])["status"] == "executed"
+    assert_refused(rules.activate(), 409, "in force as it is written")
+
+
+def test_given_fifty_approvals_at_once_then_one_version_is_written(rules: RuleCalls, program: dict[str, Any]) -> None:
+    rules.tested()
+    action = rules.activate().json()
+
+    statuses = {each["status"] for each in many(lambda: rules.approve(action["id"]))}
+
+    assert statuses <= {"approved", "executed"}
+    assert [version["version"] for version in rules.versions()] == ["rules-v1"]
+    assert rules.of_program(program["id"])[0] == "rules-v1"
+    assert [link["transition"] for link in rules.links()] == ["requested", "approved", "executed"]
+
+
+def test_given_fifty_pauses_at_once_then_one_version_is_written(rules: RuleCalls) -> None:
+    rules.active()
+
+    answers = many(rules.pause)
+
+    assert [answer.status_code for answer in answers].count(200) == 1
+    assert {answer.json()["code"] for answer in answers if answer.status_code != 200} <= {
+        "change_pending",
+        "rule_not_active",
+    }
+    assert [version["version"] for version in rules.versions()] == ["rules-v2", "rules-v1"]
+
+
+def written_again(rules: RuleCalls) -> None:
+    assert rules.write(note="another").status_code == 200
+
+
+def written_and_tested_again(rules: RuleCalls) -> None:
+    written_again(rules)
+    assert rules.backtest().status_code == 201
+
+
+def archived(rules: RuleCalls) -> None:
+    assert rules.archive().status_code == 200
+
+
+def a_day_later(rules: RuleCalls) -> None:
+    rules.api.clock.advance(24 * HOUR_US)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        (written_again, "was changed after its activation was requested"),
+        (written_and_tested_again, "was changed after its activation was requested"),
+        (archived, "archived, which is final"),
+        (a_day_later, "no backtest over 90 days that was less than 24 hours old"),
+    ],
+)
+def test_given_an_activation_that_waits_when_the_rule_is_no_longer_that_then_its_approval_has_no_effect_and_says_why(
+    rules: RuleCalls, program: dict[str, Any], meanwhile: Callable[[RuleCalls], None], why: str
+) -> None:
+    rules.tested()
+    action = rules.activate().json()
+    meanwhile(rules)
+    status = rules.status()
+
+    ended = rules.approve(action["id"])
+
+    assert (ended["status"], ended["bankResponse"]) == ("failed", None)
+    assert why in ended["error"]
+    assert rules.of_program(program["id"]) == (None, [])
+    assert (rules.status(), rules.versions()) == (status, [])
+    assert [link["transition"] for link in rules.links()] == ["requested", "approved", "failed"]
+
+
+def test_given_two_texts_that_wait_then_only_the_one_that_is_written_comes_into_force(
+    rules: RuleCalls, program: dict[str, Any]
+) -> None:
+    rules.tested()
+    first = rules.activate().json()
+    written_and_tested_again(rules)
+    second = rules.activate()
+    assert second.status_code == 201, second.text
+
+    assert rules.approve(first["id"])["status"] == "failed"
+    assert rules.approve(second.json()["id"])["status"] == "executed"
+    assert [rule.note for rule in rules.of_program(program["id"])[1]] == ["another"]
+
+
+@pytest.mark.parametrize("in_log", [False, True], ids=["lost", "confirmation lost"])
+def test_given_an_approved_activation_when_the_log_fails_it_then_the_next_process_brings_it_into_force_once(
+    api: RunningApp,
+    rules: RuleCalls,
+    program: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    in_log: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    rules.tested()
+    action = rules.activate().json()
+    append = api.appender.append_control
+
+    async def fail(*args: Any, **sent: Any) -> int:
+        if in_log:
+            await append(*args, **sent)
+        raise UnavailableError(appender.UNAVAILABLE)
+
+    path, approval = f"/api/actions/{action['id']}/approve", {"approverId": "ben"}
+    with monkeypatch.context() as patch:
+        patch.setattr(api.appender, "append_control", fail)
+        assert api.client.post(path, json=approval, headers=api.operator(rules.tenant)).status_code == 503
+    api.restart()
+    assert rules.approve(action["id"])["status"] == "approved"
+
+    api.on_loop(lambda: api.actions.executor.conclude(rules.tenant["id"], action["id"], within_s=20))
+    api.catch_up()
+
+    done = api.client.get(f"/api/actions/{action['id']}", headers=api.operator(rules.tenant)).json()
+    assert done["status"] == "executed"
+    assert [version["version"] for version in rules.versions()] == ["rules-v1"]
+    assert [rule.id for rule in rules.of_program(program["id"])[1]] == [RULE_ID]
+    rows = api.database.execute("SELECT program_id FROM policies WHERE version = 'rules-v1' ORDER BY ALL").fetchall()
+    assert rows == [(rules.tenant["id"],), (program["id"],)]
+
+
+def test_given_rules_when_the_control_streams_are_read_back_then_rules_backtests_and_versions_are_the_same(
+    api: RunningApp, rules: RuleCalls, program: dict[str, Any]
+) -> None:
+    rules.active()
+    rules.tested("second", programId=program["id"])
+    rules.backtest("second", days=3)
+    rules.active("third")
+    rules.pause()
+    rules.create("fourth")
+    rules.archive("fourth")
+    before = api.registry.tenancy
+
+    after = api.reloaded_registry().tenancy
+
+    tenant_id = rules.tenant["id"]
+    assert after.rules.of_tenant(tenant_id).all() == before.rules.of_tenant(tenant_id).all()
+    for policies in (before.policies, after.policies):
+        of_rules = [each for each in policies.of_tenant(tenant_id).all() if each.version.startswith(("rules", "shadow"))]
+        assert {each.version for each in of_rules if each.active} == {"rules-v3", "shadow-v5"}
+        assert len(of_rules) == 3 + 1
+    assert after.policies.of_tenant(tenant_id).all() == before.policies.of_tenant(tenant_id).all()
+    lake = [entry[1:] for entry in api.segments.read_control(tenant_id, 0)]
+    assert lake == [entry[1:] for entry in api.reader.control() if entry[0] == tenant_id]
+
+
+def test_given_a_shard_that_lost_its_entries_when_the_service_starts_then_its_rules_come_back(
+    api: RunningApp, rules: RuleCalls, program: dict[str, Any]
+) -> None:
+    from features.shard.shard import ShardState
+    from tests.support.running_app import SHARDS
+
+    rules.active()
+    rules.tested("second")
+    rules.of_program(program["id"])
+    for shard in range(SHARDS):
+        api.shards.restore(ShardState(shard))
+    api.on_loop(lambda: restore_lost_policies(api.registry, api.stores.owner))
+
+    assert [rule.id for rule in rules.of_program(program["id"])[1]] == [RULE_ID]
+    assert [rule.id for rule in rules.of_program(program["id"], "shadow")[1]] == ["second"]
+
+
+def test_given_backtests_without_end_then_the_newest_hundred_are_kept(api: RunningApp, rules: RuleCalls) -> None:
+    rules.create()
+    rule = stored(rules).rule
+    service = api.services["rules"]
+
+    async def add() -> None:
+        for number in range(101):
+            backtest = a_backtest(rule, key=str(number), days=1, at=api.clock.now())
+            await service._registry.add_backtest(an_operator_of(rules), backtest, None)  # noqa: SLF001 - many at once
+
+    api.on_loop(add)
+
+    listed = rules.send("GET", f"/{RULE_ID}/backtests").json()
+    assert [backtest["key"] for backtest in listed] == [str(number) for number in range(100, 0, -1)]
+    assert NEW_RULE["id"] == RULE_ID
