@@ -125,7 +125,7 @@ _BACKTEST: Final = Operation(
     "goes into testing: from then on it is counted in live shadow, and opens nothing.",
     access=Access.OPERATOR,
     answers={201: Backtest},
-    refusals=(ErrorCode.RULE_NOT_FOUND,),
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
     body=RequestSchema(BacktestRequest),
     body_required=False,
     example=BACKTEST_REQUEST,
@@ -148,7 +148,12 @@ _SHADOW: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: ShadowReport},
-    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    refusals=(
+        ErrorCode.RULE_NOT_FOUND,
+        ErrorCode.PROGRAM_OUT_OF_REACH,
+        ErrorCode.TOO_MANY_AT_ONCE,
+        ErrorCode.OVERLOADED,
+    ),
     answer_example=SHADOW,
 )
 _ACTIVATE: Final = Operation(

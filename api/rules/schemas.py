@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
 
@@ -23,7 +24,7 @@ class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     id: str
     name: str
     scope: RuleScope = RuleScope.TRANSFER
-    program_id: str | None = None
+    program_id: UUID | None = None
     when: tuple[RuleCondition, ...]
     action: RuleAction
     severity: Severity

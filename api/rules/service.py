@@ -162,7 +162,7 @@ class RuleService:
 
     def _checked(self, principal: Principal, request: NewRule) -> Rule:
         program_id = request.program_id
-        return to_rule(request, None if program_id is None else self._programs.read(principal, program_id).id)
+        return to_rule(request, None if program_id is None else self._programs.read(principal, str(program_id)).id)
 
     def _shadowed(self, principal: Principal, stored: StoredRule) -> ActiveVersion | None:
         """The version in shadow, with the instant from which it has had the rule as it is written."""

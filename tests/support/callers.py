@@ -28,6 +28,7 @@ SCOPES: Final = [
     "actions",
     "labels",
     "policies",
+    "rules",
     "record",
     "reports",
     "proofs",

@@ -44,6 +44,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     whole_tenant: bool = False  # not for keys of one program, nor for test keys
     sandbox: bool = False  # for test keys, on the simulated program
     asks: str = ""  # a query that needs no id
+    sends: tuple[tuple[str, str], ...] = ()  # further headers
     template: str = ""  # the route's path, where this one fills more than ids into it
 
     @property

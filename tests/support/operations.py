@@ -13,6 +13,7 @@ from tests.support.callers import Headers, Ids, World
 from tests.support.operation import Access as Access
 from tests.support.operation import Operation as Operation
 from tests.support.operation import Place as Place
+from tests.support.rule_operations import RULE_OPERATIONS, RULES_THAT_ARE_NEEDED
 from tests.support.sandbox_operations import SANDBOX_OPERATIONS
 from tests.support.webhook_operations import WEBHOOK_OPERATIONS
 
@@ -34,6 +35,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["signing key"] = world.api.stores.record.signing_keys.published()[0].kid
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
+    for name in RULES_THAT_ARE_NEEDED.keys() & set(operation.fills):
+        fresh[name] = RULES_THAT_ARE_NEEDED[name](world)
     if "returnable transfer" in operation.body_ids:
         fresh["returnable transfer"] = world.returnable_transfer(world.simulated)
     return world.mine | fresh
@@ -46,6 +49,7 @@ def call(world: World, operation: Operation, headers: Headers, ids: Ids | None =
         sent["content"] = msgspec.json.encode(operation.body(world, ids))
     if "content" in sent:
         sent["extra"] = [("Content-Type", "application/json"), *sent.get("extra", [])]
+    sent["extra"] = [*operation.sends, *sent.get("extra", [])]
     if operation.access is Access.SIGNATURE:
         sent["extra"] = [*sent.get("extra", []), world.signed(world.payroll, sent["content"])[0]]
     return world.send(operation.method, operation.url(ids), headers, **sent)
@@ -282,6 +286,7 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/keys", access=Access.OPERATOR),
     Operation(method="DELETE", path="/api/keys/{}", access=Access.OPERATOR, fills=("key",)),
     *WEBHOOK_OPERATIONS,
+    *RULE_OPERATIONS,
     *SANDBOX_OPERATIONS,
     Operation(method="GET", path="/.well-known/jwks.json", access=Access.PUBLIC),
     Operation(

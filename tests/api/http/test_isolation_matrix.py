@@ -10,6 +10,7 @@ from litestar.routes import HTTPRoute
 from api.policies.examples import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for
+from tests.support.rule_operations import RULES_THAT_ARE_NEEDED, their_rule
 from tests.support.running_app import assert_refused, assert_stamped
 
 METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
@@ -170,7 +171,8 @@ def theirs_of(world: World, name: str) -> str:
     if name == "key":
         return str(world.key_of(world.other)["id"])
     alert = world.alerts[world.theirs["id"]]
-    action = world.action_on(world.theirs) if "action" in name else ""
+    action = world.action_on(world.theirs) if name in {"action", "waiting action"} else ""
+    rule = their_rule(world) if name.endswith("rule") else ""
     named: dict[str, str] = {
         "webhook": world.their_webhook,
         "delivery": world.their_delivery,
@@ -180,6 +182,7 @@ def theirs_of(world: World, name: str) -> str:
         "disposition": world.dispositions[world.theirs["id"]],
         "action": action,
         "waiting action": action,
+        **dict.fromkeys(RULES_THAT_ARE_NEEDED, rule),
         "policy": world.policy_of(world.other),
         "new policy": world.policy_of(world.other),
         "program": world.theirs["id"],

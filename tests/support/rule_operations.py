@@ -1,0 +1,157 @@
+"""The operations on rules, a part of ``tests/support/operations.py``, and the rules that they need."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from api.rules.examples import BACKTEST_REQUEST, CHANGE, NEW_RULE
+from tests.support.callers import Headers, Ids, World, bearer
+from tests.support.operation import Access, Operation
+
+IF_MATCH: Final[Headers] = [("If-Match", "*")]
+
+
+def rule_of(world: World, tenant: dict[str, Any], program: dict[str, Any]) -> str:
+    """A rule of a program, written unless it is there; its id."""
+    rule_id = f"of-{program['slug']}"
+    _write(world, tenant, {"id": rule_id, "programId": program["id"]})
+    return rule_id
+
+
+def of_payroll(world: World) -> str:
+    return rule_of(world, world.tenant, world.payroll)
+
+
+def their_rule(world: World) -> str:
+    return rule_of(world, world.other, world.theirs)
+
+
+def draft(world: World) -> str:
+    """A fresh one, if the last one is archived."""
+    return _in_status(world, "draft", "archived")
+
+
+def tested(world: World) -> str:
+    """Tested as it was just written, so that no activation of it waits."""
+    rule_id = _in_status(world, "tested")
+    rule = NEW_RULE | {"id": rule_id, "name": world.fresh()}
+    _sent(world, "PUT", f"/api/rules/{rule_id}", rule, extra=IF_MATCH)
+    _sent(world, "POST", f"/api/rules/{rule_id}/backtest", {})
+    return rule_id
+
+
+def active(world: World) -> str:
+    rule_id = _in_status(world, "active")
+    if _sent(world, "GET", f"/api/rules/{rule_id}")["status"] != "active":
+        _sent(world, "POST", f"/api/rules/{rule_id}/backtest", {})
+        action = _sent(world, "POST", f"/api/rules/{rule_id}/activate", {})
+        approval = {"approverId": "ben"}
+        assert _sent(world, "POST", f"/api/actions/{action['id']}/approve", approval)["status"] == "executed"
+    return rule_id
+
+
+RULES_THAT_ARE_NEEDED: Final[Mapping[str, Callable[[World], str]]] = {
+    "rule": of_payroll,
+    "draft rule": draft,
+    "tested rule": tested,
+    "active rule": active,
+}
+
+
+def _in_status(world: World, name: str, but: str = "") -> str:
+    rules = _sent(world, "GET", "/api/rules")
+    here = [rule["id"] for rule in rules if rule["id"].startswith(f"{name}-") and rule["status"] != but]
+    if here:
+        return str(here[0])
+    return str(_write(world, world.tenant, {"id": f"{name}-{world.fresh()}"})["id"])
+
+
+def _write(world: World, tenant: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    answer = world.send("POST", "/api/rules", bearer(tenant["operatorToken"], "ann"), json=NEW_RULE | over)
+    assert answer.status_code == 201 or answer.json()["code"] == "rule_id_taken", answer.text
+    written: dict[str, Any] = answer.json()
+    return written
+
+
+def _sent(world: World, method: str, path: str, body: Any = None, **sent: Any) -> Any:
+    answer = world.send(method, path, bearer(world.tenant["operatorToken"], "ann"), json=body, **sent)
+    assert answer.status_code < 300, answer.text
+    return answer.json()
+
+
+def _new(world: World, _: Ids) -> dict[str, Any]:
+    return NEW_RULE | {"id": world.fresh()}
+
+
+def _new_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return _new(world, ids) | {"programId": ids["program"]}
+
+
+def _written(_: World, ids: Ids) -> dict[str, Any]:
+    return NEW_RULE | {"id": ids["draft rule"]}
+
+
+def _written_of_program(world: World, ids: Ids) -> dict[str, Any]:
+    return _written(world, ids) | {"programId": ids["program"]}
+
+
+def _change(_: World, __: Ids) -> dict[str, Any]:
+    return dict(CHANGE)
+
+
+def _backtest(_: World, __: Ids) -> dict[str, Any]:
+    return dict(BACKTEST_REQUEST)
+
+
+def _post(path: str, rule: str, body: Callable[[World, Ids], dict[str, Any]], success: int) -> Operation:
+    return Operation(
+        method="POST",
+        path=f"/api/rules/{{}}/{path}",
+        access=Access.OPERATOR,
+        success=success,
+        fills=(rule,),
+        body=body,
+        tenant_wide=True,
+    )
+
+
+def _put(body: Callable[[World, Ids], dict[str, Any]], **over: Any) -> Operation:
+    return Operation(
+        method="PUT",
+        path="/api/rules/{}",
+        access=Access.OPERATOR,
+        fills=("draft rule",),
+        body=body,
+        sends=tuple(IF_MATCH),
+        **over,
+    )
+
+
+def _get(path: str, **over: Any) -> Operation:
+    return Operation(method="GET", path=f"/api/rules{path}", access=Access.BEARER, scope="rules", **over)
+
+
+RULE_OPERATIONS: Final = (
+    _get(""),
+    _get("", query=(("programId", "program"),), names="a program"),
+    _get("/fields"),
+    _get("/versions"),
+    _get("/{}", fills=("rule",)),
+    _get("/{}/backtests", fills=("rule",)),
+    _get("/{}/shadow", fills=("rule",)),
+    Operation(method="POST", path="/api/rules", access=Access.OPERATOR, success=201, body=_new),
+    Operation(
+        method="POST",
+        path="/api/rules",
+        access=Access.OPERATOR,
+        success=201,
+        body=_new_of_program,
+        body_ids=("program",),
+        names="a program",
+    ),
+    _put(_written),
+    _put(_written_of_program, body_ids=("program",), names="a program"),
+    _post("backtest", "draft rule", _backtest, 201),
+    _post("activate", "tested rule", _change, 201),
+    _post("pause", "active rule", _change, 200),
+    _post("archive", "draft rule", _change, 200),
+)
