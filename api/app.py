@@ -37,6 +37,7 @@ from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
+from flows.backtests import BacktestRunner
 from flows.bank_work import BankWork
 from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
 from flows.scorer.collector import ScorerCollector
@@ -316,6 +317,7 @@ def _resources(
         bank_work.executor,
         webhooks.registry,
         webhooks.dispatcher,
+        BacktestRunner(stores.database, stores.clock),
         issuer=issuer,
     )
 

@@ -1,0 +1,124 @@
+"""The backtest of a rule over stored transfers: over the newest of a span, or over all of them.
+
+Time    A scoring of the stream is stored with the vector that it was made from, so what matches here is what the stream
+        would have matched. Scorings of backfills were made later and are left out; each transfer has one of the stream.
+How     A whole span is read in stretches of so many scorings, each by statements of its own: memory stays bounded, and
+        a backtest ends soon after it is interrupted. All scorings of a transfer have its own time, so a stretch has
+        every one of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import duckdb
+
+from features.core.backtests import MOST_SAMPLED
+from features.core.instants import DAY_US, HOUR_US
+from features.core.principal import Principal
+from features.core.rules import Rule
+from features.rules.backtest import BacktestCounts
+from features.rules.columns import sql_of
+from store.duck.report_scores import Span
+from store.duck.rule_reader import FoundMatches, RuleReader
+from store.tables.predicate import listed
+
+STRETCH_ROWS: Final = 500_000
+_SCORINGS_A_TRANSFER: Final = 2
+_GROWTH: Final = 4
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST: Final = """
+    SELECT program_id, transfer_id, epoch_us(taken_at) FROM transfer_features WHERE {within}
+    ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
+_HOURS: Final = f"""
+    SELECT epoch_us(taken_at) // {HOUR_US} AS hour, count(*) FROM transfer_features WHERE {{within}}
+    GROUP BY hour ORDER BY hour DESC"""
+# Counted by 64 bits of hash, a third of the cost of counting by ids. That two of a stretch have the same is to be
+# expected once in a hundred million stretches.
+_SCANNED: Final = """
+    SELECT epoch_us(day), count(*) FROM (
+        SELECT DISTINCT date_trunc('day', taken_at) AS day, hash(program_id, transfer_id)
+        FROM transfer_features WHERE {within}
+    ) GROUP BY day"""
+_STEPS: Final = 'CREATE TEMP TABLE steps AS SELECT DISTINCT shard, "offset" FROM backfills WHERE {within}'
+# The first match of a transfer counts, in the stream too.
+_MATCHES: Final = """
+    CREATE OR REPLACE TEMP TABLE matches AS
+    SELECT program_id, transfer_id, any_value(taken_at) AS taken_at, arg_min(band, "offset") AS band,
+        arg_min_null(amount_cents, "offset") AS cents
+    FROM (SELECT program_id, transfer_id, shard, "offset", taken_at, band, amount_cents FROM transfer_features
+        WHERE {within} AND {rule}) ANTI JOIN steps USING (shard, "offset") GROUP BY program_id, transfer_id"""
+_SAMPLED: Final = """
+    DELETE FROM matches WHERE (program_id, transfer_id) NOT IN (
+        SELECT (one.program_id, one.transfer_id)
+        FROM (SELECT unnest(from_json(?, '[{"program_id": "VARCHAR", "transfer_id": "VARCHAR"}]')) AS one))"""
+_KNOWN: Final = "SELECT count(*) FILTER (label = 'bad'), count(*) FILTER (landed) FROM facts"
+
+
+class RuleBacktest(RuleReader):
+    """One backtest of a rule over the transfers of a span."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, span: Span) -> None:
+        super().__init__(database, principal, rule)
+        self._span = span
+
+    def over_newest(self) -> tuple[BacktestCounts, bool]:
+        """Over the newest transfers; and whether the span has more than those."""
+        transfers, is_cut = self._newest()
+        found = FoundMatches()
+        if transfers:
+            stretch = self._span._replace(start=min(at for _, _, at in transfers))
+            self._prepare(stretch)
+            self._match(stretch)
+            names = [{"program_id": program_id, "transfer_id": transfer_id} for program_id, transfer_id, _ in transfers]
+            self.read(_SAMPLED, [listed(names)])
+            self.count_matches(found)
+        scanned = Counter(at - at % DAY_US for _, _, at in transfers)
+        return found.counts(scanned, labelled_bad=0, landed=0), is_cut
+
+    def over_all(self) -> BacktestCounts:
+        """Over every transfer of the span."""
+        found, scanned = FoundMatches(), Counter[int]()
+        self._prepare(self._span)
+        for stretch in self._stretches():
+            within = self.within("taken_at", *stretch)
+            scanned.update(dict(self.read(_SCANNED.format(within=within.sql), within.values)))
+            self._match(stretch)
+            self.count_matches(found)
+        ((labelled_bad, landed),) = self.read(_KNOWN)
+        return found.counts(scanned, labelled_bad=labelled_bad, landed=landed)
+
+    def _newest(self) -> tuple[list[tuple[str, str, int]], bool]:
+        """The newest transfers, with program and time; and whether there are more."""
+        within, limit = self.within("taken_at", *self._span), _SCORINGS_A_TRANSFER * MOST_SAMPLED
+        while True:
+            scorings = self.read(_NEWEST.format(within=within.sql), [*within.values, limit])
+            transfers = list(dict.fromkeys((program_id, each, at) for program_id, each, at in scorings))
+            if len(transfers) > MOST_SAMPLED or len(scorings) < limit:
+                return transfers[:MOST_SAMPLED], len(transfers) > MOST_SAMPLED
+            limit *= _GROWTH
+
+    def _stretches(self) -> Iterator[Span]:
+        """The span in whole hours, from the newest on; one hour may have more scorings than a stretch should."""
+        within = self.within("taken_at", *self._span)
+        end = start = self._span.end
+        rows = 0
+        for hour, scorings in self.read(_HOURS.format(within=within.sql), within.values):
+            if rows and rows + scorings > STRETCH_ROWS:
+                yield Span(start, end)
+                end, rows = start, 0
+            start, rows = max(hour * HOUR_US, self._span.start), rows + scorings
+        if rows:
+            yield Span(start, end)
+
+    def _prepare(self, span: Span) -> None:
+        """What matches are held against, as temporary tables."""
+        tables, within = self.within(), self.within("taken_at", *span)
+        self.read(_STEPS.format(within=tables.sql), tables.values)
+        self.prepare_facts(f"transfer_features WHERE {within.sql}", within.values, span)
+
+    def _match(self, stretch: Span) -> None:
+        within = self.within("taken_at", *stretch)
+        rule, values = sql_of(self._rule)
+        self.read(_MATCHES.format(within=within.sql, rule=rule), [*within.values, *values])

@@ -1,0 +1,119 @@
+"""Statements about the transfers that a rule counts, on a cursor of their own that another thread can interrupt."""
+
+from collections.abc import Mapping, Sequence
+from threading import Event
+from typing import Any, Final, Self
+
+import duckdb
+
+from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES
+from features.core.principal import Principal
+from features.core.rules import Rule
+from features.policy.routing import RULE_PREFIX
+from features.rules.backtest import BacktestCounts, MatchCount
+from store.duck.report_scores import Span
+from store.tables.predicate import Predicate
+
+# Each version of an alert names its newest transfers, so that all versions together name every one.
+_FACTS: Final = """
+    CREATE TEMP TABLE facts AS
+    SELECT program_id, transfer_id, bool_or(alerted) AS alerted, any_value(label) AS label, bool_or(landed) AS landed
+    FROM (
+        SELECT DISTINCT program_id, unnest(evidence->>'$.transferIds[*]') AS transfer_id,
+            true AS alerted, NULL AS label, false AS landed
+        FROM alerts WHERE {alerts}
+        UNION ALL
+        SELECT program_id, transfer_id, false, arg_max(label, "offset"), false FROM labels WHERE {labels} GROUP BY ALL
+        UNION ALL
+        SELECT DISTINCT program_id, transfer_id, false, NULL, true FROM preflight_matches WHERE {matches}
+    ) SEMI JOIN (SELECT program_id, transfer_id FROM {transfers}) USING (program_id, transfer_id)
+    GROUP BY program_id, transfer_id"""
+
+# ``matches`` has each transfer once.
+_COUNTS: Final = """
+    SELECT epoch_us(date_trunc('day', taken_at)) AS day, band, count(*), coalesce(sum(cents), 0)::HUGEINT,
+        count(*) FILTER (alerted), count(*) FILTER (label = 'bad'), count(*) FILTER (label = 'ok'),
+        count(*) FILTER (landed)
+    FROM matches LEFT JOIN facts USING (program_id, transfer_id) GROUP BY day, band ORDER BY day, band"""
+_NEWEST_MATCHES: Final = """
+    SELECT transfer_id FROM matches ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
+_FALSE_POSITIVES: Final = """
+    SELECT transfer_id FROM matches JOIN facts USING (program_id, transfer_id) WHERE label = 'ok'
+    ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
+
+
+class FoundMatches:
+    """What was counted of matches so far, from the newest stretch of time on."""
+
+    def __init__(self) -> None:
+        self.matches: list[MatchCount] = []
+        self.newest: list[str] = []
+        self.false_positives: list[str] = []
+
+    def counts(self, scanned: Mapping[int, int], *, labelled_bad: int, landed: int) -> BacktestCounts:
+        return BacktestCounts(
+            scanned,
+            tuple(self.matches),
+            tuple(self.newest),
+            tuple(self.false_positives),
+            labelled_bad=labelled_bad,
+            landed=landed,
+        )
+
+
+class RuleReader:
+    """Used by one thread, and closed; ``interrupt`` may come from another.
+
+    Errors  ForbiddenError for a rule of a program that the principal may not touch; in the reading thread
+            ``duckdb.InterruptException`` after ``interrupt``
+    """
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule) -> None:
+        if rule.program_id is not None:
+            principal.require_program(rule.program_id)
+        self._principal, self._rule = principal, rule
+        self._cursor, self._interrupted = database.cursor(), Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.close()
+
+    def interrupt(self) -> None:
+        """End the reading thread within its statement, or before the next one."""
+        self._interrupted.set()
+        self._cursor.interrupt()
+
+    def within(self, instant: str | None = None, start: int | None = None, end: int | None = None) -> Predicate:
+        """The programs in which the rule counts and that the principal reaches, and a half-open span of time."""
+        predicate = Predicate(self._principal)
+        if self._rule.program_id is not None:
+            predicate.add("program_id = ?", self._rule.program_id)
+        if instant is not None:
+            predicate.between(instant, start, end)
+        return predicate
+
+    def read(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        if self._interrupted.is_set():
+            raise duckdb.InterruptException("interrupted before a statement")
+        return self._cursor.execute(sql, values).fetchall()
+
+    def prepare_facts(self, transfers: str, values: Sequence[object], span: Span) -> None:
+        """Put into ``facts`` whether transfers are in an alert that is not the rule's own, how they are labelled, and
+        whether they landed for a pre-flight; nothing of that is older than the transfers, whose ``span`` is given.
+        """
+        alerts, labels = self.within("updated_at", span.start), self.within()
+        alerts.add("detector <> ?", RULE_PREFIX + self._rule.id)
+        matches = self.within("matched_at", span.start)
+        sql = _FACTS.format(alerts=alerts.sql, labels=labels.sql, matches=matches.sql, transfers=transfers)
+        self.read(sql, [*alerts.values, *labels.values, *matches.values, *values])
+
+    def count_matches(self, found: FoundMatches) -> None:
+        """Add what is in ``matches``, which is older than what was found before."""
+        found.matches += [MatchCount(*row) for row in self.read(_COUNTS)]
+        found.newest += self._ids(_NEWEST_MATCHES, MOST_CAUGHT - len(found.newest))
+        found.false_positives += self._ids(_FALSE_POSITIVES, MOST_EXAMPLES - len(found.false_positives))
+
+    def _ids(self, sql: str, missing: int) -> list[str]:
+        return [transfer_id for (transfer_id,) in self.read(sql, [missing])] if missing else []

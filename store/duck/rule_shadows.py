@@ -1,0 +1,48 @@
+"""What a rule in testing has matched beside the stream: its rows of ``rule_matches``, and what is known of those now.
+
+How     A match counts for the rule as it is written now; matches of its earlier texts have another digest.
+"""
+
+from typing import Final
+
+import duckdb
+
+from features.core.principal import Principal
+from features.core.rules import Rule, RuleMode, rule_hash
+from features.rules.backtest import BacktestCounts
+from store.duck.report_scores import Span
+from store.duck.rule_reader import FoundMatches, RuleReader
+
+# A day of shadow is the one on which the rule matched, not the transfer's own.
+_MATCHES: Final = """
+    CREATE TEMP TABLE matches AS
+    SELECT program_id, transfer_id, min(matched_at) AS taken_at, arg_min(band, "offset") AS band, NULL::BIGINT AS cents
+    FROM rule_matches WHERE {within} GROUP BY program_id, transfer_id"""
+_SCANNED: Final = """
+    SELECT epoch_us(day), count(*) FROM (
+        SELECT date_trunc('day', min(scored_at)) AS day FROM transfer_features
+        ANTI JOIN (SELECT shard, "offset" FROM backfills WHERE {steps}) USING (shard, "offset")
+        WHERE {within} GROUP BY hash(program_id, transfer_id)
+    ) GROUP BY day"""
+
+
+class RuleShadow(RuleReader):
+    """What a rule has matched in a span of time, and how many transfers were scored in it."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, span: Span) -> None:
+        super().__init__(database, principal, rule)
+        self._span = span
+
+    def counts(self) -> BacktestCounts:
+        steps, scored = self.within(), self.within("scored_at", *self._span)
+        sql = _SCANNED.format(steps=steps.sql, within=scored.sql)
+        scanned = dict(self.read(sql, [*steps.values, *scored.values]))
+        within = self.within("matched_at", *self._span)
+        within.add(
+            "rule_id = ? AND rule_sha256 = ? AND mode = ?", self._rule.id, rule_hash(self._rule), RuleMode.SHADOW
+        )
+        self.read(_MATCHES.format(within=within.sql), within.values)
+        self.prepare_facts("matches", (), self._span)
+        found = FoundMatches()
+        self.count_matches(found)
+        return found.counts(scanned, labelled_bad=0, landed=0)
