@@ -4,7 +4,7 @@ activation  requested here ─▶ an action that waits ─▶ another's approval
 pause       requested here ─▶ an action of one person ─▶ the executor writes it at once
 
 Errors  NotFoundError for a rule or program that is not this tenant's; ForbiddenError for a rule of a program out of
-        reach; ConflictError for what the rule's state does not allow, and for one that was changed meanwhile
+        reach; ConflictError for what the rule's state does not allow; StaleError for one that was changed since
 """
 
 from collections.abc import Callable
@@ -131,7 +131,7 @@ class RuleService:
         change: dict[str, Any] = {}
         if await self._commands.carried_out(principal, effect_id) is None:
             change = _change(stored.rule, note) | {
-                "backtest": _shown(self._registry.check_activation(principal, stored))
+                "backtest": _figures(self._registry.check_activation(principal, stored))
             }
         return await self._request(principal, ActionType.ACTIVATE_RULE, rule_id, change, effect_id)
 
@@ -179,9 +179,9 @@ def _change(rule: Rule, note: str | None) -> dict[str, Any]:
     return {"ruleId": rule.id, "ruleSha256": rule_hash(rule), "note": note}
 
 
-def _shown(backtest: Backtest) -> dict[str, Any]:
+def _figures(backtest: Backtest) -> dict[str, Any]:
     """The backtest that an approver decides on."""
-    shown = {
+    figures = {
         "key": backtest.key,
         "at": backtest.at,
         "days": backtest.days,
@@ -193,8 +193,8 @@ def _shown(backtest: Backtest) -> dict[str, Any]:
         "sampleTransferIds": list(backtest.sample_transfer_ids),
     }
     if backtest.full is not msgspec.UNSET:
-        shown["caught"] = msgspec.to_builtins(backtest.full.caught)
-    return shown
+        figures["caught"] = msgspec.to_builtins(backtest.full.caught)
+    return figures
 
 
 def _number(policy: PolicyVersion) -> int:

@@ -171,6 +171,10 @@ class ConflictError(RiskError):
     """The object's state, or an earlier request, stands against it."""
 
 
+class StaleError(RiskError):
+    """The object was changed since the caller read it."""
+
+
 class RateLimitedError(RiskError):
     """The caller asks for more at a time than it may; the same request can be granted later."""
 

@@ -7,7 +7,7 @@ A change of the active rules writes a version ``rules-vN`` into every program of
 ``shadow-vN``, in the same transaction as the change itself.
 
 Errors  ConflictError for what the rule's state does not allow; NotFoundError for a rule that is not there;
-        UnavailableError when the log cannot be written
+        StaleError for one that was changed since; UnavailableError when the log cannot be written
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ import msgspec
 
 from features.core.backtests import MOST_DAYS, Backtest
 from features.core.canonical import canonical, digest_of
-from features.core.errors import ConflictError, ErrorCode, NotFoundError
+from features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
 from features.core.instants import DAY_US, format_instant, parse_instant
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleStatus, rule_hash
@@ -99,7 +99,7 @@ class RuleRegistry:
             if self._registry.tenancy.has_effect(effect_id):
                 return known
             if not is_current(known):
-                raise ConflictError(CHANGED, ErrorCode.RULE_CHANGED)
+                raise StaleError(CHANGED, ErrorCode.RULE_CHANGED)
             _check_not_archived(known)
             return await self._write(principal, with_status(rule, RuleStatus.DRAFT), effect_id=effect_id)
 
@@ -200,7 +200,7 @@ class RuleRegistry:
     def _check_as_approved(self, tenant_id: str, stored: StoredRule, sha256: str, approved_at: int) -> None:
         _check_not_archived(stored.rule)
         if stored.sha256 != sha256:
-            raise ConflictError(EDITED, ErrorCode.RULE_CHANGED)
+            raise ConflictError(EDITED, ErrorCode.RULE_NOT_TESTED)
         if self._is_in_force(tenant_id, stored):
             raise ConflictError(IN_FORCE, ErrorCode.RULE_IN_FORCE)
         if valid_backtest(stored, approved_at) is None:

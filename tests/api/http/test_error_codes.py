@@ -20,6 +20,7 @@ from api.http.operation import RateClass
 from api.http.protocol import HEAD_LIMIT, Protocol
 from api.log import commands
 from api.policies.examples import NEW_POLICY
+from api.rules.examples import NEW_RULE
 from features.core.autonomy import DetectorTally
 from features.core.errors import (
     ConflictError,
@@ -51,6 +52,7 @@ STATUSES_OF: Final = {
     "ForbiddenError": {403},
     "NotFoundError": {404},
     "ConflictError": {409},
+    "StaleError": {412},
     "InconsistentChainError": {409},
     "RateLimitedError": {429},
     "UnavailableError": {503},
@@ -178,6 +180,22 @@ def activation_of(version: str) -> Callable[[World], tuple[str, dict[str, Any]]]
     return path_and_body
 
 
+def on_rule(rule: Callable[[World], str], path: str) -> Provoke:
+    """A call about a rule that is in a state."""
+    return lambda world, patch: sent("POST", f"/api/rules/{rule(world)}/{path}", json={})(world, patch)
+
+
+def stale_rule(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    rule, stale = NEW_RULE | {"id": rule_operations.draft(world)}, [("If-Match", '"stale"')]
+    return sent("PUT", f"/api/rules/{rule['id']}", json=rule, extra=stale)(world, patch)
+
+
+def archived_rule(world: World) -> str:
+    rule_id = rule_operations.draft(world)
+    world.send("POST", f"/api/rules/{rule_id}/archive", world.callers["operator"].headers, json={})
+    return rule_id
+
+
 def nameless_service(world: World, patch: pytest.MonkeyPatch) -> Answer:
     patch.setattr(world.api.services["proofs"], "_issuer", None)
     return sent("POST", "/api/proofs", json={"type": "entity", "id": "enti_scored"})(world, patch)
@@ -295,6 +313,14 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.ACTION_NOT_FOUND: sent("GET", f"/api/actions/{UNKNOWN_ID}"),
     ErrorCode.DISPOSITION_NOT_FOUND: sent("GET", f"/api/dispositions/{UNKNOWN_ID}"),
     ErrorCode.POLICY_NOT_FOUND: sent("GET", f"/api/policies/{UNKNOWN_ID}"),
+    ErrorCode.RULE_NOT_FOUND: sent("GET", "/api/rules/nobodys"),
+    ErrorCode.RULE_ID_TAKEN: twice(lambda _: ("/api/rules", NEW_RULE)),
+    ErrorCode.TOO_MANY_RULES: one_more(rule_registry, "MOST_RULES", "/api/rules", NEW_RULE | {"id": "one-more"}),
+    ErrorCode.RULE_NOT_TESTED: on_rule(rule_operations.draft, "activate"),
+    ErrorCode.RULE_IN_FORCE: on_rule(rule_operations.active, "archive"),
+    ErrorCode.RULE_NOT_ACTIVE: on_rule(rule_operations.tested, "pause"),
+    ErrorCode.RULE_ARCHIVED: on_rule(archived_rule, "activate"),
+    ErrorCode.RULE_CHANGED: stale_rule,
     ErrorCode.KEY_NOT_FOUND: sent("DELETE", f"/api/keys/{UNKNOWN_ID}"),
     ErrorCode.AGENT_NOT_FOUND: sent("POST", "/api/proofs", json={"type": "agent", "id": "enti_0"}),
     ErrorCode.SIGNING_KEY_NOT_FOUND: sent("DELETE", "/api/admin/signing-keys/nobodys", "admin"),
