@@ -22,8 +22,8 @@ _OF_RULES: Final[Mapping[str, str]] = {
     "scope": "What it is about. Only rules about transfers fire.",
     "when": "All of these have to hold. A field that is null makes every comparison false, neq and not_in too.",
     "action": "alert, hold and review open an alert, which always waits for a person; log only counts.",
-    "Rule.status": "draft has no effect; testing is counted in live shadow; active is in force; paused and archived are "
-    "not.",
+    "Rule.status": "draft has no effect; testing is counted in live shadow; active is in force; paused and archived "
+    "are not.",
     "WrittenRule.status": "As it was read; it is not looked at.",
     "field": "A field of a scored transfer; GET /api/rules/fields lists them.",
     "op": "How the field is compared with the value.",
@@ -79,4 +79,4 @@ _OF_BACKTESTS: Final[Mapping[str, str]] = {
     "byDay": "Matches by day, UTC.",
     "day": "The day, UTC.",
 }
-RULE_PROPERTIES: Final[Mapping[str, str]] = _OF_RULES | _OF_BACKTESTS
+RULE_PROPERTIES: Final[Mapping[str, str]] = {**_OF_RULES, **_OF_BACKTESTS}

@@ -23,6 +23,7 @@ from features.shard.shards import Shards
 from flows.actions.service import ActionExecution
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
+from flows.backtests import BacktestRunner
 from flows.local_owner import LocalOwner
 from flows.webhooks.service import Webhooks
 from store.control.key_usage import KeyUsage
@@ -45,7 +46,6 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app
-from tests.support.backtests import ScriptedBacktests
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.error_answers import DeclaredErrors, error_of
 
@@ -121,7 +121,6 @@ class RunningApp:
         self.clock = FrozenClock()
         self.new_id = SequentialIds()
         self.shards = Shards(SHARDS)
-        self.backtests = ScriptedBacktests()
         self.progress = LogProgress(SHARDS)
         self.limits = dict.fromkeys(RateClass, 1_000_000)  # The clock stands still, so a bucket never fills again.
         self.checks = {"database": True, "redis": True, "flow": True}
@@ -189,7 +188,7 @@ class RunningApp:
             self.actions.executor,
             self.webhooks.registry,
             self.webhooks.dispatcher,
-            self.backtests,
+            BacktestRunner(self.database, self.clock),
             issuer=BASE_URL,
         )
         self.services: Mapping[str, Any] = services_of(self.resources)

@@ -33,10 +33,11 @@ from features.core.errors import (
     UnavailableError,
 )
 from features.core.log_entry import shard_of
-from store.control import registry, webhook_registry
+from store.control import registry, rule_registry, webhook_registry
 from store.idempotency import IdempotencyClaims, InFlight
 from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from store.redis_log import appender
+from tests.support import rule_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World, running_world
 from tests.support.error_answers import error_of
 from tests.support.raw_http import RawClient, served
@@ -187,7 +188,7 @@ def on_rule(rule: Callable[[World], str], path: str) -> Provoke:
 
 def stale_rule(world: World, patch: pytest.MonkeyPatch) -> Answer:
     rule, stale = NEW_RULE | {"id": rule_operations.draft(world)}, [("If-Match", '"stale"')]
-    return sent("PUT", f"/api/rules/{rule['id']}", json=rule, extra=stale)(world, patch)
+    return sent("PUT", f"/api/rules/{rule['id']}", "operator", *stale, json=rule)(world, patch)
 
 
 def archived_rule(world: World) -> str:

@@ -11,7 +11,7 @@ from tests.support.running_app import RunningApp, assert_refused
 
 
 def test_given_a_new_rule_then_it_is_a_draft_with_an_etag_and_in_force_nowhere(
-    api: RunningApp, rules: RuleCalls, program: dict[str, Any]
+    rules: RuleCalls, program: dict[str, Any]
 ) -> None:
     created = rules.create()
 
@@ -59,7 +59,17 @@ def test_given_a_tested_rule_when_another_person_approves_then_it_is_in_force_in
     action = requested.json()
     assert (action["type"], action["status"], action["programId"]) == ("activate_rule", "requested", None)
     assert (action["targetType"], action["targetId"]) == ("rule", RULE_ID)
-    assert action["change"]["backtest"]["matched"] == 12
+    assert action["change"]["backtest"] == {
+        "key": rules.send("GET", f"/{RULE_ID}/backtests").json()[0]["key"],
+        "at": format_instant(api.clock.now()),
+        "days": 90,
+        "scanned": 0,
+        "sampled": False,
+        "matched": 0,
+        "wouldHold": 0,
+        "wouldAlert": 0,
+        "sampleTransferIds": [],
+    }
     assert rules.of_program(program["id"]) == (None, [])
 
     done = rules.approve(action["id"])
@@ -209,12 +219,19 @@ def test_given_a_rule_that_is_wrong_then_the_400_names_the_condition(rules: Rule
 
     assert_refused(refused, 400)
     assert [field["path"] for field in refused.json()["fields"]] == ["when[0].op", "when[1].value"]
-    for wrong in ({"status": "active"}, {"id": "Upper"}, {"id": "fields"}, {"when": []}, {"action": "close"}):
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"status": "active"},
+        {"id": "Upper"},
+        {"id": "fields"},
+        {"when": []},
+        {"action": "close"},
+    )
+    for wrong in wrongs:
         assert_refused(rules.create(**wrong), 400)
 
 
 def test_given_keys_of_idempotency_when_a_request_is_repeated_then_it_has_one_effect(
-    api: RunningApp, rules: RuleCalls
+    rules: RuleCalls,
 ) -> None:
     rules.send("POST", "", NEW_RULE, Idempotency_Key="k1")
     assert rules.send("POST", "", NEW_RULE, Idempotency_Key="k1").status_code == 201
