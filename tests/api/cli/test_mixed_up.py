@@ -6,8 +6,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from copy import copy
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import duckdb
 import msgspec
@@ -30,11 +31,29 @@ class Bank:
         with RunningService(data, *ALONE, environment=self.environment) as service:
             self.tenant: dict[str, Any] = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
 
+    def copied(self, data: Path) -> Self:
+        """The same bank in a directory of its own, to be spoilt."""
+        shutil.copytree(self.data, data)
+        twin = copy(self)
+        twin.data = data
+        return twin
+
     def tenants(self) -> list[str]:
         """The tenants that a start finds."""
         with RunningService(self.data, *ALONE, environment=self.environment) as service:
             found: Any = service.ask("GET", "/api/admin/tenants", ADMIN)
         return [tenant["slug"] for tenant in found]
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Bank:
+    """With the log in its directory; nothing may change it."""
+    return Bank(tmp_path_factory.mktemp("used") / "data")
+
+
+@pytest.fixture
+def bank(used: Bank, tmp_path: Path) -> Bank:
+    return used.copied(tmp_path / "data")
 
 
 def refusal(data: Path, environment: Mapping[str, str] | None = None) -> str:
@@ -80,8 +99,7 @@ def test_given_a_log_in_another_redis_when_the_variable_is_forgotten_then_it_is_
         assert bank.tenants() == ["bank"]
 
 
-def test_given_an_embedded_log_when_the_variable_is_set_then_it_is_refused(tmp_path: Path) -> None:
-    bank = Bank(tmp_path / "data")
+def test_given_an_embedded_log_when_the_variable_is_set_then_it_is_refused(bank: Bank, tmp_path: Path) -> None:
     with external(tmp_path / "redis") as at:
         sentence = refusal(bank.data, at)
 
@@ -90,8 +108,7 @@ def test_given_an_embedded_log_when_the_variable_is_set_then_it_is_refused(tmp_p
     assert bank.tenants() == ["bank"]
 
 
-def test_given_the_embedded_log_is_deleted_when_started_then_it_is_refused(tmp_path: Path) -> None:
-    bank = Bank(tmp_path / "data")
+def test_given_the_embedded_log_is_deleted_when_started_then_it_is_refused(bank: Bank) -> None:
     shutil.rmtree(bank.data / "redis")
 
     first, second = refusal(bank.data), refusal(bank.data)
@@ -128,14 +145,14 @@ def test_given_two_banks_when_their_redis_are_exchanged_then_both_are_refused(tm
             assert "belong to two different logs" in sentence
 
 
-def test_given_the_database_of_another_bank_when_started_then_it_is_refused(tmp_path: Path) -> None:
-    first, second = Bank(tmp_path / "first"), Bank(tmp_path / "second")
-    for path in first.data.glob("clearhold.duckdb*"):
+def test_given_the_database_of_another_bank_when_started_then_it_is_refused(bank: Bank, tmp_path: Path) -> None:
+    other = Bank(tmp_path / "other")
+    for path in bank.data.glob("clearhold.duckdb*"):
         path.unlink()
-    for path in second.data.glob("clearhold.duckdb*"):
-        shutil.copy(path, first.data)
+    for path in other.data.glob("clearhold.duckdb*"):
+        shutil.copy(path, bank.data)
 
-    assert "was made from another log" in refusal(first.data)
+    assert "was made from another log" in refusal(bank.data)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +166,8 @@ def test_given_the_database_of_another_bank_when_started_then_it_is_refused(tmp_
     ],
 )
 def test_given_what_names_the_log_is_changed_when_started_then_it_is_refused(
-    tmp_path: Path, change: str, sentence: str
+    bank: Bank, change: str, sentence: str
 ) -> None:
-    bank = Bank(tmp_path / "data")
     layout, key = bank.data / "layout.json", bank.data / "master.key"
     if change == "layout is deleted":
         layout.unlink()
