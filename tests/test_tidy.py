@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -65,6 +65,7 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@lru_cache(maxsize=1)  # what looks at one module twice parses it once
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
