@@ -12,6 +12,8 @@ Errors  NotFoundError for a program, entity or transfer that is not there; Confl
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
@@ -58,7 +60,7 @@ from features.sandbox.sent_event import compose_event
 from store.clock import Clock
 from store.duck.events import Events
 from store.duck.parties import Entities
-from store.duck.transfers import Transfers
+from store.duck.transfers import StoredTransfer, Transfers
 from store.ids import IdFactory
 from store.lake.raw_events import RawEvents
 
@@ -70,6 +72,7 @@ MOST_IN_ALL: Final = 16
 UNKNOWN_ENTITY: Final = (
     "Unknown entity on this program. The event identity.created makes one known: POST /api/sandbox/{programId}/event."
 )
+RETURN_UNDER_WAY: Final = "Another request returns this transfer right now."
 
 
 class _Delivered(msgspec.Struct, frozen=True):
@@ -102,6 +105,7 @@ class SandboxService:
         self._programs, self._log, self._reads = programs, sandbox_log, reads
         self._clock, self._new_id = clock, new_id
         self._under_way = Concurrency(MOST_AT_A_TIME, in_all=MOST_IN_ALL, what="requests of the sandbox")
+        self._returning: set[tuple[str, str]] = set()
 
     def scenarios(self) -> list[ScenarioListing]:
         return [to_listing(scenario) for scenario in SCENARIOS.values()]
@@ -148,6 +152,12 @@ class SandboxService:
     ) -> SandboxResult:
         """Have the bank return a transfer as it stands."""
         program = await self._program(principal, program_id)
+        with self._alone(program, request.transfer_id):
+            return await self._sent_back(principal, program, request, effect_id)
+
+    async def _sent_back(
+        self, principal: Principal, program: Program, request: ReturnRequest, effect_id: str | None
+    ) -> SandboxResult:
         run, at = effect_id or self._new_id(), self._clock.now()
         transfer = await to_thread.run_sync(self._find_transfer, principal, program, request.transfer_id)
         is_repeat = effect_id is not None and await self._log.knows(program.id, event_id(return_tag(program.id, run)))
@@ -158,6 +168,18 @@ class SandboxService:
                 raise ConflictError(reason, ErrorCode.TRANSFER_NOT_RETURNABLE)
         events = compose_return(program.id, transfer, request.return_code, run=run, at=at)
         return await self._taken(principal, program, events, effect_id)
+
+    @contextmanager
+    def _alone(self, program: Program, transfer_id: str) -> Iterator[None]:
+        """One return of a transfer at a time: whether it can come back is read before its event is in the log."""
+        place = (program.id, transfer_id)
+        if place in self._returning:
+            raise ConflictError(RETURN_UNDER_WAY, ErrorCode.TRANSFER_NOT_RETURNABLE)
+        self._returning.add(place)
+        try:
+            yield
+        finally:
+            self._returning.remove(place)
 
     async def _program(self, principal: Principal, program_id: str) -> Program:
         """The program, whose shard holds what the log held at the start."""
@@ -177,21 +199,19 @@ class SandboxService:
         return msgspec.structs.replace(result, committed=committed)
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
+        """Of an event that could not be used, the transfer it names may not be there."""
         event_ids, stored = events.event_ids, self._reads.events
         transfer_id = events.transfer_id or stored.transfer_of(principal, program.id, event_ids[-1])
+        transfer = None if transfer_id is None else self._reads.transfers.find(principal, transfer_id, [program.id])
+        if transfer is None:
+            transfer_id = events.transfer_id
         result = SandboxResult(
             events=event_ids,
             transfer_id=msgspec.UNSET if transfer_id is None else transfer_id,
             alert_ids=stored.alerts_of(principal, program.id, event_ids, but=OF_SNAPSHOTS),
-            score=None if transfer_id is None else self._score(principal, program, transfer_id),
+            score=None if transfer is None else _score_of(transfer),
         )
         return self._programs.marked(result, program.id)
-
-    def _score(self, principal: Principal, program: Program, transfer_id: str) -> SandboxScore | None:
-        stored = self._reads.transfers.find(principal, transfer_id, [program.id])
-        if stored is None:
-            return None
-        return to_score(stored.row, () if stored.features is None else _REASONS.decode(stored.features.reasons))
 
     def _require_entity(self, principal: Principal, program: Program, entity_id: str) -> None:
         if not self._reads.entities.find(principal, entity_id, [program.id]):
@@ -216,6 +236,10 @@ class SandboxService:
             status=row.status,
             data=_DELIVERED.decode(body).data,
         )
+
+
+def _score_of(transfer: StoredTransfer) -> SandboxScore:
+    return to_score(transfer.row, () if transfer.features is None else _REASONS.decode(transfer.features.reasons))
 
 
 def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:

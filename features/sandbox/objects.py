@@ -29,8 +29,6 @@ RETURN_WORDS: Final = {
     "R10": "Originator not known or not authorized",
     "R29": "Corporate customer advises not authorized",
 }
-
-
 _NOT_OF_CHECKS: Final = ("is_incoming", "is_on_us", "amount")
 
 
@@ -232,9 +230,7 @@ def _book(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
 
 def _check(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
     amount = {"deposited_amount": planned.cents} if planned.incoming else {"positive_pay_amount": planned.cents}
-    common = {
-        name: value for name, value in _common(planned).items() if name not in ("is_incoming", "is_on_us", "amount")
-    }
+    common = {name: value for name, value in _common(planned).items() if name not in _NOT_OF_CHECKS}
     return {**common, **amount, "check_number": 1000 + planned.cents % 9000, "payee_name": planned.other.name}
 
 

@@ -1,6 +1,7 @@
 """Transfers, events and returns of the sandbox, and what every route of it has in common."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -198,8 +199,10 @@ def test_given_data_that_cannot_be_used_when_sent_then_it_is_stored_and_its_even
 ) -> None:
     body = {"type": "ach.outgoing_transfer.settled", "data": {"id": "acht_1", "amount": "much"}}
 
-    (event_id,) = content_of_201(post(api, simulated, "event", body, key))["events"]
+    result = content_of_201(post(api, simulated, "event", body, key))
 
+    (event_id,) = result["events"]
+    assert "transferId" not in result
     event = read(api, f"/api/events/{event_id}", key)
     assert (event["result"], event["path"], event["simulated"]) == ("unusable", "data.amount", True)
 
@@ -248,6 +251,20 @@ def test_given_a_settled_debit_when_returned_twice_then_the_second_is_a_409(
     assert result["transferId"] == body["transferId"]
     assert (transfer["status"], transfer["returnCode"]) == ("RETURNED", "R10")
     assert_refused(again, 409, "came back already")
+
+
+def test_given_a_settled_debit_when_returned_by_many_at_once_then_it_comes_back_once(
+    api: RunningApp, simulated: dict[str, Any], key: dict[str, str]
+) -> None:
+    transfer_id = content_of_201(post(api, simulated, "transfer", DEBIT, key))["transferId"]
+    stored = bank_entries(api, simulated)
+    body = {"transferId": transfer_id, "returnCode": "R01"}
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(lambda _: post(api, simulated, "return", body, key), range(4))]
+
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+    assert bank_entries(api, simulated) == stored + 1
 
 
 @pytest.mark.parametrize("route", ["scenario", "transfer", "return"])
