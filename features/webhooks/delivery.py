@@ -108,9 +108,12 @@ def redelivered(state: DeliveryState, *, now: int) -> DeliveryState:
     )
 
 
-def spread_of(delivery_id: str, attempts: int) -> int:
-    """How long a retry that is due is put off, so that those of one moment spread: the same each time."""
-    if attempts == 0:
+def spread_of(delivery_id: str, status: DeliveryStatus) -> int:
+    """How long a retry that is due is put off, so that those of one moment spread: the same each time.
+
+    A delivery that is pending is new, or somebody asked for it again and waits.
+    """
+    if status is not DeliveryStatus.FAILED:
         return 0
     return int(delivery_id.replace("-", "")[-_SPREAD_DIGITS:], 16) * SPREAD_US >> 4 * _SPREAD_DIGITS
 

@@ -35,7 +35,7 @@ class Waiting(msgspec.Struct, eq=False, gc=False):
 
     @property
     def due_at(self) -> int:
-        return self.state.next_attempt_at + spread_of(self.id, self.state.attempts)
+        return self.state.next_attempt_at + spread_of(self.id, self.state.status)
 
 
 class EndpointQueue:
