@@ -204,9 +204,10 @@ class ClearholdClient:
         """Disable an endpoint; again when it is disabled changes nothing."""
         self._send("DELETE", f"/api/webhooks/{quote(endpoint_id, safe='')}", content=b"", headers={}, safe=True)
 
-    def deliveries(self, endpoint_id: str, *, limit: int) -> list[Delivery]:
-        """The newest deliveries to an endpoint, newest first."""
-        answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", {"limit": str(limit)})
+    def deliveries(self, endpoint_id: str, *, limit: int, before: str | None = None) -> list[Delivery]:
+        """The deliveries to an endpoint, newest first; with ``before``, those behind this one."""
+        query = {"limit": str(limit)} | ({} if before is None else {"before": before})
+        answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", query)
         return msgspec.json.decode(answer.content, type=list[Delivery])
 
     def ready(self) -> bool:

@@ -21,6 +21,7 @@ from features.webhooks.urls import LISTENED_URL
 from store.clock import Clock
 
 PAGE: Final = 100
+MOST_PAGES: Final = 100
 POLL_EVERY_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 30.0
 ANSWER_WITHIN_S: Final = 15.0
@@ -98,10 +99,17 @@ class ListenedEndpoint:
 
     def news(self) -> tuple[list[Delivery], bool]:
         """What came since the last call, or is to be delivered again, oldest first; and whether some may be missing."""
-        page = self._client.deliveries(self.id, limit=PAGE)
-        news = [delivery for delivery in reversed(page) if _key(delivery) not in self._known]
-        self._known = {_key(delivery) for delivery in page}
-        return news, len(news) == PAGE
+        known_ids = {delivery_id for delivery_id, _ in self._known}
+        newest = page = self._client.deliveries(self.id, limit=PAGE)
+        news: list[Delivery] = []
+        for _ in range(MOST_PAGES):
+            news += [delivery for delivery in page if _key(delivery) not in self._known]
+            is_complete = len(page) < PAGE or not known_ids.isdisjoint(delivery.id for delivery in page)
+            if is_complete:
+                break
+            page = self._client.deliveries(self.id, limit=PAGE, before=page[-1].id)
+        self._known = {_key(delivery) for delivery in newest}
+        return news[::-1], not is_complete
 
 
 def heard(
@@ -124,7 +132,7 @@ def heard(
             failures = 0
             on_trouble("The service answers again.")
         if is_incomplete:
-            on_trouble(f"More than {PAGE} deliveries came at once; the oldest of them are left out.")
+            on_trouble(f"More than {PAGE * MOST_PAGES:,} deliveries came at once; the oldest of them are left out.")
         yield from news
         pause(POLL_EVERY_S)
 

@@ -50,6 +50,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "kinds[]": "Only lines of these kinds.",
     "label[]": "Only these labels.",
     "limit": "Items a page.",
+    "before": "The id of the last delivery of a page: what is listed comes behind it.",
     "overdue": "Only undecided alerts past their due time, or only the others.",
     "overturned": "Only decisions that differ from the draft, or only those that do not.",
     "prefix[]": "Only of these kinds.",

@@ -100,11 +100,11 @@ _ROTATE: Final = Operation(
 _DELIVERIES: Final = Operation(
     id="listWebhookDeliveries",
     tag=_TAG,
-    summary="The newest deliveries to an endpoint, newest first.",
+    summary="The deliveries to an endpoint, newest first; with `before`, those behind that delivery.",
     access=Access.BEARER,
     scope=KeyScope.WEBHOOKS,
     answers={200: tuple[WebhookDelivery, ...]},
-    refusals=_OF_ENDPOINT,
+    refusals=(*_OF_ENDPOINT, ErrorCode.DELIVERY_NOT_FOUND),
     query=RequestSchema(DeliveriesQuery),
     answer_example=[DELIVERY],
 )
@@ -181,8 +181,8 @@ async def rotate_webhook_secret(
 async def list_webhook_deliveries(
     webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
 ) -> tuple[WebhookDelivery, ...]:
-    limit = query_of(request.scope, DeliveriesQuery).limit
-    return await webhooks.deliveries(principal_of(request.scope), webhook_id, limit)
+    query = query_of(request.scope, DeliveriesQuery)
+    return await webhooks.deliveries(principal_of(request.scope), webhook_id, query)
 
 
 @post("/api/webhooks/{webhook_id:str}/deliveries/{delivery_id:str}/redeliver", status_code=200, opt=_REDELIVER.as_opt)

@@ -61,7 +61,10 @@ class WebhookRotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``before`` is the last delivery of a page: the next page begins behind it."""
+
     limit: DeliveryLimit = DEFAULT_DELIVERIES
+    before: UUID | None = None
 
 
 class WebhookCreated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -7,6 +7,7 @@ Errors  NotFoundError for an endpoint, delivery or program that is not this tena
         of a key's reach; InvalidRequestError for a URL that nothing is delivered to
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
@@ -17,6 +18,7 @@ from api.area import WebhookDispatch
 from api.programs.service import ProgramService
 from api.webhooks.event_examples import EXAMPLES
 from api.webhooks.schemas import (
+    DeliveriesQuery,
     NewWebhook,
     WebhookChange,
     WebhookCreated,
@@ -33,7 +35,7 @@ from features.core.principal import Principal
 from features.webhooks.event_types import EventType
 from features.webhooks.urls import endpoint_url
 from store.control.webhook_registry import WebhookRegistry
-from store.control.webhooks import WebhookEndpoints, require_endpoint_of
+from store.control.webhooks import Endpoint, WebhookEndpoints, require_endpoint_of
 from store.duck.webhooks import StoredDelivery, WebhookDeliveries
 from store.ids import IdFactory
 
@@ -109,11 +111,12 @@ class WebhookService:
         log.info("webhook_secret_rotated", endpoint_id=endpoint.id, operator=principal.operator)
         return WebhookSecret(id=endpoint.id, secret=endpoint.secrets[0].value)
 
-    async def deliveries(self, principal: Principal, webhook_id: str, limit: int) -> tuple[WebhookDelivery, ...]:
+    async def deliveries(
+        self, principal: Principal, webhook_id: str, query: DeliveriesQuery
+    ) -> tuple[WebhookDelivery, ...]:
         """Newest first."""
         endpoint = self._registry.read(principal, webhook_id)
-        rows = await to_thread.run_sync(self._deliveries.list_newest, endpoint.tenant_id, endpoint.id, limit)
-        return tuple(map(self._delivery, rows))
+        return tuple(map(self._delivery, await to_thread.run_sync(self._page, endpoint, query)))
 
     async def redeliver(self, principal: Principal, webhook_id: str, delivery_id: str) -> WebhookDelivery:
         """The delivery is due at once, with the attempts it had."""
@@ -128,6 +131,15 @@ class WebhookService:
         """A ``ping`` on its way to the endpoint; the same ``effect_id`` sends one."""
         endpoint = self._registry.read(principal, webhook_id)
         return self._delivery(await self._dispatch.ping(endpoint, effect_id or self._new_id()))
+
+    def _page(self, endpoint: Endpoint, query: DeliveriesQuery) -> Sequence[StoredDelivery]:
+        before = None
+        if query.before is not None:
+            last = self._deliveries.find(endpoint.tenant_id, endpoint.id, str(query.before))
+            if last is None:
+                raise NotFoundError(UNKNOWN_DELIVERY, ErrorCode.DELIVERY_NOT_FOUND)
+            before = last.row
+        return self._deliveries.list_newest(endpoint.tenant_id, endpoint.id, query.limit, before=before)
 
     def _url(self, text: str) -> str:
         try:

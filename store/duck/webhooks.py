@@ -20,6 +20,8 @@ from store.tables.predicate import TEXTS, listed
 
 _ROW: Final = row_builder(WebhookDeliveryRow)
 _COLUMNS: Final = len(msgspec.structs.fields(WebhookDeliveryRow))
+_MOST_COPIES: Final = 2
+"""A ping is written twice when it is sent again under its key before the first one is committed."""
 _OPEN: Final = ", ".join(f"'{status}'" for status in OPEN)
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
@@ -33,12 +35,15 @@ _STATE_FIELDS: Final = ", ".join(
     for name in ("status", "attempts", "next_at", "last_status_code", "last_error", "delivered_at", "version")
 )
 _LIST: Final = f"""
-    WITH newest AS (
-        SELECT DISTINCT ON (id) * FROM webhook_deliveries
-        WHERE tenant_id = ? AND endpoint_id = ? ORDER BY created_at DESC, id LIMIT ?
-    ), states AS ({_STATE.format(where="tenant_id = ? AND delivery_id IN (SELECT id FROM newest)")})
+    WITH written AS (
+        SELECT * FROM webhook_deliveries
+        WHERE tenant_id = ? AND endpoint_id = ? {{before}} ORDER BY created_at DESC, id LIMIT {_MOST_COPIES} * ?
+    ), newest AS (
+        SELECT DISTINCT ON (id) * FROM written ORDER BY created_at DESC, id LIMIT ?
+    ), states AS ({_STATE.format(where="endpoint_id = ? AND delivery_id IN (SELECT id FROM newest)")})
     SELECT {select_list(WebhookDeliveryRow)}, {_STATE_FIELDS}
     FROM newest LEFT JOIN states ON states.delivery_id = newest.id ORDER BY newest.created_at DESC, newest.id"""
+_BEFORE: Final = "AND created_at <= make_timestamp(?) AND (created_at < make_timestamp(?) OR id > ?)"
 _FIND: Final = f"""
     SELECT {select_list(WebhookDeliveryRow)}, {_STATE_FIELDS} FROM webhook_deliveries
     LEFT JOIN ({_STATE.format(where="delivery_id = ?")}) AS states ON states.delivery_id = id
@@ -99,9 +104,14 @@ class WebhookDeliveries:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def list_newest(self, tenant_id: str, endpoint_id: str, limit: int) -> list[StoredDelivery]:
+    def list_newest(
+        self, tenant_id: str, endpoint_id: str, limit: int, *, before: WebhookDeliveryRow | None = None
+    ) -> list[StoredDelivery]:
+        """Newest first; ``before``: those that come behind this one."""
+        place = [] if before is None else [before.created_at, before.created_at, before.id]
+        query = _LIST.format(before="" if before is None else _BEFORE)
         with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_LIST, [tenant_id, endpoint_id, limit, tenant_id]).fetchall()
+            tuples = cursor.execute(query, [tenant_id, endpoint_id, *place, limit, limit, endpoint_id]).fetchall()
         return [_stored(each) for each in tuples]
 
     def find(self, tenant_id: str, endpoint_id: str, delivery_id: str) -> StoredDelivery | None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Self
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -148,6 +149,25 @@ def test_given_an_endpoint_of_an_earlier_listener_then_the_next_one_takes_it_and
             assert not second.printed("secret")
             assert second.end() == 0
         assert len(receiver.received) == 2
+
+
+def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_each_of_them(bank: Bank) -> None:
+    simulated = {"tenantId": bank.tenant["id"], "slug": "sandbox", "name": "Sandbox", "source": "simulated"}
+    program = bank.service.admin("/api/admin/programs", simulated)
+    key = bank.ask("POST", "/api/keys", {"name": "ci", "mode": "test", "scopes": ["sandbox"]}, expect=201)["secret"]
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    body = msgspec.json.encode({"scenario": "structuring_below_threshold", "count": 2})
+    with WebhookReceiver() as receiver, listening(bank, receiver.url, "--program", program["id"]) as command:
+        path = f"/api/webhooks/{endpoint_of(command)}/deliveries?limit=100"
+        bank.service.ask("POST", f"/api/sandbox/{program['id']}/scenario", headers, body, expect=201)
+        deliveries = bank.ask("GET", path)
+        for _ in range(2):
+            deliveries += bank.ask("GET", f"{path}&before={deliveries[-1]['id']}")
+        assert len(deliveries) > 2 * 92  # each transfer, and the alerts
+        receiver.wait_for(len(deliveries))
+        got = {each.header("Score-Delivery") for each in receiver.received}
+        assert got >= {each["id"] for each in deliveries}
+        assert not command.printed("left out")
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,24 @@ def test_given_a_test_when_sent_again_under_its_key_then_there_is_one_ping_and_i
     assert hooks.deliveries(endpoint) == [again]
 
 
+def test_given_more_deliveries_than_a_page_then_each_is_listed_once_behind_the_last_of_the_page_before(
+    hooks: Hooks,
+) -> None:
+    endpoint, other = hooks.register(), hooks.register()
+    pings = []
+    for _ in range(5):
+        hooks.api.clock.advance(1)
+        pings.append(hooks.send("POST", f"/{endpoint['id']}/test").json()["id"])
+    listed: list[str] = []
+    path = f"/{endpoint['id']}/deliveries?limit=2"
+    for _ in range(4):
+        before = f"&before={listed[-1].upper()}" if listed else ""
+        listed += [each["id"] for each in hooks.send("GET", path + before).json()]
+
+    assert listed == pings[::-1]
+    assert_refused(hooks.send("GET", f"/{other['id']}/deliveries?before={pings[0]}"), 404, "delivery of this endpoint")
+
+
 def test_given_the_catalogue_then_it_has_an_example_of_each_event_by_the_schema_that_builds_it(hooks: Hooks) -> None:
     catalogue = hooks.send("GET", "/events").json()
 
