@@ -17,6 +17,7 @@ from bench import (
     reports,
     rescoring,
     restart,
+    rules,
     scorers,
     snapshots,
     throughput,
@@ -42,6 +43,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "record": record.run,
     "detection": detection.run,
     "alerts": alerts.run,
+    "rules": rules.run,
 }
 
 
