@@ -188,7 +188,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "firstSeenAt": "Time of the program's first transfer with it; null while there is none.",
     # Alerts and decisions
     "alert": "The alert.",
-    "detector": "What opened it; docs/detectors.md describes each.",
+    "detector": "What opened it: a detector of docs/detectors.md, or `rule:<id>` for a rule of the bank.",
     "severity": "How grave the finding is.",
     "subjectType": "What the alert is about.",
     "subjectId": "The bank's id of what the alert is about.",

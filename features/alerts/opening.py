@@ -80,7 +80,8 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
             opener.open_or_join(rule_finding(context, match))
     opener.open_for_band()
     _emit_newest(rows, emit)
-    emit_rule_matches(context, matches, opener.alert_ids, position, emit)
+    if matches:
+        emit_rule_matches(context, matches, opener.alert_ids, position, emit)
     if label is not None:
         emit(return_label_row(program, landed, label, position))
 

@@ -66,6 +66,10 @@ Severity and hardness are those of the finding; a hard alert always goes to a pe
 An unauthorized return is examined as it is delivered: the second one of an entity or counterparty needs no further
 transfer.
 
+A rule that the bank wrote is a detector `rule:<id>`. It looks at every transfer that is assessed, and opens one alert
+on each that it matches, of the rule's severity, always for a person; with `action` `log` it only counts, and in testing
+too. `rule` in the evidence names the rule's version and digest, and each condition with the value `observed`.
+
 A detector that names a key risk indicator in place of reasons runs on every snapshot of a program: each quarter of an
 hour, after each 200 transfers, and on request. The indicator's line is that of the policy in force (prefix `kri`), and
 the figures here are those of its seed. Such an alert has no transfer and no score: its evidence is the indicator's

@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from features.catalogue.vector import TransferFeaturesRow
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.rows.alerts import AlertRow, DispositionRow
@@ -102,7 +103,8 @@ def test_given_rules_then_scores_reasons_vectors_and_all_other_alerts_are_as_wit
             story.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
 
     def scored(story: ShardStory) -> list[Any]:
-        return [(row.id, row.score, row.score_band, row.score_confidence) for row in story.all(TransferRow)]
+        inputs = [(row.transfer_id, row.score, row.reasons, row.vector) for row in story.all(TransferFeaturesRow)]
+        return [(row.id, row.score, row.score_band, row.score_confidence) for row in story.all(TransferRow)] + inputs
 
     assert scored(with_them) == scored(without)
     assert [a.status for a in with_them.alerts("repeated_amount")] == ["auto_closed"]
@@ -114,6 +116,11 @@ def test_given_rules_then_scores_reasons_vectors_and_all_other_alerts_are_as_wit
         row for row in with_them.all(DispositionRow) if row.alert_id in {a.id for a in with_them.alerts("rule:all")}
     ]
     assert "rule:all" not in with_them.program.closing_evidence.tallies
+    day = (T0 + NOON) // DAY
+    unseen = [
+        story.program.day_tallies.totals(day, day + 1, is_scored=False).unalerted for story in (with_them, without)
+    ]
+    assert unseen == [0, 4]
 
 
 @pytest.mark.parametrize("decision", [None, "close", "hold", "escalate"])

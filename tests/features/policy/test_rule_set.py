@@ -1,0 +1,79 @@
+"""Rules in force: shared by the programs in which the same ones count, and gone with the version that had them."""
+
+import gc
+from typing import Any
+
+import msgspec
+import pytest
+
+from features.policy import rule_set
+from features.policy.bodies import ActiveVersion, RulesBody
+from features.policy.book import PolicyBook
+from features.policy.rule_set import check_rules
+from tests.support.rules import a_condition
+from tests.support.rules_in_force import an_active_rule
+
+
+def a_version(number: int, *rules: Any, prefix: str = "rules", since: int = 0) -> ActiveVersion:
+    # Decoded anew, as from an entry of the log.
+    body = msgspec.json.decode(msgspec.json.encode(RulesBody(rules=rules)), type=RulesBody)
+    version = f"{prefix}-v{number}"
+    return ActiveVersion(version=version, body=body, since=since, action_id=f"act-{version}", of_program=False)
+
+
+def a_book(*versions: ActiveVersion) -> PolicyBook:
+    book = PolicyBook()
+    for version in versions:
+        book.activate(version)
+    return book
+
+
+def test_given_programs_with_the_same_rules_then_bodies_and_compiled_sets_are_one() -> None:
+    rules = (an_active_rule("all"), an_active_rule("own", programId="prg_own"))
+    books = [a_book(a_version(1, *rules)) for _ in range(3)]
+
+    first, second, own = (book.rules(name) for book, name in zip(books, ("prg_1", "prg_2", "prg_own"), strict=True))
+
+    bodies = {id(version.body) for book in books if (version := book.in_force("rules", 0)) is not None}
+    assert len(bodies) == 1
+    assert first is second
+    assert [each.rule.id for each in first.rules] == ["all"]
+    assert [each.rule.id for each in own.rules] == ["all", "own"]
+
+
+def test_given_versions_that_are_replaced_then_their_rules_are_not_kept_and_the_book_is_the_same_after_a_dump() -> None:
+    versions = [a_version(number, an_active_rule(f"freed-{number}")) for number in range(1, 6)]
+    book = a_book(*versions, a_version(1, an_active_rule("tries"), prefix="shadow"))
+    del versions
+    book.rules("prg_1")
+    gc.collect()
+
+    loaded = PolicyBook()
+    loaded.load(msgspec.msgpack.decode(msgspec.msgpack.encode(book.dump())))
+
+    ids = [each.rule.id for each in book.rules("prg_1").rules]
+    assert ids == [each.rule.id for each in loaded.rules("prg_1").rules] == ["freed-5", "tries"]
+    assert loaded.dump() == book.dump()
+    assert all(loaded.knows(f"act-rules-v{number}") for number in range(1, 6))
+    kept = {rule.id for body in rule_set._BODIES.values() for rule in body.rules}
+    assert not kept & {f"freed-{number}" for number in range(1, 5)}
+
+
+def test_given_a_clock_that_stood_back_then_the_newest_version_counts_all_the_same() -> None:
+    book = a_book(a_version(1, an_active_rule("one"), since=2_000), a_version(2, an_active_rule("two"), since=1_000))
+
+    assert [each.rule.id for each in book.rules("prg_1").rules] == ["two"]
+
+
+def test_given_a_number_with_a_fraction_of_nothing_then_the_rule_that_counts_reads_as_its_digest_does() -> None:
+    book = a_book(a_version(1, an_active_rule("one", a_condition("entity.count30d", "gt", 2.0))))
+
+    (rule,) = book.rules("prg_1").rules
+    assert msgspec.json.encode(rule.rule.when[0].value) == b"2"
+
+
+def test_given_a_rule_with_a_fault_then_the_version_is_refused_with_its_place() -> None:
+    body = RulesBody(rules=(an_active_rule(), an_active_rule("bad", a_condition("rail", "gt", "wire"))))
+
+    with pytest.raises(ValueError, match=r"rule bad, when\[0\]\.op: must be one of"):
+        check_rules(body)

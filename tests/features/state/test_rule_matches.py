@@ -1,0 +1,44 @@
+"""The memory of matches: each transfer once for a rule and a mode, in any order, and the same after a dump."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.core.rules import RuleMode
+from features.state.rule_matches import RuleMatches
+
+MATCHES = st.tuples(st.sampled_from(("rule-a", "rule-b")), st.sampled_from(RuleMode), st.integers(0, 40))
+
+
+def reloaded(memory: RuleMatches) -> RuleMatches:
+    loaded = RuleMatches()
+    for part in memory.dump():
+        loaded.load(msgspec.msgpack.decode(msgspec.msgpack.encode(part)))
+    return loaded
+
+
+@given(st.lists(MATCHES), st.integers(0, 20))
+def test_given_matches_in_any_order_then_each_is_new_once_also_over_a_dump(
+    matches: list[tuple[str, RuleMode, int]], dumped_after: int
+) -> None:
+    memory, never_dumped = RuleMatches(), RuleMatches()
+
+    for place, match in enumerate(matches):
+        if place == dumped_after:
+            memory = reloaded(memory)
+        is_new = match not in matches[:place]
+        assert memory.add(*match) == never_dumped.add(*match) == is_new
+
+    assert list(memory.dump()) == list(never_dumped.dump())
+
+
+def test_given_more_matches_than_a_part_of_a_dump_holds_then_all_come_back() -> None:
+    memory = RuleMatches()
+    for row in range(40_000):
+        memory.add("rule-a", RuleMode.SHADOW, row)
+
+    loaded = reloaded(memory)
+
+    assert len(list(memory.dump())) == 3
+    assert not any(loaded.add("rule-a", RuleMode.SHADOW, row) for row in (0, 16_384, 39_999))
+    assert loaded.add("rule-a", RuleMode.SHADOW, 40_000)
