@@ -11,6 +11,7 @@ import duckdb
 import msgspec
 import pytest
 
+from api.rules.examples import NEW_RULE
 from store.duck.schema import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
@@ -57,6 +58,7 @@ class Bank:
             self.post(f"/api/skoor/backfill/{program['id']}", {}, expect=200)
             self.post(f"/api/skoor/actors/backfill/{program['id']}", {}, expect=200)
             self.act(program)
+        self.write_rules()
         closed = self.get("/api/alerts?status=closed")["data"][0]
         self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
 
@@ -68,6 +70,24 @@ class Bank:
         approved, _ = (self.post("/api/actions", freeze) for _ in range(2))
         approval = {"approverId": "bob"}
         assert self.post(f"/api/actions/{approved['id']}/approve", approval, expect=200)["status"] == "executed"
+
+    def write_rules(self) -> None:
+        """One rule in force and written again, one in testing, one that was paused."""
+        for rule_id in ("in-force", "in-testing", "paused"):
+            self.post("/api/rules", NEW_RULE | {"id": rule_id})
+            self.post(f"/api/rules/{rule_id}/backtest", {})
+        for rule_id in ("in-force", "paused"):
+            action = self.post(f"/api/rules/{rule_id}/activate", {"note": "It was agreed."})
+            done = self.post(f"/api/actions/{action['id']}/approve", {"approverId": "bob"}, expect=200)
+            assert done["status"] == "executed", done
+        self.post("/api/rules/paused/pause", {}, expect=200)
+        again = msgspec.json.encode(NEW_RULE | {"id": "in-force", "severity": "high"})
+        self.service.ask("PUT", "/api/rules/in-force", self.headers | {"If-Match": "*"}, again, expect=200)
+
+    def rules(self) -> list[Any]:
+        """All that the API shows of them."""
+        paths = ["", "/versions", *(f"/{rule_id}/backtests" for rule_id in ("in-force", "in-testing", "paused"))]
+        return [self.get(f"/api/rules{path}") for path in paths]
 
     def tell_owner(self, program: dict[str, Any], account: str) -> None:
         self.put_as_admin(f"programs/{program['id']}/accounts/{account}", {"entityId": "enti_1"})
@@ -97,8 +117,8 @@ class Bank:
 class Stopped:
     """What a service left, and what it said last."""
 
-    def __init__(self, data: Path, token: str, export: bytes, report: dict[str, Any]) -> None:
-        self.data, self.token, self.export, self.report = data, token, export, report
+    def __init__(self, data: Path, token: str, export: bytes, report: dict[str, Any], rules: list[Any]) -> None:
+        self.data, self.token, self.export, self.report, self.rules = data, token, export, report, rules
 
     def copied(self, folder: Path) -> Path:
         return Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock", "*.pid")))
@@ -119,9 +139,10 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
         bank.run()
         eventually(lambda: len(bank_api.requests) >= REQUESTS, within_s=30)
         export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")
+        rules = bank.rules()
         service.stop()
     move_into_segments(folder / "data")
-    return Stopped(folder / "data", bank.token, export, report)
+    return Stopped(folder / "data", bank.token, export, report, rules)
 
 
 @pytest.fixture
@@ -170,7 +191,9 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     for table, rows in before.items():
         assert after[table] == rows, table
     assert before["directory"]
-    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1)
+    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 2 * 3 + 2
+    assert [rule["status"] for rule in stopped.rules[0]] == ["paused", "testing", "draft"]
+    assert [rule["severity"] for rule in stopped.rules[1][0]["rules"]] == ["medium"]
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
     with RunningService(data) as service:
@@ -179,6 +202,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
         assert bank.get("/api/record/verify") == stopped.report
         assert stopped.report["ok"]
         assert bank.get("/api/record/export", raw=True) == stopped.export
+        assert bank.rules() == stopped.rules
 
 
 def test_given_a_database_that_is_there_when_rebuilt_then_it_is_set_aside(data: Path) -> None:

@@ -59,6 +59,7 @@ def test_given_keys_when_they_write_then_403_and_without_the_scope_they_do_not_r
 ) -> None:
     rules.tested()
     headers = key_of(api, rules.tenant, None, ["rules"]) | {"If-Match": "*"}
+    person = key_of(api, rules.tenant, None, []) | {"X-Operator": "ben"}
     before = api.stored()
 
     assert_refused(api.client.post("/api/rules", json=NEW_RULE | {"id": "new"}, headers=headers), 403)
@@ -66,7 +67,6 @@ def test_given_keys_when_they_write_then_403_and_without_the_scope_they_do_not_r
     for step in ("backtest", "activate", "pause", "archive"):
         assert_refused(api.client.post(f"/api/rules/{RULE_ID}/{step}", json={}, headers=headers), 403)
     waiting = rules.activate().json()["id"]
-    person = key_of(api, rules.tenant, None, []) | {"X-Operator": "ben"}
     assert_refused(api.client.post(f"/api/actions/{waiting}/approve", json={}, headers=person), 403)
 
     assert api.stored() == (before[0] + 1, before[1]), "the operator's own request alone"
