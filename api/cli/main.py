@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.app import serve as run_service
-from api.cli import backup, check, explain, listen, rebuild, replay, verify
+from api.cli import backup, check, explain, listen, rebuild, replay, rules, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from api.telemetry.program_collector import MOST_PROGRAMS
@@ -44,6 +44,7 @@ explain.register(app)
 listen.register(app)
 rebuild.register(app)
 replay.register(app)
+rules.register(app)
 verify.register(app)
 
 

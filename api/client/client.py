@@ -16,6 +16,8 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from features.core.backtests import Backtest
+from features.core.rules import Rule
 from features.webhooks.event_types import EventType
 
 ANSWER_TIMEOUT_S: Final = 10.0
@@ -104,6 +106,13 @@ def _text_in(body: bytes, name: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
+def _written(rule: Rule) -> dict[str, Any]:
+    """A rule as it is sent: without a status."""
+    body: dict[str, Any] = msgspec.to_builtins(rule)
+    del body["status"]
+    return body
+
+
 def _signed(secret: str, body: bytes, endpoint_id: str | None) -> dict[str, str]:
     signature = {SIGNATURE_HEADER: sign(secret, body)}
     return signature if endpoint_id is None else signature | {ENDPOINT_HEADER: endpoint_id}
@@ -119,12 +128,13 @@ class ClearholdClient:
         token: str | None = None,
         operator: str | None = None,
         max_tries: int = MAX_TRIES,
+        timeout_s: float = ANSWER_TIMEOUT_S,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
         if operator is not None:
             headers["X-Operator"] = operator
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=ANSWER_TIMEOUT_S, trust_env=False)
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False)
         self._url = url
         self._max_tries = max_tries
         self._pause = pause
@@ -209,6 +219,25 @@ class ClearholdClient:
         query = {"limit": str(limit)} | ({} if before is None else {"before": before})
         answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", query)
         return msgspec.json.decode(answer.content, type=list[Delivery])
+
+    def rules(self) -> list[Rule]:
+        """All rules that the caller reaches."""
+        return msgspec.json.decode(self._get("/api/rules").content, type=list[Rule])
+
+    def create_rule(self, rule: Rule) -> None:
+        """Write a new rule, a draft."""
+        self._object("POST", "/api/rules", body=_written(rule), safe=False)
+
+    def replace_rule(self, rule: Rule) -> None:
+        """Write a rule again, over what is there now; it is a draft then."""
+        path = f"/api/rules/{quote(rule.id, safe='')}"
+        headers = {"Content-Type": "application/json", "If-Match": self._get(path).headers["ETag"]}
+        self._send("PUT", path, content=msgspec.json.encode(_written(rule)), headers=headers, safe=False)
+
+    def backtest_rule(self, rule_id: str, *, days: int, full: bool) -> Backtest:
+        path = f"/api/rules/{quote(rule_id, safe='')}/backtest"
+        answer = self._object("POST", path, body={"days": days, "full": full}, safe=False)
+        return msgspec.convert(answer, Backtest)
 
     def ready(self) -> bool:
         """Whether the service takes work right now; False also when nothing answers. Never retried."""

@@ -62,6 +62,15 @@ class RequestSchema(Generic[S]):
             raise refusal(failures)
         return typed, plain
 
+    def failures(self, raw: bytes) -> list[Failure]:
+        """Everything that is wrong with a body; nothing when it is right."""
+        try:
+            self._decoder.decode(raw)
+            plain, failures = _parsed(raw)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return self._listed(raw)
+        return [*failures, *self._rules(plain)]
+
     def read_query(self, pairs: Iterable[tuple[str, str]]) -> S:
         """Query parameters as their Struct. Lists take repeats and commas; anything else may be given once."""
         plain: dict[str, Any] = {}

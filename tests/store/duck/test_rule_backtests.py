@@ -55,9 +55,14 @@ class Tables:
         self.steps: list[BackfillRow] = []
 
     def write(self) -> None:
-        kinds = (TransferFeaturesRow, AlertRow, LabelRow, PreflightMatchRow, BackfillRow)
-        rows = (self.scorings, self.alerts, self.labels, self.matches, self.steps)
-        given = {kind: list(each) for kind, each in zip(kinds, rows, strict=True) if each}
+        rows: dict[type[msgspec.Struct], Sequence[msgspec.Struct]] = {
+            TransferFeaturesRow: self.scorings,
+            AlertRow: self.alerts,
+            LabelRow: self.labels,
+            PreflightMatchRow: self.matches,
+            BackfillRow: self.steps,
+        }
+        given = {kind: each for kind, each in rows.items() if each}
         BatchWriter(self.database).commit(row_tables(given), {}, AT)
 
     def backtest(self, rule: Rule, *, full: bool, by: Principal | None = None) -> Backtest:

@@ -1,0 +1,266 @@
+"""``clearhold rules``: rules that a bank keeps in files of its own, checked, compared with the service, backtested.
+
+Exit codes  0 all is right, or the same; 1 a file has faults, or differs, or the service refused; 2 the command could
+            not start: a file that cannot be read, a service that does not answer, a token that it does not know
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn
+from urllib.parse import urlsplit
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from api.cli.rule_files import RuleFileError, read_rules
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from features.core.backtests import MOST_DAYS, Backtest, FullBacktest
+from features.core.measured import Measured
+from features.core.rules import Rule, RuleStatus, rule_hash
+from features.rules.words import sentence_of
+
+EXIT_WRONG: Final = 1
+EXIT_NOT_STARTED: Final = 2
+ANSWER_WITHIN_S: Final = 60.0
+_UNKNOWN_TOKEN: Final = 401
+_WIDTH: Final = 140
+_BAR_WIDTH: Final = 40
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+
+Url = Annotated[
+    str, typer.Option(envvar="CLEARHOLD_URL", help="Base URL of the service, such as http://127.0.0.1:8080.")
+]
+Key = Annotated[
+    str,
+    typer.Option(envvar="CLEARHOLD_TOKEN", help="An API key of scope rules, or the operator token.", show_envvar=True),
+]
+OperatorToken = Annotated[str, typer.Option(envvar="CLEARHOLD_TOKEN", help="The operator token.", show_envvar=True)]
+Operator = Annotated[str, typer.Option(help="Your name for the record; used with an operator token.")]
+RuleFile = Annotated[Path, typer.Argument(help="A YAML or JSON file of rules.", metavar="FILE")]
+NAME: Final = "clearhold rules"
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``rules`` to the command line."""
+    rules = typer.Typer(no_args_is_help=True, help="Rules as files: check them, compare them, backtest them.")
+    rules.command("list")(list_rules)
+    rules.command("check")(check)
+    rules.command("diff")(diff)
+    rules.command("backtest")(backtest)
+    app.add_typer(rules, name="rules")
+
+
+def list_rules(url: Url, key: Key, operator: Operator = NAME) -> None:
+    """List the rules of the service: status, action, severity, and the conditions in words."""
+    with _service(url, key, operator) as service:
+        rules = service.rules()
+    table = _table("rule", "status", "action", "severity", "program", "when")
+    for rule in rules:
+        program = rule.program_id or "every one"
+        table.add_row(*map(Text, (rule.id, rule.status, rule.action, rule.severity, program, sentence_of(rule))))
+    _print(table)
+
+
+def check(file: RuleFile) -> None:
+    """Check a file of rules without a service: every fault with its line, or in JSON its path."""
+    rules = _rules_of(file)
+    typer.echo(f"ok: {_count(len(rules), 'rule')}")
+
+
+def diff(file: RuleFile, url: Url, key: Key, operator: Operator = NAME) -> None:
+    """Compare a file of rules with those of the service; archived ones do not count. Exit code 1 when they differ."""
+    written = {rule.id: rule for rule in _rules_of(file)}
+    with _service(url, key, operator) as service:
+        stored = {rule.id: rule for rule in service.rules() if rule.status is not RuleStatus.ARCHIVED}
+    lines = list(_differences(written, stored))
+    for line in lines:
+        typer.echo(line)
+    if lines:
+        raise typer.Exit(EXIT_WRONG)
+    typer.echo(f"the same: {_count(len(written), 'rule')}")
+
+
+def backtest(
+    rules: Annotated[str, typer.Argument(help="A YAML or JSON file of rules, or the id of one.", metavar="FILE|ID")],
+    url: Url,
+    key: OperatorToken,
+    days: Annotated[int, typer.Option(help="How many days back.", min=1, max=MOST_DAYS)] = MOST_DAYS,
+    full: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--full", help="Read every transfer of those days, not the newest 1,000 alone.")
+    ] = False,
+    write: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--write", help="Write rules of the file that the service has otherwise or not, as drafts.")
+    ] = False,
+    operator: Operator = NAME,
+) -> None:
+    """Backtest rules over the transfers that the service has stored, each as it was scored. A draft goes into testing.
+
+    A rule of a file is tested as the file says it, so the service must have it so, or --write.
+    """
+    file = Path(rules)
+    of_file = file.suffix.lower() in _SUFFIXES or file.exists()
+    written = _rules_of(file) if of_file else ()
+    with _service(url, key, operator) as service:
+        _bring_over(service, written, write=write)
+        rule_ids = [rule.id for rule in written] if of_file else [rules]
+        results = [service.backtest_rule(rule_id, days=days, full=full) for rule_id in rule_ids]
+    _print(_results(results))
+    for result in results:
+        if isinstance(result.full, FullBacktest):
+            _print_weeks(result.rule_id, result.full)
+
+
+def _bring_over(service: ClearholdClient, written: Sequence[Rule], *, write: bool) -> None:
+    """Write what the service lacks, or refuse to backtest another text than the file's."""
+    stored = {rule.id: rule for rule in service.rules()} if written else {}
+    others = [rule for rule in written if rule.id not in stored or rule_hash(stored[rule.id]) != rule_hash(rule)]
+    if others and not write:
+        _fail(
+            f"The service has {', '.join(rule.id for rule in others)} otherwise or not; see diff, or use --write.",
+            EXIT_WRONG,
+        )
+    for rule in others:
+        if rule.id in stored:
+            service.replace_rule(rule)
+        else:
+            service.create_rule(rule)
+
+
+def _differences(written: dict[str, Rule], stored: dict[str, Rule]) -> Iterator[str]:
+    for rule_id in sorted(written.keys() | stored.keys()):
+        if rule_id not in stored:
+            yield f"+ {rule_id}: in the file alone"
+        elif rule_id not in written:
+            yield f"- {rule_id}: on the service alone, {stored[rule_id].status}"
+        elif rule_hash(written[rule_id]) != rule_hash(stored[rule_id]):
+            yield f"~ {rule_id}: {stored[rule_id].status} on the service"
+            yield from _changes(stored[rule_id], written[rule_id])
+
+
+def _changes(stored: Rule, written: Rule) -> Iterator[str]:
+    before, after = _fields(stored), _fields(written)
+    for path in dict.fromkeys((*before, *after)):
+        if before.get(path) != after.get(path):
+            if path in before:
+                yield f"  - {path}: {before[path]}"
+            if path in after:
+                yield f"  + {path}: {after[path]}"
+
+
+def _fields(rule: Rule) -> dict[str, str]:
+    """A rule as one JSON text for each of its fields, and for each of its conditions."""
+    body: dict[str, Any] = msgspec.to_builtins(rule)
+    del body["status"], body["id"]
+    conditions = body.pop("when")
+    body |= {f"when[{index}]": condition for index, condition in enumerate(conditions)}
+    return {path: msgspec.json.encode(value).decode() for path, value in body.items()}
+
+
+def _results(results: Iterable[Backtest]) -> Table:
+    table = _table("rule", "scanned", "matched", "share", "would alert", "would hold", "in alerts", "bands", numbers=6)
+    rows = [(result, _row(result)) for result in results]
+    if any(isinstance(result.full, FullBacktest) for result, _ in rows):
+        for heading in ("precision", "recall", "most a day"):
+            table.add_column(heading, justify="right")
+    for _, row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _row(result: Backtest) -> list[str]:
+    scanned = f"newest {result.scanned:,}" if result.sampled else f"{result.scanned:,}"
+    counts = (result.matched, result.would_alert, result.would_hold, result.overlap_with_existing_alerts)
+    matched, would_alert, would_hold, overlap = (f"{count:,}" for count in counts)
+    bands = ", ".join(f"{band} {count:,}" for band, count in result.by_band.items() if count)
+    row = [result.rule_id, scanned, matched, _percent(result.matched_share), would_alert, would_hold, overlap, bands]
+    if isinstance(result.full, FullBacktest):
+        most = result.full.volume_a_day.max
+        row += [_measured(result.full.precision), _measured(result.full.recall), "-" if most is None else f"{most:,}"]
+    return row
+
+
+def _print_weeks(rule_id: str, full: FullBacktest) -> None:
+    """A bar for each week, as long as its matches are many."""
+    if not full.by_week:
+        return
+    most = max(week.matched for week in full.by_week)
+    typer.echo(f"\n{rule_id}, matches by week")
+    for week in full.by_week:
+        typer.echo(
+            f"{week.week}  {_bar(week.matched, most):{_BAR_WIDTH}}  {week.matched:,} of {week.scanned:,}".rstrip()
+        )
+
+
+def _bar(count: int, most: int) -> str:
+    eighths = count * _BAR_WIDTH * 8 // most if most else 0
+    if count and not eighths:
+        eighths = 1
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def _measured(share: Measured) -> str:
+    if share.value is None or share.low is None or share.high is None:
+        return "- of 0"
+    return f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f}) of {share.n:,}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def _table(*headings: str, numbers: int = 0) -> Table:
+    """``numbers`` headings after the first are of numbers."""
+    table = Table(box=None, pad_edge=False)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if 0 < place <= numbers else "left", overflow="fold")
+    return table
+
+
+def _print(table: Table) -> None:
+    console = Console()
+    (console if console.is_terminal else Console(width=_WIDTH)).print(table)
+
+
+def _rules_of(file: Path) -> tuple[Rule, ...]:
+    """The rules of a file; its faults end the command."""
+    try:
+        return read_rules(file)
+    except OSError as error:
+        _fail(f"{file} cannot be read: {error.strerror}.")
+    except RuleFileError as error:
+        for fault in error.faults:
+            line = "" if fault.line is None else f":{fault.line}"
+            _note(f"{file}{line}: {f'{fault.path} {fault.sentence}'.strip()}")
+        _fail(_count(len(error.faults), "fault"), EXIT_WRONG)
+
+
+@contextmanager
+def _service(url: str, key: str, operator: str) -> Iterator[ClearholdClient]:
+    """The service; what it refuses, and that it does not answer, end the command."""
+    if urlsplit(url).scheme not in {"http", "https"}:
+        _fail("--url must be an http:// or https:// address.")
+    with ClearholdClient(url, token=key, operator=operator, max_tries=1, timeout_s=ANSWER_WITHIN_S) as client:
+        try:
+            yield client
+        except RefusedError as error:
+            _fail(str(error), EXIT_NOT_STARTED if error.status == _UNKNOWN_TOKEN else EXIT_WRONG)
+        except (UnreachableError, msgspec.DecodeError) as error:
+            _fail(f"{error}")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _note(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
+def _fail(sentence: str, code: int = EXIT_NOT_STARTED) -> NoReturn:
+    _note(sentence)
+    raise typer.Exit(code)
