@@ -89,4 +89,5 @@ async def _in_thread(reader: RuleReader, work: Callable[[], T]) -> T:
     except asyncio.CancelledError:
         reader.interrupt()
         await asyncio.wait([future])
+        future.exception()  # that it was interrupted is no news
         raise
