@@ -31,6 +31,7 @@ BACKTEST: Final[dict[str, Any]] = {
     "key": "5e1b3c44-90ab-5c3e-8f21-7d6a2b9c0e18",
     "ruleId": NEW_RULE["id"],
     "ruleSha256": "3d7a9e0c4f1b86d25ae97c03b4186f2d9ce05a7b31f84c6e2d90b5a7f3c1e864",
+    "programId": None,
     "at": "2026-09-09T13:55:00.000Z",
     "days": 90,
     "scanned": 1000,

@@ -118,8 +118,8 @@ class RuleService:
         return await self._registry.add_backtest(principal, result, effect_id)
 
     def backtests(self, principal: Principal, rule_id: str) -> tuple[Backtest, ...]:
-        """Newest first, of whatever the rule was when each was made."""
-        return self._registry.read(principal, rule_id).backtests
+        """Newest first, of whatever the rule was when each was made; those over programs within reach alone."""
+        return tuple(each for each in self._registry.read(principal, rule_id).backtests if _is_reached(principal, each))
 
     async def shadow(self, principal: Principal, rule_id: str) -> ShadowReport:
         stored = self._registry.read(principal, rule_id)
@@ -172,6 +172,11 @@ class RuleService:
         return ActiveVersion(
             version=newest.version, body=newest.body, since=stored.shadowed_since, action_id="", of_program=False
         )
+
+
+def _is_reached(principal: Principal, backtest: Backtest) -> bool:
+    program_id = backtest.program_id
+    return principal.tenant_wide if program_id is None else principal.reaches(program_id)
 
 
 def _change(rule: Rule, note: str | None) -> dict[str, Any]:

@@ -64,11 +64,14 @@ class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``rule_sha256`` is the digest of the rule that was tested (``rule_hash``), whatever was written since."""
+    """``rule_sha256`` is the digest of the rule that was tested (``rule_hash``), and ``program_id`` its program,
+    whatever was written since.
+    """
 
     key: str
     rule_id: str
     rule_sha256: str
+    program_id: str | None
     at: str
     days: int
     scanned: int

@@ -68,6 +68,7 @@ def to_backtest(
         key=key,
         rule_id=rule.id,
         rule_sha256=rule_hash(rule),
+        program_id=rule.program_id,
         at=format_instant(at),
         days=days,
         scanned=scanned,
