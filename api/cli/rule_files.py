@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
 import yaml
@@ -104,11 +104,16 @@ def _line_of(path: str, lines: Mapping[str, int]) -> int | None:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refused)
     except json.JSONDecodeError as error:
         raise RuleFileError(FileFault("", f"The file is not JSON: {error.msg}.", error.lineno)) from error
     except (RecursionError, ValueError) as error:
         raise RuleFileError(FileFault("", "The file has a number or a depth that no rule has.")) from error
+
+
+def _refused(_: str) -> NoReturn:
+    """NaN and Infinity, which JSON does not have."""
+    raise ValueError
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
