@@ -161,7 +161,8 @@ _ACTIVATE: Final = Operation(
     tag=_TAG,
     summary="Requests that the rule comes into force exactly as it is written. It needs a backtest of that text over "
     "90 days, less than 24 hours old when it is requested and when it is approved. Another person approves the "
-    "action; it fails, and says why, if the rule was written again or archived meanwhile.",
+    "action; it fails, and says why, if the rule was written again or archived meanwhile. `change.caught` of the "
+    "action is a report of the transfers of those 90 days that the rule would have caught.",
     access=Access.OPERATOR,
     answers={201: Action},
     refusals=(
@@ -172,6 +173,8 @@ _ACTIVATE: Final = Operation(
         ErrorCode.TOO_MANY_POLICIES,
         ErrorCode.CHANGE_PENDING,
         ErrorCode.NOT_CONFIRMED,
+        ErrorCode.TOO_MANY_AT_ONCE,
+        ErrorCode.OVERLOADED,
     ),
     body=RequestSchema(RuleChange),
     body_required=False,

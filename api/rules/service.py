@@ -20,7 +20,7 @@ from api.log.commands import CommandLog
 from api.programs.service import ProgramService
 from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, to_rule
 from features.core.actions import ActionStatus, ActionType
-from features.core.backtests import Backtest, ShadowReport
+from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from features.core.errors import ConflictError, ErrorCode
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleStatus, rule_hash
@@ -130,9 +130,9 @@ class RuleService:
         stored = self._registry.read(principal, rule_id)
         change: dict[str, Any] = {}
         if await self._commands.carried_out(principal, effect_id) is None:
-            change = _change(stored.rule, note) | {
-                "backtest": _figures(self._registry.check_activation(principal, stored))
-            }
+            tested = self._registry.check_activation(principal, stored)
+            caught = await self._caught(principal, stored.rule, tested)
+            change = _change(stored.rule, note) | {"backtest": _figures(tested), "caught": caught}
         return await self._request(principal, ActionType.ACTIVATE_RULE, rule_id, change, effect_id)
 
     async def pause(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
@@ -148,6 +148,17 @@ class RuleService:
 
     async def archive(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
         return await self._registry.archive(principal, rule_id, note=note, effect_id=effect_id)
+
+    async def _caught(self, principal: Principal, rule: Rule, tested: Backtest) -> dict[str, Any]:
+        """The past transfers that the rule would have caught, all of them: read now unless the backtest was full."""
+        full = tested.full
+        if full is msgspec.UNSET:
+            now = self._clock.now()
+            tested = await self._backtests.run(principal, rule, key=tested.key, days=MOST_DAYS, full=True, at=now)
+            full = tested.full
+        assert full is not msgspec.UNSET, "a full backtest was read"
+        caught: dict[str, Any] = msgspec.to_builtins(full.caught)
+        return caught
 
     async def _request(
         self, principal: Principal, type_: ActionType, rule_id: str, change: dict[str, Any], effect_id: str | None
@@ -186,7 +197,7 @@ def _change(rule: Rule, note: str | None) -> dict[str, Any]:
 
 def _figures(backtest: Backtest) -> dict[str, Any]:
     """The backtest that an approver decides on."""
-    figures = {
+    return {
         "key": backtest.key,
         "at": backtest.at,
         "days": backtest.days,
@@ -197,9 +208,6 @@ def _figures(backtest: Backtest) -> dict[str, Any]:
         "wouldAlert": backtest.would_alert,
         "sampleTransferIds": list(backtest.sample_transfer_ids),
     }
-    if backtest.full is not msgspec.UNSET:
-        figures["caught"] = msgspec.to_builtins(backtest.full.caught)
-    return figures
 
 
 def _number(policy: PolicyVersion) -> int:

@@ -94,6 +94,20 @@ def test_given_a_rule_in_testing_when_transfers_come_then_its_shadow_is_what_a_b
     assert (shadow["precision"]["value"], shadow["precision"]["n"]) == (None, 0)
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_given_a_backtest_when_activation_is_requested_then_the_action_reports_every_transfer_it_would_have_caught(
+    api: RunningApp, rules: RuleCalls, program: dict[str, Any], *, full: bool
+) -> None:
+    deliver(api, program, *transfers(12))
+    rules.create("over-500", when=OVER_500)
+    rules.backtest("over-500", full=full)
+
+    change = rules.activate("over-500").json()["change"]
+
+    ids = [f"acht_{place}" for place in (9, 6, 3, 0)]
+    assert change["caught"] == {"count": 4, "cents": "360000", "transferIds": ids}
+
+
 def test_given_backtests_over_other_programs_when_a_key_of_one_lists_them_then_it_sees_its_own(
     api: RunningApp, rules: RuleCalls, program: dict[str, Any], other: dict[str, Any]
 ) -> None:
