@@ -66,28 +66,28 @@ class RuleBacktest(RuleReader):
     def over_newest(self) -> tuple[BacktestCounts, bool]:
         """Over the newest transfers; and whether the span has more than those."""
         transfers, is_cut = self._newest()
-        found = FoundMatches()
+        matched = FoundMatches()
         if transfers:
             stretch = self._span._replace(start=min(at for _, _, at in transfers))
             self._prepare(stretch)
             self._match(stretch)
             names = [{"program_id": program_id, "transfer_id": transfer_id} for program_id, transfer_id, _ in transfers]
             self.read(_SAMPLED, [listed(names)])
-            self.count_matches(found)
+            self.count_matches(matched)
         scanned = Counter(at - at % DAY_US for _, _, at in transfers)
-        return found.counts(scanned, labelled_bad=0, landed=0), is_cut
+        return matched.counts(scanned, labelled_bad=0, landed=0), is_cut
 
     def over_all(self) -> BacktestCounts:
         """Over every transfer of the span."""
-        found, scanned = FoundMatches(), Counter[int]()
+        matched, scanned = FoundMatches(), Counter[int]()
         self._prepare(self._span)
         for stretch in self._stretches():
             within = self.within("taken_at", *stretch)
             scanned.update(dict(self.read(_SCANNED.format(within=within.sql), within.values)))
             self._match(stretch)
-            self.count_matches(found)
+            self.count_matches(matched)
         ((labelled_bad, landed),) = self.read(_KNOWN)
-        return found.counts(scanned, labelled_bad=labelled_bad, landed=landed)
+        return matched.counts(scanned, labelled_bad=labelled_bad, landed=landed)
 
     def _newest(self) -> tuple[list[tuple[str, str, int]], bool]:
         """The newest transfers, with program and time; and whether there are more."""
