@@ -7,11 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
-
 from demo.bank import SimulatedBank
 from features.core.instants import DAY_US
 from store.redis_log.connect import connect_sync
+from tests.support.rules_over_http import bring_rules_into_force
 from tests.support.running_service import (
     RunningService,
     post_in_batches,
@@ -37,22 +36,6 @@ def a_program(service: RunningService) -> tuple[dict[str, Any], str]:
     tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
     described = {"tenantId": tenant["id"], "slug": "remittance", "name": "Remittance", "declaredRails": ["realtime"]}
     return service.admin("/api/admin/programs", described), tenant["operatorToken"]
-
-
-def bring_rules_into_force(service: RunningService, token: str) -> None:
-    """A rule that opens alerts, and one that stays in testing."""
-    headers = {"Authorization": f"Bearer {token}", "X-Operator": "ann", "Content-Type": "application/json"}
-
-    def post(path: str, body: dict[str, Any], *, expect: int = 201) -> dict[str, Any]:
-        return service.ask("POST", path, headers, msgspec.json.encode(body), expect=expect)
-
-    for rule_id, field, least in (("large", "amountCents", 90_000), ("frequent", "velocity24hCount", 3)):
-        when = [{"field": field, "op": "gte", "value": least}]
-        post("/api/rules", {"id": rule_id, "name": rule_id, "when": when, "action": "alert", "severity": "low"})
-        post(f"/api/rules/{rule_id}/backtest", {})
-    action = post("/api/rules/large/activate", {"note": "as agreed"})
-    approved = post(f"/api/actions/{action['id']}/approve", {"approverId": "ben"}, expect=200)
-    assert approved["status"] == "executed"
 
 
 def the_last_transfer(bodies: list[bytes]) -> str:
@@ -104,7 +87,7 @@ def a_run(
     folder.mkdir()
     with RunningService(folder / "data", "--scorers", str(scorers)) as service:
         program, token = a_program(service)
-        bring_rules_into_force(service, token)
+        bring_rules_into_force(service, token, active=("amountCents", 80_000), testing=("velocity24hCount", 2))
         if killer is None:
             post_in_batches(service, program, bodies)
         else:

@@ -12,11 +12,13 @@ import msgspec
 import pytest
 
 from api.rules.examples import NEW_RULE
+from features.core.rules import RuleMode
 from store.duck.schema import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments
+from tests.support.rules_over_http import bring_rules_into_force
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
 
@@ -43,6 +45,7 @@ class Bank:
         return {"Authorization": f"Bearer {self.token}", "X-Operator": "ann", "Content-Type": "application/json"}
 
     def run(self) -> None:
+        bring_rules_into_force(self.service, self.token, active=("amountCents", 1), testing=("counterparty.n", 1))
         for number in range(ALERTS):
             for program in self.programs:
                 ids = [f"acht_{program['slug']}_{number}_{each}" for each in range(3)]
@@ -191,9 +194,10 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     for table, rows in before.items():
         assert after[table] == rows, table
     assert before["directory"]
-    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 2 * 3 + 2
-    assert [rule["status"] for rule in stopped.rules[0]] == ["paused", "testing", "draft"]
-    assert [rule["severity"] for rule in stopped.rules[1][0]["rules"]] == ["medium"]
+    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 3 * 3 + 2
+    assert [rule["status"] for rule in stopped.rules[0]][:3] == ["paused", "testing", "draft"]
+    assert [rule["severity"] for rule in stopped.rules[1][0]["rules"]][-1:] == ["medium"]
+    assert {RuleMode.ACTIVE, RuleMode.SHADOW} <= {value for row in before["rule_matches"] for value in row}
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
     with RunningService(data) as service:
