@@ -19,7 +19,6 @@ from api.http.request_schema import RequestSchema
 from api.programs.service import ProgramService
 from api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
 from api.rules.schemas import (
-    BODY_LIMIT,
     FIELDS,
     BacktestRequest,
     NewRule,
@@ -83,7 +82,6 @@ _CREATE: Final = Operation(
     answers={201: Rule},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.RULE_ID_TAKEN, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(NewRule, rules=rule_failures),
-    body_limit=BODY_LIMIT,
     example=NEW_RULE,
     answer_example=RULE,
 )
@@ -112,7 +110,6 @@ _REPLACE: Final = Operation(
         ErrorCode.RULE_CHANGED,
     ),
     body=RequestSchema(WrittenRule, rules=rule_failures),
-    body_limit=BODY_LIMIT,
     needs_if_match=True,
     example=RULE,
     answer_example=RULE,

@@ -9,13 +9,16 @@ import msgspec
 from api.http.fields import ProgramIds, Prose
 from api.http.validation import Failure
 from features.core.backtests import MOST_DAYS
+from features.core.errors import FieldCode
 from features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleScope, RuleStatus
 from features.core.vocabulary import Severity
 from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
 from features.rules.language import faults_of
 
-BODY_LIMIT: Final = 16 * 1024
-"""Of a rule: two hundred of them are a version, which every program of the tenant gets."""
+MAX_RULE_BYTES: Final = 16 * 1024
+"""Two hundred rules are a version, which every program of the tenant gets."""
+
+TOO_LONG: Final = f"must be shorter: a rule is at most {MAX_RULE_BYTES} bytes"
 
 
 class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -93,6 +96,8 @@ def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
         return
     for fault in faults_of(rule):
         yield Failure(fault.path, fault.sentence, fault.code)
+    if len(msgspec.json.encode(rule)) > MAX_RULE_BYTES:
+        yield Failure("when", TOO_LONG, FieldCode.TOO_LONG)
 
 
 def to_rule(written: NewRule, program_id: str | None) -> Rule:

@@ -39,6 +39,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: Callable[[World, Ids], dict[str, Any]] | None = None
     body_ids: tuple[str, ...] = ()
     names: str = ""
+    body_optional: bool = False
     needs_person: bool = False  # a key that names nobody is refused
     tenant_wide: bool = False  # what it names belongs to no program
     whole_tenant: bool = False  # not for keys of one program, nor for test keys

@@ -203,6 +203,7 @@ OPERATIONS: Final = (
         scope="actions",
         fills=("waiting action",),
         body=bodies.approval,
+        body_optional=True,
         needs_person=True,
     ),
     *_listed("/api/actions", "actions"),

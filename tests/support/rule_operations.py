@@ -111,6 +111,7 @@ def _post(path: str, rule: str, body: Callable[[World, Ids], dict[str, Any]], su
         fills=(rule,),
         body=body,
         tenant_wide=True,
+        body_optional=True,
     )
 
 

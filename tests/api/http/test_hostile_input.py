@@ -65,7 +65,7 @@ def body_of(world: World, operation: Operation, ids: Ids | None = None) -> dict[
         pytest.param(operation, case, id=f"{operation.title}-{case}")
         for operation in OURS
         for case in HOSTILE
-        if case != "empty" or not operation.path.endswith("/approve")  # whose body may be left out
+        if case != "empty" or not operation.body_optional
         if case not in ANY_TOKEN or operation.path != "/api/proofs/verify"
     ],
 )

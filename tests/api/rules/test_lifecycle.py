@@ -219,6 +219,10 @@ def test_given_a_rule_that_is_wrong_then_the_400_names_the_condition(rules: Rule
 
     assert_refused(refused, 400)
     assert [field["path"] for field in refused.json()["fields"]] == ["when[0].op", "when[1].value"]
+    many = {"field": "counterparty.n", "op": "in", "value": [10**15] * 100}
+    long = rules.create(when=[many] * 10)
+    assert_refused(long, 400, "at most 16384 bytes")
+    assert long.json()["fields"] == [{"path": "when", "code": "too_long"}]
     wrongs: tuple[dict[str, Any], ...] = (
         {"status": "active"},
         {"id": "Upper"},
