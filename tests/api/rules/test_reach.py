@@ -108,7 +108,7 @@ def test_given_versions_of_the_rules_then_they_are_neither_written_nor_activated
     note = {"note": "bring it back without a backtest"}
     assert_refused(api.client.post(f"/api/policies/{first}/activate", json=note, headers=headers), 404)
     for version in ("rules-v3", "shadow-v3"):
-        body: dict[str, object] = {"version": version, "body": {"rules": []}}
+        body: dict[str, Any] = {"version": version, "body": {"rules": []}}
         assert_refused(
             api.client.post("/api/policies", json=body, headers=headers), 400, "is written by POST /api/rules"
         )
