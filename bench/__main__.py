@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(BENCHMARKS)}; all when none")
     parser.add_argument("--quick", action="store_true", help="smaller runs, for a first look")
     parser.add_argument("--json", type=Path, default=RESULTS, metavar="PATH", help=f"where to ({RESULTS})")
-    growing = parser.add_argument_group("flat_cost, restart, reports")
+    growing = parser.add_argument_group("flat_cost, restart, reports, backtest")
     growing.add_argument("--transfers", type=_count, metavar="COUNT", help="how far the state grows")
     detection = parser.add_argument_group("detection")
     detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the AMLSim transfers and labels are")

@@ -7,6 +7,7 @@ from typing import Final
 
 from bench import (
     alerts,
+    backtest,
     deliveries,
     flat_cost,
     hubs,
@@ -40,6 +41,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "restart": restart.run,
     "rescoring": rescoring.run,
     "reports": reports.run,
+    "backtest": backtest.run,
     "record": record.run,
     "detection": detection.run,
     "alerts": alerts.run,

@@ -6,10 +6,10 @@ that it was made from. The first copy is one log offset behind that row, the sec
 of the log, so that DuckDB may leave out row groups by time as it does for rows that were fed.
 
 What is not copied: the state of the program's owner, so that days are totalled over what was fed; the log, the
-record's chains; the tables that no report of a program and no metric reads.
+record's chains; the tables that are not named.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -24,19 +24,26 @@ _COPIED: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "alerts": (("id", "subject_id", "transfer_id", "dedupe_key", "appeal_of"), ("offset",)),
     "dispositions": (("id", "alert_id"), ("offset",)),
     "kri_snapshots": (("id",), ("offset",)),
+    "transfer_features": (("transfer_id",), ("offset",)),
 }
+REPORTED: Final = ("transfers", "scores", "alerts", "dispositions", "kri_snapshots")
+"""What reports of a program, and metrics, read."""
+
+BACKTESTED: Final = ("transfer_features", "alerts")
+"""What backtests read."""
 
 
-def multiply(path: Path, program_id: str, times: int) -> dict[str, int]:
-    """Have each row of the program so many times; how many rows each table then has of it."""
+def multiply(path: Path, program_id: str, times: int, *, tables: Sequence[str] = REPORTED) -> dict[str, int]:
+    """Have each row of the program so many times in these tables; how many rows each of them then has of it."""
     with closing(open_database(path)) as database:
         database.execute("SET enable_progress_bar = false")
-        for table, (ids, offsets) in _COPIED.items():
+        for table in tables:
+            ids, offsets = _COPIED[table]
             database.execute(_copying(table, ids, offsets), [times, program_id])
         database.execute("CHECKPOINT")
         counted = {
             table: database.execute(f"SELECT count(*) FROM {table} WHERE program_id = ?", [program_id]).fetchall()  # noqa: S608 - a name above
-            for table in _COPIED
+            for table in tables
         }
     return {table: count for table, ((count,),) in counted.items()}
 

@@ -61,8 +61,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line said; ``transfers`` is for flat_cost, restart and reports, and all from ``data`` on for
-    detection.
+    """What the command line said; ``transfers`` is for flat_cost, restart, reports and backtest, and all from ``data``
+    on for detection.
     """
 
     quick: bool = False
