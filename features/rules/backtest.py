@@ -139,14 +139,14 @@ def _by_band(counts: BacktestCounts) -> dict[str, int]:
 def _full(rule: Rule, counts: BacktestCounts, matched: int, *, upto_day: int) -> FullBacktest:
     bad = sum(each.bad for each in counts.matches)
     ok = sum(each.ok for each in counts.matches)
-    stopped = sum(each.landed for each in counts.matches) if rule.action is RuleAction.HOLD else 0
+    would_hold = sum(each.landed for each in counts.matches) if rule.action is RuleAction.HOLD else 0
     return FullBacktest(
         precision=measured(bad, bad + ok),
         recall=measured(bad, counts.labelled_bad),
         false_positive_transfer_ids=counts.false_positive_ids,
         volume_a_day=_volume(counts, upto_day),
         by_week=_weeks(counts),
-        preflights_held=measured(stopped, counts.landed),
+        preflights_held=measured(would_hold, counts.landed),
         caught=CaughtTransfers(
             count=matched, cents=str(sum(each.cents for each in counts.matches)), transfer_ids=counts.newest_ids
         ),

@@ -20,7 +20,7 @@ from features.core.rules import Rule
 from features.rules.backtest import BacktestCounts
 from features.rules.columns import sql_of
 from store.duck.report_scores import Span
-from store.duck.rule_reader import FoundMatches, RuleReader
+from store.duck.rule_reader import MatchTally, RuleReader
 from store.tables.predicate import listed
 
 STRETCH_ROWS: Final = 500_000
@@ -66,28 +66,28 @@ class RuleBacktest(RuleReader):
     def over_newest(self) -> tuple[BacktestCounts, bool]:
         """Over the newest transfers; and whether the span has more than those."""
         transfers, is_cut = self._newest()
-        matched = FoundMatches()
+        tally = MatchTally()
         if transfers:
             stretch = self._span._replace(start=min(at for _, _, at in transfers))
             self._prepare(stretch)
             self._match(stretch)
             names = [{"program_id": program_id, "transfer_id": transfer_id} for program_id, transfer_id, _ in transfers]
             self.read(_SAMPLED, [listed(names)])
-            self.count_matches(matched)
+            self.count_matches(tally)
         scanned = Counter(at - at % DAY_US for _, _, at in transfers)
-        return matched.counts(scanned, labelled_bad=0, landed=0), is_cut
+        return tally.counts(scanned, labelled_bad=0, landed=0), is_cut
 
     def over_all(self) -> BacktestCounts:
         """Over every transfer of the span."""
-        matched, scanned = FoundMatches(), Counter[int]()
+        tally, scanned = MatchTally(), Counter[int]()
         self._prepare(self._span)
         for stretch in self._stretches():
             within = self.within("taken_at", *stretch)
             scanned.update(dict(self.read(_SCANNED.format(within=within.sql), within.values)))
             self._match(stretch)
-            self.count_matches(matched)
+            self.count_matches(tally)
         ((labelled_bad, landed),) = self.read(_KNOWN)
-        return matched.counts(scanned, labelled_bad=labelled_bad, landed=landed)
+        return tally.counts(scanned, labelled_bad=labelled_bad, landed=landed)
 
     def _newest(self) -> tuple[list[tuple[str, str, int]], bool]:
         """The newest transfers, with program and time; and whether there are more."""

@@ -42,7 +42,7 @@ _FALSE_POSITIVES: Final = """
     ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
 
 
-class FoundMatches:
+class MatchTally:
     """What was counted of matches so far, from the newest stretch of time on."""
 
     def __init__(self) -> None:
@@ -109,11 +109,11 @@ class RuleReader:
         sql = _FACTS.format(alerts=alerts.sql, labels=labels.sql, matches=matches.sql, transfers=transfers)
         self.read(sql, [*alerts.values, *labels.values, *matches.values, *values])
 
-    def count_matches(self, matched: FoundMatches) -> None:
-        """Add what is in ``matches``, which is older than what it has."""
-        matched.matches += [MatchCount(*row) for row in self.read(_COUNTS)]
-        matched.newest += self._ids(_NEWEST_MATCHES, MOST_CAUGHT - len(matched.newest))
-        matched.false_positives += self._ids(_FALSE_POSITIVES, MOST_EXAMPLES - len(matched.false_positives))
+    def count_matches(self, tally: MatchTally) -> None:
+        """Add what is in ``matches``, which is older than what was counted before."""
+        tally.matches += [MatchCount(*row) for row in self.read(_COUNTS)]
+        tally.newest += self._ids(_NEWEST_MATCHES, MOST_CAUGHT - len(tally.newest))
+        tally.false_positives += self._ids(_FALSE_POSITIVES, MOST_EXAMPLES - len(tally.false_positives))
 
     def _ids(self, sql: str, missing: int) -> list[str]:
         return [transfer_id for (transfer_id,) in self.read(sql, [missing])] if missing else []

@@ -11,7 +11,7 @@ from features.core.principal import Principal
 from features.core.rules import Rule, RuleMode, rule_hash
 from features.rules.backtest import BacktestCounts
 from store.duck.report_scores import Span
-from store.duck.rule_reader import FoundMatches, RuleReader
+from store.duck.rule_reader import MatchTally, RuleReader
 
 # A day of shadow is the one on which the rule matched, not the transfer's own.
 _MATCHES: Final = """
@@ -43,6 +43,6 @@ class RuleShadow(RuleReader):
         )
         self.read(_MATCHES.format(within=within.sql), within.values)
         self.prepare_facts("matches", (), self._span)
-        matched = FoundMatches()
-        self.count_matches(matched)
-        return matched.counts(scanned, labelled_bad=0, landed=0)
+        tally = MatchTally()
+        self.count_matches(tally)
+        return tally.counts(scanned, labelled_bad=0, landed=0)

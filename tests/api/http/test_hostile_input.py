@@ -204,7 +204,10 @@ def test_given_a_body_at_its_limit_when_written_then_it_is_taken_and_a_byte_more
     def answered(length: int) -> httpx.Response:
         content = padded(msgspec.json.encode(body_of(world, operation, ids)), length)
         signed = world.signed(world.payroll, content)
-        sent: dict[str, Any] = {"content": content if declared else in_chunks(content), "extra": [*signed, *operation.sends]}
+        sent: dict[str, Any] = {
+            "content": content if declared else in_chunks(content),
+            "extra": [*signed, *operation.sends],
+        }
         return world.send(operation.method, operation.url(ids), headers, **sent)
 
     taken = answered(limit)
