@@ -47,7 +47,7 @@ _CODES: Final[Mapping[str, FieldCode]] = {
     "uniqueItems": FieldCode.REPEATED,
 }
 _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "type": lambda kind: "must be " + " or ".join(_TYPE_WORDS.get(name, name) for name in kind.types),
+    "type": lambda kind: _type_words(kind.types),
     "enum": lambda kind: _enum_words(kind.options),
     "pattern": lambda kind: RULE_OF_PATTERN.get(kind.pattern, "is not well formed"),
     "format": lambda kind: _FORMAT_WORDS.get(kind.format, "is not well formed"),
@@ -90,7 +90,12 @@ def failures_of(
         kind: Any = error.kind
         path = path_of(error.instance_path)
         if kind.name == "anyOf":
-            yield from failures_of(_likeliest(kind.context), schema=schema, noun=noun)
+            branches = _likeliest(kind.context, depth=len(error.instance_path))
+            if len(branches) == 1:
+                yield from failures_of(branches[0], schema=schema, noun=noun)
+            else:
+                types = dict.fromkeys(name for (only,) in branches for name in only.kind.types)
+                yield Failure(path, _type_words(types), FieldCode.WRONG_TYPE)
         elif kind.name == "required":
             yield Failure(_joined(path, kind.property), "is required", FieldCode.REQUIRED)
         elif kind.name == "additionalProperties":
@@ -121,6 +126,10 @@ def _words_of(kind: Any, path: str) -> str:
     return _WORDS[kind.name](kind) if kind.name in _WORDS else "is not valid"
 
 
+def _type_words(types: Iterable[str]) -> str:
+    return "must be " + " or ".join(_TYPE_WORDS.get(name, name) for name in types)
+
+
 def _properties_at(schema: Mapping[str, Any], schema_path: Iterable[str | int]) -> list[str]:
     """The properties of the object whose ``additionalProperties`` stands at this path of the schema."""
     *parents, _ = schema_path
@@ -141,13 +150,22 @@ def _letters(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _likeliest(branches: list[list[Any]]) -> list[Any]:
-    """Of "this or null", the failures of "this": a caller who sent a value did not mean null."""
-    return next((errors for errors in branches if not _wants_null(errors)), branches[0])
+def _likeliest(branches: list[list[Any]], depth: int) -> list[list[Any]]:
+    """The failures of the branch that was meant: of the type of what was sent, and not null, since something was.
+
+    Several branches only when the value has the type of none.
+    """
+    meant = [errors for errors in branches if not _wants_null(errors)] or branches[:1]
+    fitting = [errors for errors in meant if not _is_of_another_type(errors, depth)]
+    return fitting[:1] or meant
 
 
 def _wants_null(errors: list[Any]) -> bool:
     return len(errors) == 1 and errors[0].kind.name == "type" and list(errors[0].kind.types) == ["null"]
+
+
+def _is_of_another_type(errors: list[Any], depth: int) -> bool:
+    return len(errors) == 1 and errors[0].kind.name == "type" and len(errors[0].instance_path) == depth
 
 
 def _enum_words(options: list[Any]) -> str:

@@ -93,5 +93,5 @@ def _operand(kind: FieldKind, value: Any) -> Operand:
     if kind in {FieldKind.MONEY, FieldKind.INTEGER}:
         return int(value)
     if kind is FieldKind.NUMBER:
-        return float(value)
+        return abs(float(value))  # -0.0 is 0
     return bool(value) if kind is FieldKind.BOOLEAN else str(value)

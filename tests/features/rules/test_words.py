@@ -19,6 +19,7 @@ from tests.support.rules import a_condition, a_rule
         (("program.unauthorizedReturnRate60d", "gt", 0.0050), "program.unauthorizedReturnRate60d is over 0.005"),
         (("program.unauthorizedReturnRate60d", "eq", 1), "program.unauthorizedReturnRate60d is 1"),
         (("program.unauthorizedReturnRate60d", "neq", 0), "program.unauthorizedReturnRate60d is not 0"),
+        (("program.unauthorizedReturnRate60d", "lte", -0.0), "program.unauthorizedReturnRate60d is at most 0"),
         (("entity.isHighRisk", "eq", True), "entity.isHighRisk is true"),
         (("rail", "in", ("ach", "wire")), "rail is one of ach, wire"),
         (("rail", "not_in", ("ach",)), "rail is none of ach"),
