@@ -2,17 +2,21 @@
 
 from typing import Final
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.log_entry import LogEntry
-from features.core.rules import Rule
+from features.core.rules import Rule, RuleCondition, RuleOp, rule_hash
+from features.rules.language import faults_of
+from features.rules.words import sentence_of
 from features.shard.shard import ShardState
+from tests.support.builders import a_vector
 from tests.support.oracle_agreement import rows_of
 from tests.support.random_streams import streams
 from tests.support.rule_agreement import disagreements
-from tests.support.rules import RULES, vectors_near
+from tests.support.rules import OPS, RULES, a_rule, vectors_near
 
 RULE_SETS: Final = st.lists(RULES, min_size=1, max_size=12)
 
@@ -34,3 +38,34 @@ def test_given_random_rules_over_a_random_stream_then_all_three_agree_on_every_t
     vectors = [row.vector for row in rows if isinstance(row, TransferFeaturesRow)]
 
     assert disagreements(rules, vectors) == []
+
+
+GARBAGE: Final = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.integers(0, 5),
+    st.floats(),
+    st.text(max_size=5),
+    st.integers(0, 10**19).map(str),
+    st.sampled_from(("ach", "US", "DEBIT", "no", "VERIFIED", "OTHER", "0")),
+)
+CONDITIONS: Final = st.builds(
+    RuleCondition,
+    field=st.sampled_from(sorted(OPS)),
+    op=st.sampled_from(RuleOp),
+    value=GARBAGE | st.lists(GARBAGE, max_size=3).map(tuple) | st.just(msgspec.UNSET),
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(CONDITIONS)
+def test_given_a_condition_of_anything_then_it_has_a_fault_or_all_three_take_it_and_agree(
+    condition: RuleCondition,
+) -> None:
+    rule = msgspec.structs.replace(a_rule(), when=(condition,))
+
+    if not list(faults_of(rule)):
+        assert sentence_of(rule).startswith(condition.field)
+        assert rule_hash(rule) == rule_hash(msgspec.json.decode(msgspec.json.encode(rule), type=Rule))
+        assert disagreements([rule], [a_vector(), a_vector(amount_cents=None, counterparty_country=None)]) == []
