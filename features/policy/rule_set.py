@@ -4,7 +4,7 @@ A version comes as one body for all programs of a tenant. The body is kept once,
 which the same of its rules count. Rules are read back from their canonical form, so that what counts is what a digest
 covers.
 
-Unit    a rule counts in its own program, or in all where it names none; only rules about transfers count
+Unit    a rule counts in its own program, or in all where it names none; one that is not about transfers matches none
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ import msgspec
 
 from features.catalogue.vector import FeatureVector
 from features.core.canonical import canonical, digest_of
-from features.core.rules import Rule, RuleAction, RuleMode, RuleScope, rule_hash
+from features.core.rules import Rule, RuleAction, RuleMode, rule_hash
 from features.policy.bodies import ActiveVersion, RulesBody
 from features.policy.routing import RULE_PREFIX
 from features.rules.language import faults_of
@@ -90,7 +90,7 @@ def _counting(version: ActiveVersion | None, program_id: str, *, is_testing: boo
         return
     assert isinstance(version.body, RulesBody)
     for rule in version.body.rules:
-        if rule.scope is RuleScope.TRANSFER and rule.program_id in {None, program_id}:
+        if rule.program_id in {None, program_id}:
             yield RuleInForce(rule, rule_hash(rule), version.version, _mode_of(rule, is_testing=is_testing))
 
 
