@@ -10,7 +10,7 @@ import pytest
 
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest
+from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume
 from features.core.errors import ForbiddenError
 from features.core.instants import DAY_US, HOUR_US
 from features.core.principal import Principal
@@ -226,6 +226,34 @@ def test_given_as_many_transfers_as_a_sample_has_when_backtested_then_it_is_samp
     assert result.sampled == (transfers > MOST_SAMPLED)
     assert result.sample_transfer_ids[0] == f"trf_{transfers - 1}"
     assert (whole.scanned, whole.sampled, whole.matched) == (transfers, False, transfers)
+
+
+def test_given_more_transfers_of_one_instant_than_a_sample_has_when_backtested_then_their_ids_decide(
+    tables: Tables,
+) -> None:
+    tables.scorings = [a_scoring(f"trf_{number:04}", AT, 2_000 - number) for number in range(MOST_SAMPLED + 1)]
+    tables.scorings[-1] = a_scoring(f"trf_{MOST_SAMPLED}", AT, 1, amount_cents=900_000)
+    tables.write()
+
+    assert tables.backtest(EVERYTHING, full=False).sample_transfer_ids[:2] == ("trf_0000", "trf_0001")
+    result = tables.backtest(RULES[2], full=False)
+    assert (result.scanned, result.sampled, result.matched) == (MOST_SAMPLED, True, 0)
+
+
+def test_given_matches_on_some_days_when_backtested_then_every_day_since_the_first_counts_in_their_volume(
+    tables: Tables,
+) -> None:
+    day = AT - AT % DAY_US
+    counts = [3, *([0] * 17), 1, 7]  # of the twenty days up to that of the backtest
+    instants = [day - (19 - place) * DAY_US for place, count in enumerate(counts) for _ in range(count)]
+    tables.scorings = [a_scoring(f"trf_{number}", at, number) for number, at in enumerate(instants)]
+    tables.write()
+
+    full = tables.backtest(EVERYTHING, full=True).full
+
+    assert full is not msgspec.UNSET
+    assert full.volume_a_day == DailyVolume(mean=0.55, p95=3, max=7, n=20)
+    assert [week.matched for week in full.by_week] == [3, 0, 8]
 
 
 def test_given_no_transfer_when_backtested_then_shares_are_null_and_counts_zero(tables: Tables) -> None:
