@@ -94,9 +94,10 @@ def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
         rule = msgspec.convert({**plain, "status": RuleStatus.DRAFT}, Rule)
     except msgspec.ValidationError:  # listed by the schema
         return
-    for fault in faults_of(rule):
+    faults = tuple(faults_of(rule))
+    for fault in faults:
         yield Failure(fault.path, fault.sentence, fault.code)
-    if len(msgspec.json.encode(rule)) > MAX_RULE_BYTES:
+    if not faults and len(msgspec.json.encode(rule)) > MAX_RULE_BYTES:
         yield Failure("when", TOO_LONG, FieldCode.TOO_LONG)
 
 

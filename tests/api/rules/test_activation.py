@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from features.core.errors import UnavailableError
 from features.core.instants import HOUR_US, SECOND_US
 from features.core.principal import Principal
 from features.core.rules import Rule
+from features.policy.seeds import POLICY_V1
 from features.shard.shard import ShardState
 from flows.backtests import BacktestRunner
 from flows.lost_policies import restore_lost_policies
@@ -131,6 +133,21 @@ def test_given_fifty_pauses_at_once_then_one_version_is_written(rules: RuleCalls
         "rule_not_active",
     }
     assert [version["version"] for version in rules.versions()] == ["rules-v2", "rules-v1"]
+
+
+def test_given_a_policy_of_two_people_for_a_pause_then_one_is_enough_to_narrow(
+    api: RunningApp, rules: RuleCalls, program: dict[str, Any]
+) -> None:
+    headers = api.operator(rules.tenant)
+    body = msgspec.to_builtins(POLICY_V1) | {"version": "policy-v2", "twoApproverActions": ["pause_rule"]}
+    policy = api.client.post("/api/policies", json={"version": "policy-v2", "body": body}, headers=headers).json()
+    request = api.client.post(f"/api/policies/{policy['id']}/activate", json={"note": "two"}, headers=headers).json()
+    assert rules.approve(request["id"])["status"] == "executed"
+    rules.active()
+
+    assert rules.pause().json()["status"] == "paused"
+
+    assert rules.of_program(program["id"])[1] == []
 
 
 def written_again(rules: RuleCalls) -> None:
