@@ -94,6 +94,7 @@ scenarios are run.
   `intl_wire_undeclared_country` needs a program that declares countries.
 - The amounts that must be unusual are so unless a program's ordinary payments are that large. Caps that you set, and
   policies that you change, open and close alerts of their own.
+- Rules of the bank that are in force open their own alerts `rule:<id>` beside these, or in place of `band_review`.
 - The bank sends nothing when an account is opened, and its transfers name no entity. `account.unfrozen` is the event by
   which the sandbox states who owns an account. Your bank's API is not asked about ids of the sandbox (`…_sbx…`).
 
