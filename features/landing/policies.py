@@ -10,7 +10,7 @@ from features.core.rows.policies import PolicyRow
 from features.landing.new_lines import start_counting
 from features.policy.bodies import POLICY, ActiveVersion, RulesBody, decode_body
 from features.policy.in_force import effective_policy, thresholds_of, version_in_force
-from features.policy.rule_set import check_rules
+from features.policy.rule_set import checked_body
 from features.state.program import ProgramState
 from features.windows.series import ALWAYS
 
@@ -24,7 +24,7 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
         program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
     body = decode_body(entry.version, entry.body)
     if isinstance(body, RulesBody):
-        check_rules(body)
+        body = checked_body(body)
     version = ActiveVersion(
         version=entry.version,
         body=body,

@@ -55,19 +55,28 @@ _SETS: Final[WeakValueDictionary[tuple[tuple[str, str, RuleMode], ...], RuleSet]
 
 def shared_body(body: RulesBody) -> RulesBody:
     """The one body of this content, as its canonical form reads."""
+    return _shared(canonical(body))
+
+
+def checked_body(body: RulesBody) -> RulesBody:
+    """The same of a version that is new here; ``ValueError`` names the first rule that cannot be evaluated, and where.
+
+    One that another program has in force was checked there.
+    """
     encoded = canonical(body)
+    if digest_of(encoded) not in _BODIES:
+        for rule in body.rules:
+            for fault in faults_of(rule):
+                raise ValueError(f"rule {rule.id}, {fault.path}: {fault.sentence}")
+    return _shared(encoded)
+
+
+def _shared(encoded: bytes) -> RulesBody:
     digest = digest_of(encoded)
     known = _BODIES.get(digest)
     if known is None:
         known = _BODIES[digest] = msgspec.json.decode(encoded, type=RulesBody)
     return known
-
-
-def check_rules(body: RulesBody) -> None:
-    """Refuse a version with a rule that cannot be evaluated; ``ValueError`` names the rule and the place in it."""
-    for rule in body.rules:
-        for fault in faults_of(rule):
-            raise ValueError(f"rule {rule.id}, {fault.path}: {fault.sentence}")
 
 
 def rule_set(active: ActiveVersion | None, testing: ActiveVersion | None, program_id: str) -> RuleSet:

@@ -9,7 +9,7 @@ import pytest
 from features.policy import rule_set
 from features.policy.bodies import ActiveVersion, RulesBody
 from features.policy.book import PolicyBook
-from features.policy.rule_set import check_rules
+from features.policy.rule_set import checked_body
 from tests.support.rules import a_condition
 from tests.support.rules_in_force import an_active_rule
 
@@ -76,4 +76,4 @@ def test_given_a_rule_with_a_fault_then_the_version_is_refused_with_its_place() 
     body = RulesBody(rules=(an_active_rule(), an_active_rule("bad", a_condition("rail", "gt", "wire"))))
 
     with pytest.raises(ValueError, match=r"rule bad, when\[0\]\.op: must be one of"):
-        check_rules(body)
+        checked_body(body)
