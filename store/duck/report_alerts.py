@@ -33,14 +33,14 @@ _DECISIONS: Final = f"""
 # A person's first decision on an alert counts; an appeal is an alert of its own.
 _HOURS: Final = f"""
     WITH decided AS MATERIALIZED (
-        SELECT alert_id AS id, min(created_at) AS decided_at FROM dispositions
+        SELECT alert_id AS id, arg_min(created_at, "offset") AS decided_at FROM dispositions
         WHERE {{within}} AND created_at < make_timestamp(?) AND NOT {_BY_POLICY}
-        GROUP BY alert_id HAVING min(created_at) >= make_timestamp(?)
+        GROUP BY alert_id HAVING decided_at >= make_timestamp(?)
     ), opened AS (
         SELECT id, min(opened_at) AS opened_at FROM alerts
         WHERE {{within}} AND id IN (SELECT id FROM decided) GROUP BY id
     ), waits AS (
-        SELECT (epoch_us(decided_at) - epoch_us(opened_at)) / 3.6e9 AS hours FROM decided JOIN opened USING (id)
+        SELECT greatest(epoch_us(decided_at) - epoch_us(opened_at), 0) / 3.6e9 AS hours FROM decided JOIN opened USING (id)
     )
     SELECT quantile_cont(hours, 0.5), quantile_cont(hours, 0.9), count(*) FROM waits"""
 

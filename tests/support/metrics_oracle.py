@@ -65,7 +65,7 @@ _REVIEWS: Final = """
     AND epoch_us(created_at) // 86400000000 >= ? AND epoch_us(created_at) // 86400000000 < ?"""
 _WAITS: Final = """
     SELECT greatest(epoch_us(d.created_at) - epoch_us(a.opened_at), 0) // 1000000 FROM (
-        SELECT alert_id, min(created_at) AS created_at, arg_min(decided_by, "offset") AS decided_by
+        SELECT alert_id, arg_min(created_at, "offset") AS created_at, arg_min(decided_by, "offset") AS decided_by
         FROM dispositions GROUP BY 1
     ) d JOIN (SELECT id, any_value(opened_at) AS opened_at FROM alerts GROUP BY 1) a ON a.id = d.alert_id
     WHERE d.decided_by NOT LIKE 'policy:%'
