@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +21,7 @@ from flows.lost_policies import restore_lost_policies
 from store.control.rule_registry import RuleRegistry, valid_backtest
 from store.control.rules import StoredRule
 from store.redis_log import appender
+from tests.support.principals import an_operator
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
 
@@ -240,6 +242,48 @@ def test_given_an_approved_activation_when_the_log_fails_it_then_the_next_proces
     assert [rule.id for rule in rules.of_program(program["id"])[1]] == [RULE_ID]
     rows = api.database.execute("SELECT program_id FROM policies WHERE version = 'rules-v1' ORDER BY ALL").fetchall()
     assert rows == [(rules.tenant["id"],), (program["id"],)]
+
+
+@pytest.mark.parametrize("change", ["activate", "pause"])
+def test_given_an_action_that_was_carried_out_when_its_outcome_was_lost_then_it_is_not_done_again(
+    api: RunningApp, rules: RuleCalls, change: str
+) -> None:
+    action_id = rules.active()["id"]
+    if change == "pause":
+        rules.pause()
+        path = "/api/actions?type=pause_rule"
+        (paused,) = api.client.get(path, headers=api.operator(rules.tenant)).json()["data"]
+        action_id = paused["id"]
+    versions, entries = rules.versions(), api.stored()
+
+    async def again(registry: RuleRegistry) -> str:
+        tenant_id, sha256 = rules.tenant["id"], stored(rules).sha256
+        if change == "pause":
+            return await registry.pause(tenant_id, RULE_ID, action_id=action_id, by="ann", note=None)
+        at = api.clock.now()
+        return await registry.activate(
+            tenant_id, RULE_ID, sha256, action_id=action_id, approved_at=at, by="ben", note=None
+        )
+
+    for registry in (api.registry, api.reloaded_registry()):
+        rule_registry = RuleRegistry(registry, clock=api.clock)
+        assert api.on_loop(partial(again, rule_registry)) == versions[0]["version"]
+    assert (rules.versions(), api.stored()) == (versions, entries)
+
+
+def test_given_requests_whose_answer_was_lost_when_repeated_then_they_are_answered_as_the_first(
+    api: RunningApp, rules: RuleCalls
+) -> None:
+    rules.tested()
+    service, ann = api.services["rules"], an_operator(rules.tenant["id"])
+    activate, pause = (f"00000000-0000-4000-9000-00000000000{number}" for number in (1, 2))
+
+    first = api.on_loop(partial(service.activate, ann, RULE_ID, None, activate))
+    rules.approve(first.id)
+    assert api.on_loop(partial(service.activate, ann, RULE_ID, None, activate)).id == first.id == activate
+    for _ in range(2):
+        assert api.on_loop(partial(service.pause, ann, RULE_ID, None, pause)).status == "paused"
+    assert [version["version"] for version in rules.versions()] == ["rules-v2", "rules-v1"]
 
 
 def test_given_rules_when_the_control_streams_are_read_back_then_rules_backtests_and_versions_are_the_same(
