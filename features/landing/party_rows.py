@@ -232,13 +232,7 @@ def counterparty_row(
 
 
 def features_row(
-    program: ProgramState,
-    transfer_id: str,
-    assessment: Assessment,
-    taken_at: int,
-    position: EntryPosition,
-    *,
-    rescored: bool,
+    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, position: EntryPosition
 ) -> TransferFeaturesRow:
     """One scoring, in the order of the row's fields: one is built for each scored event."""
     score = assessment.score
@@ -260,7 +254,6 @@ def features_row(
         assessment.degraded,
         _json(score.reasons),
         _paths(program, assessment),
-        rescored,
         assessment.vector,
     )
 

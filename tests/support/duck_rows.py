@@ -81,7 +81,6 @@ def some_features(**over: Any) -> TransferFeaturesRow:
         "degraded": False,
         "reasons": "[]",
         "paths": None,
-        "rescored": False,
         "vector": a_vector(),
     }
     return TransferFeaturesRow(**_WRITTEN | usual | over)
