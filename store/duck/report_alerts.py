@@ -40,7 +40,8 @@ _HOURS: Final = f"""
         SELECT id, min(opened_at) AS opened_at FROM alerts
         WHERE {{within}} AND id IN (SELECT id FROM decided) GROUP BY id
     ), waits AS (
-        SELECT greatest(epoch_us(decided_at) - epoch_us(opened_at), 0) / 3.6e9 AS hours FROM decided JOIN opened USING (id)
+        SELECT greatest(epoch_us(decided_at) - epoch_us(opened_at), 0) / 3.6e9 AS hours
+        FROM decided JOIN opened USING (id)
     )
     SELECT quantile_cont(hours, 0.5), quantile_cont(hours, 0.9), count(*) FROM waits"""
 
