@@ -119,6 +119,7 @@ def _from_answer(transfer: dict[str, Any]) -> TransferFeaturesRow:
         inputs["degraded"],
         _ENCODE(reasons).decode(),
         None,
+        False,  # noqa: FBT003 - whether it was scored before is not shown
         FeatureVector(**{feature.column: features[feature.name] for feature in FEATURES}),
     )
 

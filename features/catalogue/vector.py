@@ -147,6 +147,7 @@ class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
     degraded: bool
     reasons: str  # JSON of Reason[]
     paths: str | None  # JSON of a PathOffsets; None without a path
+    rescored: bool  # the transfer was scored before
     vector: FeatureVector
 
 

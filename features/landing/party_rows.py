@@ -232,7 +232,13 @@ def counterparty_row(
 
 
 def features_row(
-    program: ProgramState, transfer_id: str, assessment: Assessment, taken_at: int, position: EntryPosition
+    program: ProgramState,
+    transfer_id: str,
+    assessment: Assessment,
+    taken_at: int,
+    position: EntryPosition,
+    *,
+    rescored: bool,
 ) -> TransferFeaturesRow:
     """One scoring, in the order of the row's fields: one is built for each scored event."""
     score = assessment.score
@@ -254,6 +260,7 @@ def features_row(
         assessment.degraded,
         _json(score.reasons),
         _paths(program, assessment),
+        rescored,
         assessment.vector,
     )
 

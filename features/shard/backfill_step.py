@@ -53,7 +53,7 @@ def _replace_score(
     if actor is not None:
         add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)
     row = transfer.row(rescored.transfer_id, position)
-    features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position)
+    features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position, rescored=True)
     # Later versions of the scorer and of the features read this log back too, so the versions are the step's own.
     emit(msgspec.structs.replace(row, score_version=rescored.score.version))
     emit(msgspec.structs.replace(features, feature_version=feature_version, paths=rescored.paths))

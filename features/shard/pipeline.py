@@ -177,7 +177,9 @@ def emit_landed_rows(
     if landed.transfer is not None:
         emit(landed.transfer.row(snapshot.id, position))
     if landed.assessment is not None:
-        emit(features_row(program, snapshot.id, landed.assessment, landed.taken_at, position))
+        emit(
+            features_row(program, snapshot.id, landed.assessment, landed.taken_at, position, rescored=not landed.is_new)
+        )
 
 
 def score_actors(

@@ -9,7 +9,7 @@ How     A whole span is read in stretches of so many scorings, each by statement
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
@@ -24,36 +24,39 @@ from store.duck.rule_reader import MatchTally, RuleReader
 from store.tables.predicate import listed
 
 STRETCH_ROWS: Final = 500_000
-_SCORINGS_A_TRANSFER: Final = 2
-_GROWTH: Final = 4
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _NEWEST: Final = """
-    SELECT program_id, transfer_id, epoch_us(taken_at) FROM transfer_features WHERE {within}
+    SELECT program_id, transfer_id, epoch_us(taken_at) FROM transfer_features WHERE {within} AND NOT rescored
     ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
 _HOURS: Final = f"""
     SELECT epoch_us(taken_at) // {HOUR_US} AS hour, count(*) FROM transfer_features WHERE {{within}}
     GROUP BY hour ORDER BY hour DESC"""
-# Counted by 64 bits of hash, a third of the cost of counting by ids. That two of a stretch have the same is to be
-# expected once in a hundred million stretches.
 _SCANNED: Final = """
-    SELECT epoch_us(day), count(*) FROM (
-        SELECT DISTINCT date_trunc('day', taken_at) AS day, hash(program_id, transfer_id)
-        FROM transfer_features WHERE {within}
-    ) GROUP BY day"""
+    SELECT epoch_us(date_trunc('day', taken_at)) AS day, count(*) FROM transfer_features
+    WHERE {within} AND NOT rescored GROUP BY day"""
 _STEPS: Final = 'CREATE TEMP TABLE steps AS SELECT DISTINCT shard, "offset" FROM backfills WHERE {within}'
-# The first match of a transfer counts, in the stream too.
+# The first match of a transfer counts, in the stream too: of its first scoring, else the earliest of the later ones.
 _MATCHES: Final = """
     CREATE OR REPLACE TEMP TABLE matches AS
-    SELECT program_id, transfer_id, any_value(taken_at) AS taken_at, arg_min(band, "offset") AS band,
-        arg_min_null(amount_cents, "offset") AS cents
-    FROM (SELECT program_id, transfer_id, shard, "offset", taken_at, band, amount_cents FROM transfer_features
-        WHERE {within} AND {rule}) ANTI JOIN steps USING (shard, "offset") GROUP BY program_id, transfer_id"""
+    WITH hits AS MATERIALIZED (
+        SELECT program_id, transfer_id, shard, "offset", taken_at, band, amount_cents AS cents, rescored
+        FROM transfer_features WHERE {within} AND {rule}
+    ), firsts AS (
+        SELECT program_id, transfer_id, taken_at, band, cents FROM hits WHERE NOT rescored
+    )
+    FROM firsts UNION ALL
+    SELECT program_id, transfer_id, any_value(taken_at), arg_min(band, "offset"), arg_min_null(cents, "offset")
+    FROM (FROM hits WHERE rescored) ANTI JOIN steps USING (shard, "offset")
+        ANTI JOIN firsts USING (program_id, transfer_id) GROUP BY program_id, transfer_id"""
 _SAMPLED: Final = """
     DELETE FROM matches WHERE (program_id, transfer_id) NOT IN (
         SELECT (one.program_id, one.transfer_id)
         FROM (SELECT unnest(from_json(?, '[{"program_id": "VARCHAR", "transfer_id": "VARCHAR"}]')) AS one))"""
-_KNOWN: Final = "SELECT count(*) FILTER (label = 'bad'), count(*) FILTER (landed) FROM facts"
+_KNOWN: Final = """
+    SELECT count(*) FILTER (label = 'bad'), count(*) FILTER (landed)
+    FROM (FROM facts WHERE label = 'bad' OR landed)
+    SEMI JOIN (SELECT program_id, transfer_id FROM transfer_features WHERE {within}) USING (program_id, transfer_id)"""
 
 
 class RuleBacktest(RuleReader):
@@ -79,25 +82,20 @@ class RuleBacktest(RuleReader):
 
     def over_all(self) -> BacktestCounts:
         """Over every transfer of the span."""
-        tally, scanned = MatchTally(), Counter[int]()
+        tally, within = MatchTally(), self.within("taken_at", *self._span)
+        scanned = dict(self.read(_SCANNED.format(within=within.sql), within.values))
         self._prepare(self._span)
         for stretch in self._stretches():
-            within = self.within("taken_at", *stretch)
-            scanned.update(dict(self.read(_SCANNED.format(within=within.sql), within.values)))
             self._match(stretch)
             self.count_matches(tally)
-        ((labelled_bad, landed),) = self.read(_KNOWN)
+        ((labelled_bad, landed),) = self.read(_KNOWN.format(within=within.sql), within.values)
         return tally.counts(scanned, labelled_bad=labelled_bad, landed=landed)
 
-    def _newest(self) -> tuple[list[tuple[str, str, int]], bool]:
+    def _newest(self) -> tuple[list[tuple[Any, ...]], bool]:
         """The newest transfers, with program and time; and whether there are more."""
-        within, limit = self.within("taken_at", *self._span), _SCORINGS_A_TRANSFER * MOST_SAMPLED
-        while True:
-            scorings = self.read(_NEWEST.format(within=within.sql), [*within.values, limit])
-            transfers = list(dict.fromkeys((program_id, each, at) for program_id, each, at in scorings))
-            if len(transfers) > MOST_SAMPLED or len(scorings) < limit:
-                return transfers[:MOST_SAMPLED], len(transfers) > MOST_SAMPLED
-            limit *= _GROWTH
+        within = self.within("taken_at", *self._span)
+        transfers = self.read(_NEWEST.format(within=within.sql), [*within.values, MOST_SAMPLED + 1])
+        return transfers[:MOST_SAMPLED], len(transfers) > MOST_SAMPLED
 
     def _stretches(self) -> Iterator[Span]:
         """The span in whole hours, from the newest on; one hour may have more scorings than a stretch should."""
@@ -114,9 +112,9 @@ class RuleBacktest(RuleReader):
 
     def _prepare(self, span: Span) -> None:
         """What matches are held against, as temporary tables."""
-        tables, within = self.within(), self.within("taken_at", *span)
+        tables = self.within()
         self.read(_STEPS.format(within=tables.sql), tables.values)
-        self.prepare_facts(f"transfer_features WHERE {within.sql}", within.values, span)
+        self.prepare_facts(span)
 
     def _match(self, stretch: Span) -> None:
         within = self.within("taken_at", *stretch)

@@ -17,18 +17,17 @@ from store.tables.predicate import Predicate
 # Each version of an alert names its newest transfers, so that all versions together name every one.
 _FACTS: Final = """
     CREATE TEMP TABLE facts AS
-    SELECT program_id, transfer_id, bool_or(alerted) AS alerted, any_value(label) AS label, bool_or(landed) AS landed
+    SELECT program_id, transfer_id, bool_or(alerted) AS alerted, arg_max(label, "offset") AS label,
+        bool_or(landed) AS landed
     FROM (
-        SELECT DISTINCT program_id, unnest(evidence->>'$.transferIds[*]') AS transfer_id,
-            true AS alerted, NULL AS label, false AS landed
+        SELECT program_id, unnest(evidence->>'$.transferIds[*]') AS transfer_id, true AS alerted,
+            NULL AS label, NULL AS "offset", false AS landed
         FROM alerts WHERE {alerts}
         UNION ALL
-        SELECT program_id, transfer_id, false, arg_max(label, "offset"), false FROM labels WHERE {labels} GROUP BY ALL
+        SELECT program_id, transfer_id, false, label, "offset", false FROM labels WHERE {labels}
         UNION ALL
-        SELECT DISTINCT program_id, transfer_id, false, NULL, true FROM preflight_matches WHERE {matches}
-    ) SEMI JOIN (SELECT program_id, transfer_id FROM {transfers}) USING (program_id, transfer_id)
-    GROUP BY program_id, transfer_id"""
-
+        SELECT program_id, transfer_id, false, NULL, NULL, true FROM preflight_matches WHERE {matches}
+    ) GROUP BY program_id, transfer_id"""
 # ``matches`` has each transfer once.
 _COUNTS: Final = """
     SELECT epoch_us(date_trunc('day', taken_at)) AS day, band, count(*), coalesce(sum(cents), 0)::HUGEINT,
@@ -99,15 +98,15 @@ class RuleReader:
             raise duckdb.InterruptException("interrupted before a statement")
         return self._cursor.execute(sql, values).fetchall()
 
-    def prepare_facts(self, transfers: str, values: Sequence[object], span: Span) -> None:
-        """Put into ``facts`` whether transfers are in an alert that is not the rule's own, how they are labelled, and
-        whether they landed for a pre-flight; nothing of that is older than the transfers, whose ``span`` is given.
+    def prepare_facts(self, span: Span) -> None:
+        """Put into ``facts`` which transfers are in an alert that is not the rule's own, how they are labelled, and
+        whether they landed for a pre-flight. Nothing of that is older than the transfers, which are of the span.
         """
         alerts, labels = self.within("updated_at", span.start), self.within()
         alerts.add("detector <> ?", RULE_PREFIX + self._rule.id)
         matches = self.within("matched_at", span.start)
-        sql = _FACTS.format(alerts=alerts.sql, labels=labels.sql, matches=matches.sql, transfers=transfers)
-        self.read(sql, [*alerts.values, *labels.values, *matches.values, *values])
+        sql = _FACTS.format(alerts=alerts.sql, labels=labels.sql, matches=matches.sql)
+        self.read(sql, [*alerts.values, *labels.values, *matches.values])
 
     def count_matches(self, tally: MatchTally) -> None:
         """Add what is in ``matches``, which is older than what was counted before."""

@@ -42,7 +42,7 @@ class RuleShadow(RuleReader):
             "rule_id = ? AND rule_sha256 = ? AND mode = ?", self._rule.id, rule_hash(self._rule), RuleMode.SHADOW
         )
         self.read(_MATCHES.format(within=within.sql), within.values)
-        self.prepare_facts("matches", (), self._span)
+        self.prepare_facts(self._span)
         tally = MatchTally()
         self.count_matches(tally)
         return tally.counts(scanned, labelled_bad=0, landed=0)

@@ -81,6 +81,7 @@ def some_features(**over: Any) -> TransferFeaturesRow:
         "degraded": False,
         "reasons": "[]",
         "paths": None,
+        "rescored": False,
         "vector": a_vector(),
     }
     return TransferFeaturesRow(**_WRITTEN | usual | over)

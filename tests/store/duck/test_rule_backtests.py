@@ -31,6 +31,7 @@ from tests.support.rules import a_condition, a_rule, interpreted
 DAYS: Final = 90
 START: Final = AT - DAYS * DAY_US
 OTHER: Final = "prg_2"
+AGAIN: Final = {"rescored": True}
 EVERYTHING: Final = a_rule(a_condition("amountCents", "gte", 0))
 NOTHING: Final = a_rule(a_condition("amountCents", "lt", 0))
 RULES: Final = (
@@ -100,9 +101,10 @@ def random_tables(tables: Tables, seed: int, transfers: int) -> None:
         at = START - DAY_US + random.randrange((DAYS + 2) * DAY_US) // HOUR_US * HOUR_US
         if any((row.tenant_id, row.program_id, row.transfer_id) == tuple(place.values()) for row in tables.scorings):
             continue
-        for _ in range(random.choice((1, 1, 1, 2, 3))):
+        for number_of_scoring in range(random.choice((1, 1, 1, 2, 3))):
             offset += 1
             values = {
+                "rescored": number_of_scoring > 0,
                 "amount_cents": random.choice((None, 100_00, 499_999, 500_001, 900_000)),
                 "rail": random.choice(("ach", "wire", "card")),
                 "counterparty_country": random.choice((None, "US", "DE")),
@@ -112,7 +114,7 @@ def random_tables(tables: Tables, seed: int, transfers: int) -> None:
             tables.scorings.append(a_scoring(at=at, offset=offset, **place | values))
         if random.random() < 0.2:
             offset += 1
-            tables.scorings.append(a_scoring(at=at, offset=offset, **place, amount_cents=900_000, rail="wire"))
+            tables.scorings.append(a_scoring(at=at, offset=offset, **place | AGAIN, amount_cents=900_000, rail="wire"))
             tables.steps.append(a_step(offset, tenant_id=tenant, program_id=program))
         offset += 1
         if random.random() < 0.3:
@@ -215,7 +217,7 @@ def test_given_as_many_transfers_as_a_sample_has_when_backtested_then_it_is_samp
 ) -> None:
     oldest = START + DAY_US
     tables.scorings = [a_scoring(f"trf_{number}", oldest + number, number) for number in range(transfers)]
-    tables.scorings += [a_scoring("trf_500", oldest + 500, 10_000 + again) for again in range(1_100)]
+    tables.scorings += [a_scoring("trf_500", oldest + 500, 10_000 + again, **AGAIN) for again in range(1_100)]
     tables.write()
 
     result = tables.backtest(EVERYTHING, full=False)
@@ -269,8 +271,8 @@ def test_given_no_transfer_when_backtested_then_shares_are_null_and_counts_zero(
 def test_given_a_transfer_that_matches_again_when_backtested_then_its_first_match_counts(tables: Tables) -> None:
     tables.scorings = [
         a_scoring("trf_1", AT, 1, amount_cents=1, band="clear"),
-        a_scoring("trf_1", AT, 2, amount_cents=700_000, band="hold"),
-        a_scoring("trf_1", AT, 3, amount_cents=900_000, band="review"),
+        a_scoring("trf_1", AT, 2, amount_cents=700_000, band="hold", **AGAIN),
+        a_scoring("trf_1", AT, 3, amount_cents=900_000, band="review", **AGAIN),
     ]
     tables.write()
 
@@ -283,7 +285,7 @@ def test_given_a_transfer_that_matches_again_when_backtested_then_its_first_matc
 
 
 def test_given_a_match_that_only_a_backfill_scored_when_backtested_then_it_is_none(tables: Tables) -> None:
-    tables.scorings = [a_scoring("trf_1", AT, 1), a_scoring("trf_1", AT, 2, amount_cents=900_000)]
+    tables.scorings = [a_scoring("trf_1", AT, 1), a_scoring("trf_1", AT, 2, amount_cents=900_000, **AGAIN)]
     tables.steps = [a_step(2)]
     tables.write()
 
