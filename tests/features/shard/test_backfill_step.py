@@ -79,6 +79,7 @@ def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and
         True,
         True,
     )
+    assert made_from.rescored
     assert made_from.vector == a_vector()
     assert (made_from.feature_version, made_from.taken_at, made_from.paths) == (FEATURE_VERSION, T0, '{"x":1}')
     assert msgspec.json.decode(made_from.reasons, type=tuple[Reason, ...]) == (REASON,)
