@@ -41,7 +41,7 @@ IN_SMALL_STEPS: Final = (
     "from api.cli.main import main; main()"
 )
 NEWEST: Final = (
-    "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', 'paths')) "
+    "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', 'paths', 'rescored')) "
     'FROM transfer_features QUALIFY row_number() OVER (PARTITION BY transfer_id ORDER BY "offset" DESC) = 1 '
     "ORDER BY transfer_id"
 )

@@ -18,7 +18,7 @@ from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, un
 from tests.flows.engine_room import SHARDS, shards_of
 
 NEWEST = (
-    "SELECT COLUMNS(c -> c NOT IN ('offset', 'scored_at', 'paths')) FROM transfer_features "
+    "SELECT COLUMNS(c -> c NOT IN ('offset', 'scored_at', 'paths', 'rescored')) FROM transfer_features "
     'QUALIFY row_number() OVER (PARTITION BY transfer_id ORDER BY "offset" DESC) = 1 ORDER BY transfer_id'
 )
 TRANSFERS = (
