@@ -126,7 +126,8 @@ def test_given_a_container_then_it_writes_to_its_volume_only_and_has_no_rights_a
 
 
 def pins(lock: str) -> set[str]:
-    return set(re.findall(r"^(\S+==[^\\]*) ", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+    """Names and versions; on which systems they are needed is not compared."""
+    return set(re.findall(r"^(\S+==[^\s;]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def name_of(requirement: str) -> str:

@@ -112,8 +112,8 @@ def test_given_kills_at_random_moments_when_all_is_posted_then_the_record_is_tha
     assert undisturbed["quarantine"] == []
     assert len(undisturbed["features"]) > EVENTS // 5
     assert {(rule, mode) for rule, mode, *_ in undisturbed["rule_matches"]} == {
-        ("large", "active"),
-        ("frequent", "shadow"),
+        ("acts", "active"),
+        ("tries", "shadow"),
     }
     for table, rows in undisturbed.items():
         assert killed[table] == rows, table

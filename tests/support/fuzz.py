@@ -65,6 +65,14 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id = ["getActorReport", "getProgramReport", "getWeeklyReport"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Which operations a field of rules has and which values those take, and which entity, rail and type go together in the
+# sandbox, the document says in words.
+[[operations]]
+include-operation-id = [
+    "createRule", "replaceRule", "simulateEvent", "simulateReturn", "simulateTransfer", "runScenario",
+]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 412, 429, "5xx"]
+
 # None of these callers can sign, and there is no serializer for NDJSON: tests/api/ingest/test_batch.py has its bodies.
 [[operations]]
 include-operation-id = "ingestBankEvents"

@@ -209,3 +209,4 @@ def test_given_a_receiver_and_then_a_service_that_are_away_then_it_says_so_and_g
         bank.service.kill()
         assert command.end() == 1
         assert command.printed(endpoint_id, "could not be removed")
+    bank.service.start()  # for the tests behind this one
