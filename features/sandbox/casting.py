@@ -59,7 +59,10 @@ def _distinction(party_id: str) -> str:
 
 
 def _other(party_id: str, name: str, *, business: bool, country: str) -> Other:
-    """The account follows from the id: one account under several runs would be shared by their customers."""
+    """The account follows from the id: one account under several runs would be shared by their customers.
+
+    Abroad it is at a BIC of nobody's: four letters of a bank, the country, a place, and XXX for the head office.
+    """
     account = Draw(party_id)
     return Other(
         id=party_id,
