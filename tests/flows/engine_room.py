@@ -76,7 +76,8 @@ class EngineRoom:
                 clock=SystemClock(),
             )
             engine.start()
-            eventually(engine.caught_up, within_s=20)
+            eventually(lambda: engine.ended or engine.caught_up(), within_s=20)
+            assert engine.caught_up(), engine.failure
             try:
                 yield engine
             finally:

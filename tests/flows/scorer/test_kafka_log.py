@@ -185,6 +185,7 @@ def test_given_brokers_that_go_away_when_they_are_back_then_every_row_is_that_of
 
 
 @needs_a_cluster_to_harm
+@pytest.mark.usefixtures("log_redis")
 def test_given_a_log_that_dropped_what_is_not_scored_yet_then_scoring_ends_with_a_sentence_and_skips_nothing(
     tmp_path: Path, redis_server: EmbeddedRedis, topic: KafkaTopic, history: list[LogEntry]
 ) -> None:
