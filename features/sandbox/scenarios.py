@@ -4,9 +4,10 @@ Amounts are small where they must not matter, and far over any other where they 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from features.core.errors import FieldCode, invalid
 from features.core.instants import DAY_US, HOUR_US, MINUTE_US
@@ -14,7 +15,7 @@ from features.core.program import Program
 from features.core.vocabulary import Rail
 from features.sandbox import objects
 from features.sandbox.feed import KNOWN_FOR_US, Feed
-from features.sandbox.parties import Party
+from features.sandbox.parties import Other, Party
 from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
 from features.sandbox.scenario import Scenario, ScenarioName
 
@@ -24,172 +25,79 @@ _FOREIGN: Final = ("PT", "NL", "NZ", "DK", "IE")  # on no regulator's list
 _NO_FOREIGN: Final = f"needs a program that declares countries, and not all of {', '.join(_FOREIGN)}"
 
 
+def _usual(feed: Feed, family: Family, *, party: Party | None = None, other: Other | None = None) -> PlannedTransfer:
+    """An ordinary amount from a customer to a person whom the customer never paid, unless others are named."""
+    return PlannedTransfer(
+        at=feed.at,
+        family=family,
+        party=party or feed.customer(),
+        other=other or feed.casting.person(),
+        cents=feed.usual_cents(),
+    )
+
+
 def _clean_credit(feed: Feed, _program: Program) -> None:
+    feed.concluded(replace(_usual(feed, Family.ACH), note="salary"))
+
+
+def _returned_debits(code: str, count: int, feed: Feed, _program: Program) -> None:
+    """All of one customer."""
     party = feed.customer()
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.ACH,
-            party=party,
-            other=feed.casting.person(),
-            cents=feed.usual_cents(),
-            note="salary",
-        )
-    )
-
-
-def _returned_debit(feed: Feed, party: Party, code: str) -> None:
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.ACH,
-            party=party,
-            other=feed.casting.person(),
-            cents=feed.usual_cents(),
-            debit=True,
-            sec_code="WEB",
-            note="installment",
-            ending=Ending.RETURNED,
-            code=code,
-        )
-    )
-
-
-def _returned_r01(feed: Feed, _program: Program) -> None:
-    _returned_debit(feed, feed.customer(), "R01")
-
-
-def _returned_r02(feed: Feed, _program: Program) -> None:
-    _returned_debit(feed, feed.customer(), "R02")
-
-
-def _returned_r08(feed: Feed, _program: Program) -> None:
-    _returned_debit(feed, feed.customer(), "R08")
-
-
-def _returned_r10(feed: Feed, _program: Program) -> None:
-    party = feed.customer()
-    for _ in range(2):
-        _returned_debit(feed, party, "R10")
+    for _ in range(count):
+        debit = replace(_usual(feed, Family.ACH, party=party), debit=True, sec_code="WEB", note="installment")
+        feed.concluded(replace(debit, ending=Ending.RETURNED, code=code))
 
 
 def _unfunded_debit(feed: Feed, _program: Program) -> None:
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.ACH,
-            party=feed.customer(),
-            other=feed.casting.shop(),
-            cents=feed.usual_cents(),
-            incoming=True,
-            debit=True,
-            note="utility",
-            ending=Ending.UNFUNDED,
-            code="R01",
-        )
-    )
+    debit = replace(_usual(feed, Family.ACH, other=feed.casting.shop()), incoming=True, debit=True, note="utility")
+    feed.concluded(replace(debit, ending=Ending.UNFUNDED, code="R01"))
 
 
 def _large_wire(feed: Feed, _program: Program) -> None:
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.WIRE,
-            party=feed.customer(large_payments=1),
-            other=feed.casting.person(),
-            cents=feed.casting.draw.between(*_LARGE_CENTS),
-            note="purchase",
-        )
-    )
+    wire = _usual(feed, Family.WIRE, party=feed.customer(large_payments=1))
+    feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LARGE_CENTS), note="purchase"))
 
 
 def _undeclared_country(feed: Feed, program: Program) -> None:
     country = next((each for each in _FOREIGN if each not in program.declared_countries), None)
     if country is None or not program.declared_countries:
         raise invalid("scenario", _NO_FOREIGN, FieldCode.CONFLICTING)
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.SWIFT,
-            party=feed.customer(),
-            other=feed.casting.person(country=country),
-            cents=feed.usual_cents(),
-            note="family",
-        )
-    )
+    feed.concluded(replace(_usual(feed, Family.SWIFT, other=feed.casting.person(country=country)), note="family"))
 
 
 def _rejected_realtime(feed: Feed, _program: Program) -> None:
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.REALTIME,
-            party=feed.customer(),
-            other=feed.casting.person(),
-            cents=feed.usual_cents(),
-            ending=Ending.REJECTED,
-            code="AC04",
-        )
-    )
+    feed.concluded(replace(_usual(feed, Family.REALTIME), ending=Ending.REJECTED, code="AC04"))
 
 
 def _structuring(feed: Feed, _program: Program) -> None:
     days = (6, 4, 2, 0)
     party, payee = feed.customer(large_payments=len(days)), feed.casting.shop()
     for ago in days:
-        feed.concluded(
-            PlannedTransfer(
-                at=feed.at - ago * DAY_US,
-                family=Family.WIRE,
-                party=party,
-                other=payee,
-                cents=feed.casting.draw.between(*_LINE_CENTS),
-                note="services",
-            )
-        )
+        wire = replace(_usual(feed, Family.WIRE, party=party, other=payee), at=feed.at - ago * DAY_US, note="services")
+        feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LINE_CENTS)))
 
 
 def _manual_review(feed: Feed, _program: Program) -> None:
     party, payee = feed.customer(), feed.casting.person()
     feed.identity(party, "MANUAL_REVIEW", feed.at - 6 * DAY_US, created_at=feed.at - KNOWN_FOR_US)
     for number in range(12):
-        feed.concluded(
-            PlannedTransfer(
-                at=feed.at - (11 - number) * 8 * HOUR_US,
-                family=Family.REALTIME,
-                party=party,
-                other=payee,
-                cents=feed.usual_cents(),
-                note="rent",
-            )
-        )
+        payment = _usual(feed, Family.REALTIME, party=party, other=payee)
+        feed.concluded(replace(payment, at=feed.at - (11 - number) * 8 * HOUR_US, note="rent"))
 
 
 def _denied(feed: Feed, _program: Program) -> None:
     party = feed.customer()
     feed.identity(party, "DENIED", feed.at - DAY_US, created_at=feed.at - KNOWN_FOR_US)
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.REALTIME,
-            party=party,
-            other=feed.casting.person(),
-            cents=feed.usual_cents(),
-        )
-    )
+    feed.concluded(_usual(feed, Family.REALTIME, party=party))
 
 
 def _overdraft(feed: Feed, _program: Program) -> None:
-    party = feed.customer()
-    cents = feed.usual_cents()
-    shop = feed.casting.shop()
     spent_at = feed.at - 3 * HOUR_US
-    feed.concluded(
-        PlannedTransfer(at=spent_at, family=Family.ACH, party=party, other=shop, cents=cents, incoming=True, debit=True)
-    )
+    spent = replace(_usual(feed, Family.ACH, other=feed.casting.shop()), at=spent_at, incoming=True, debit=True)
+    feed.concluded(spent)
     assert feed.transfer_id is not None
-    short = cents // 2
-    overdraft = objects.overdraft(party, feed.casting.fresh_id("bacc"), feed.transfer_id, cents=short)
+    account_id = feed.casting.fresh_id("bacc")
+    overdraft = objects.overdraft(spent.party, account_id, feed.transfer_id, cents=spent.cents // 2)
     feed.add("account.overdrafted", overdraft, spent_at + MINUTE_US)
     feed.add("account.overdraft_released", objects.released(overdraft), feed.at)
 
@@ -201,32 +109,23 @@ def _frozen(feed: Feed, _program: Program) -> None:
 
 def _declined_cards(feed: Feed, _program: Program) -> None:
     party, shop = feed.customer(), feed.casting.shop()
-    reasons = ("", "INSUFFICIENT_FUNDS", "USER_TRANSACTION_LIMIT", "INCORRECT_PIN", "CARD_PAUSED")
+    feed.transfer(replace(_usual(feed, Family.CARD, party=party, other=shop), at=feed.at - 25 * MINUTE_US))
+    reasons = ("INSUFFICIENT_FUNDS", "USER_TRANSACTION_LIMIT", "INCORRECT_PIN", "CARD_PAUSED")
     for number, reason in enumerate(reasons):
-        tried = PlannedTransfer(
-            at=feed.at - (len(reasons) - number) * 5 * MINUTE_US,
-            family=Family.CARD,
-            party=party,
-            other=shop,
-            cents=feed.usual_cents(),
-        )
-        if reason:
-            tried = msgspec.structs.replace(tried, ending=Ending.DECLINED, code=reason)
-        feed.transfer(tried)
+        tried = replace(_usual(feed, Family.CARD, party=party, other=shop), ending=Ending.DECLINED, code=reason)
+        feed.transfer(replace(tried, at=feed.at - (len(reasons) - number) * 5 * MINUTE_US))
 
 
 def _returned_check(feed: Feed, _program: Program) -> None:
-    feed.concluded(
-        PlannedTransfer(
-            at=feed.at,
-            family=Family.CHECK,
-            party=feed.customer(),
-            other=feed.casting.person(),
-            cents=feed.usual_cents(),
-            incoming=True,
-            ending=Ending.RETURNED,
-            code="A",
-        )
+    feed.concluded(replace(_usual(feed, Family.CHECK), incoming=True, ending=Ending.RETURNED, code="A"))
+
+
+def _returned_debit(name: ScenarioName, code: str, meaning: str) -> Scenario:
+    return Scenario(
+        name=name,
+        description=f"An ACH debit that settles and comes back two days later: {meaning}.",
+        rails=(Rail.ACH,),
+        play=partial(_returned_debits, code, 1),
     )
 
 
@@ -237,31 +136,16 @@ _TABLE: Final = (
         rails=(Rail.ACH,),
         play=_clean_credit,
     ),
-    Scenario(
-        name=ScenarioName.ACH_DEBIT_RETURNED_R01,
-        description="An ACH debit that settles and comes back two days later: not sufficient funds.",
-        rails=(Rail.ACH,),
-        play=_returned_r01,
-    ),
-    Scenario(
-        name=ScenarioName.ACH_DEBIT_RETURNED_R02,
-        description="An ACH debit that settles and comes back two days later: account closed.",
-        rails=(Rail.ACH,),
-        play=_returned_r02,
-    ),
-    Scenario(
-        name=ScenarioName.ACH_DEBIT_RETURNED_R08,
-        description="An ACH debit that settles and comes back two days later: payment stopped.",
-        rails=(Rail.ACH,),
-        play=_returned_r08,
-    ),
+    _returned_debit(ScenarioName.ACH_DEBIT_RETURNED_R01, "R01", "not sufficient funds"),
+    _returned_debit(ScenarioName.ACH_DEBIT_RETURNED_R02, "R02", "account closed"),
+    _returned_debit(ScenarioName.ACH_DEBIT_RETURNED_R08, "R08", "payment stopped"),
     Scenario(
         name=ScenarioName.ACH_DEBITS_RETURNED_R10,
         description="Two ACH debits of one customer that come back as not authorized. The second return opens the "
         "alert; one alone opens none.",
         rails=(Rail.ACH,),
         expects=("unauthorized_return",),
-        play=_returned_r10,
+        play=partial(_returned_debits, "R10", 2),
     ),
     Scenario(
         name=ScenarioName.ACH_INCOMING_DEBIT_NSF,
