@@ -1,0 +1,60 @@
+"""Scorecards: what each signal of a scorer is worth, as data. ``features/scorers`` measures signals and adds points up.
+
+A signal is measured as an integer, or not at all: a check that fires is 1, a ratio is a percentage. The bin that the
+measure lies in gives the points; outside every bin, and where nothing is measured, there are none.
+
+Unit    points, integers; a bin holds from ``at_least`` to just under ``below``, None is without an end
+"""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from features.core.canonical import MAX_INTEGER, canonical, digest_of
+
+MAX_SIGNALS: Final = 100
+MAX_BINS: Final = 12
+MOST_POINTS: Final = 100
+
+Points = Annotated[int, Meta(ge=-MOST_POINTS, le=MOST_POINTS)]
+Measure = Annotated[int, Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
+Floor = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class Bin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The points of one stretch of a measure."""
+
+    at_least: Measure
+    below: Measure | None = None
+    points: Points
+
+
+class CardSignal(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A signal that counts, by the id of its reason. Bins rise and do not overlap."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=20)]
+    bins: Annotated[tuple[Bin, ...], Meta(min_length=1, max_length=MAX_BINS)]
+
+
+class CardCap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The most points that the signals of one family add."""
+
+    family: str
+    points: Annotated[int, Meta(ge=0, le=MOST_POINTS)]
+
+
+class Scorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One scorer's card. ``floor`` is the least n that is scored; of trs, ``program_floor`` is that of the program."""
+
+    scorer: str
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    floor: Floor
+    program_floor: Floor | None = None
+    caps: Annotated[tuple[CardCap, ...], Meta(max_length=20)]
+    signals: Annotated[tuple[CardSignal, ...], Meta(min_length=1, max_length=MAX_SIGNALS)]
+
+
+def scorecard_sha256(card: Scorecard) -> str:
+    """The digest that reports, activations and scores name a card by."""
+    return digest_of(canonical(card))
