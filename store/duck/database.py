@@ -18,7 +18,7 @@ from store.tables.columns import columns_of
 # from another thread lets commits go on. So the commit's own threshold is far above the one of ``fold_wal``.
 FOLD_WAL_OVER_BYTES: Final = 64 << 20
 FOLD_IN_COMMIT_OVER: Final = "512MB"
-THREADS: Final = 2  # The flow and the API want the cores too; more threads made small appends slower, not faster.
+THREADS: Final = 1  # A query that takes a second core takes it from the flow and from pre-flights.
 MEMORY_LIMIT: Final = "2GB"
 
 # One row a shard and transaction piles up; only the newest of each shard says anything.
