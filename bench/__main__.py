@@ -15,6 +15,7 @@ from typing import Final
 from rich.console import Console
 
 from bench.catalogue import BENCHMARKS, answered, question
+from bench.detection.worlds import WORLDS
 from bench.harness import RESULTS, Answered, Asked, keep, missed, table_of
 
 _MISSED: Final = 1
@@ -27,9 +28,11 @@ def main() -> int:
         by_name=bool(arguments.names),
         transfers=arguments.transfers,
         data=arguments.data,
+        world=arguments.world,
         half=arguments.half,
         sample=arguments.sample,
         service=arguments.service,
+        dump=arguments.dump,
     )
     console, answers = Console(stderr=True), list[Answered]()
     signal.signal(signal.SIGTERM, _end)
@@ -59,10 +62,13 @@ def _arguments() -> argparse.Namespace:
     growing = parser.add_argument_group("flat_cost, restart, reports, backtest")
     growing.add_argument("--transfers", type=_count, metavar="COUNT", help="how far the state grows")
     detection = parser.add_argument_group("detection")
-    detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the AMLSim transfers and labels are")
+    detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the transfers and labels are")
+    detection.add_argument("--world", choices=tuple(WORLDS), default="amlsim", help="which labelled transfers (amlsim)")
     detection.add_argument("--half", choices=("tune", "report", "both"), default="report", help="of the scenarios")
-    detection.add_argument("--sample", type=_count, metavar="ROWS", help="only the first so many rows")
-    detection.add_argument("--service", action="store_true", help="over signed webhooks to a service")
+    detection.add_argument("--rows", dest="sample", type=_count, metavar="ROWS", help="only the first so many rows")
+    way = detection.add_mutually_exclusive_group()
+    way.add_argument("--service", action="store_true", help="over signed webhooks to a service")
+    way.add_argument("--dump", type=Path, metavar="FILE.parquet", help="keep vectors and labels in")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in BENCHMARKS]
     if unknown:

@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from bench.convert.amlsim import convert
 from bench.detection.benchmark import BESIDE_THE_PROJECT, QUICK_ROWS
-from bench.detection.data import cut, found_in
+from bench.detection.data import cut
 from bench.detection.measures import per_thousand
 from bench.detection.stream import Heard, from_states
+from bench.detection.worlds import AMLSIM
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
 from features.core.rows.alerts import AlertRow
@@ -62,7 +62,7 @@ class HeardAlerts(Heard):
 def run(run: Run) -> Iterator[Figure]:
     request = run.asked
     try:
-        source, _ = found_in(request.data or BESIDE_THE_PROJECT)
+        source, _ = AMLSIM.found_in(request.data or BESIDE_THE_PROJECT)
     except FileNotFoundError as missing:
         if request.data is not None or request.by_name:
             raise SystemExit(f"No AMLSim transfers: {missing}. Name their folder with --data.") from missing
@@ -72,7 +72,7 @@ def run(run: Run) -> Iterator[Figure]:
     with TemporaryDirectory(prefix=PREFIX) as folder:
         if rows:
             source = cut(source, Path(folder), rows)
-        events = convert(source, Path(folder) / "events")
+        events = AMLSIM.convert(source, Path(folder) / "events")
         tally = Tally()
         with run.counting("watching", sum(events.events.values())) as done:
             files = sorted((Path(folder) / "events").glob("*.ndjson"))

@@ -69,9 +69,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     by_name: bool = False
     transfers: int | None = None
     data: Path | None = None
+    world: str = "amlsim"
     half: str = "report"
     sample: int | None = None
     service: bool = False
+    dump: Path | None = None
 
 
 class Run:

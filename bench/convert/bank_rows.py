@@ -1,8 +1,9 @@
 """Rows of a transfers CSV as bank events, for the converters beside this module.
 
 Each customer is an entity with one account, made known a day before the first row. A transfer is two events where the
-bank sends two: created at the row's time, settled or completed a few hours later, on the same day (incoming wires and
-realtime payments have one). A return, where the row has one, is a third. Ids follow from the row's own id.
+bank sends two: created at the row's time, settled or completed a few hours later, on the same day (a realtime payment
+at once; incoming wires and realtime payments have one). A return, where the row has one, is a third. Ids follow from
+the row's own id.
 
 A book transfer as the bank delivers it has a sender and a receiver and no direction. Here ``sender_bank_account_id``
 is always the customer's account and ``is_incoming`` says which way the money went: every row has its customer side.
@@ -47,8 +48,8 @@ LIVES: Final[dict[str, tuple[str, tuple[tuple[str, str, int], ...], tuple[tuple[
     ),
     "realtime": (
         "rttr",
-        (("outgoing_transfer.initiated", "initiated", 0), ("outgoing_transfer.completed", "completed", 1)),
-        (("incoming_transfer.completed", "completed", 1),),
+        (("outgoing_transfer.initiated", "initiated", 0), ("outgoing_transfer.completed", "completed", 0)),
+        (("incoming_transfer.completed", "completed", 0),),
     ),
     "book": (
         "book",

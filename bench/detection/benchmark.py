@@ -1,23 +1,25 @@
-"""What do the bands find of AMLSim's bad scenarios, and at what cost, beside two baselines at equal volume?
+"""What do the bands find of the bad scenarios of a labelled world, and at what cost, beside baselines at equal volume?
 
-Run      ``python -m bench detection --data FOLDER``; FOLDER holds ``amlsim.transfers.csv.gz`` and its labels, and is
-         looked for beside the project when it is not named. The data is not part of this repository, so a run of
-         all benchmarks leaves this one out where it is missing
-Way      the rows become bank events as ``convert.amlsim`` says, and go through the shards' own states in one process;
-         with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
+Run      ``python -m bench detection --world amlsim|personas|synthfin --data FOLDER``; FOLDER holds the world's
+         transfers and labels, and is looked for beside the project when it is not named. The data is not part of this
+         repository, so a run of all benchmarks leaves this one out where it is missing
+Way      the rows become bank events as the world's converter says, and go through the shards' own states in one
+         process; with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
+Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer
 Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``)
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.convert.amlsim import convert
-from bench.detection.data import Answer, Half, Known, cut, found_in, labels_in
+from bench.detection.data import Answer, Half, Known, cut, labels_in
 from bench.detection.measures import Share, per_thousand, touched
 from bench.detection.report import FIRST_PAIR, RANKINGS, SCORE, VOLUMES, Findings, findings_of, markdown, scenarios_of
-from bench.detection.stream import from_service, from_states
+from bench.detection.stream import Heard, from_service, from_states
+from bench.detection.vectors import VectorFile
+from bench.detection.worlds import WORLDS, World
 from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
 from bench.workbench import PREFIX
@@ -29,40 +31,49 @@ REPORT: Final = RESULTS.parent
 
 def run(run: Run) -> Iterator[Figure]:
     request = run.asked
+    world = WORLDS[request.world]
     try:
-        source, labels = found_in(request.data or BESIDE_THE_PROJECT)
+        source, labels = world.found_in(request.data or BESIDE_THE_PROJECT)
     except FileNotFoundError as missing:
         if request.data is not None or request.by_name:
-            raise SystemExit(f"No AMLSim transfers: {missing}. Name their folder with --data.") from missing
+            raise SystemExit(f"No transfers of {world.name}: {missing}. Name their folder with --data.") from missing
         run.say(f"left out: {missing}")
         return
     half = Half(request.half)
-    known, answers = _answered(run, source, labels)
+    known, answers = _answered(run, world, source, labels)
     findings = findings_of(list(known.cases(answers, half)), half)
     text = markdown(findings)
     REPORT.mkdir(exist_ok=True)
-    (REPORT / f"detection-{half.value}.md").write_text(text)
+    (REPORT / f"detection-{world.name}-{half.value}.md").write_text(text)
     print(text)
     yield from _figures(findings)
 
 
-def _answered(run: Run, source: Path, labels: Path) -> tuple[Known, list[Answer]]:
+def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known, list[Answer]]:
     rows = run.asked.sample or run.size(0, QUICK_ROWS)
     with TemporaryDirectory(prefix=PREFIX) as folder:
         if rows:
             source = cut(source, Path(folder), rows)
         known = Known(source, labels_in(labels))
         run.say(f"{len(known):,} rows as bank events")
-        events = convert(source, Path(folder) / "events")
+        events = world.convert(source, Path(folder) / "events")
         files = sorted((Path(folder) / "events").glob("*.ndjson"))
-        scored = from_service if run.asked.service else from_states
         with run.counting(
             "through the service" if run.asked.service else "scoring", sum(events.events.values())
         ) as done:
-            answers = list(scored(files, done))
+            answers = list(from_service(files, done) if run.asked.service else _from_states(run, known, files, done))
     if len(answers) != sum(events.transfers.values()):
         raise SystemExit(f"{sum(events.transfers.values()):,} transfers went in and {len(answers):,} came back.")
     return known, answers
+
+
+def _from_states(run: Run, known: Known, files: list[Path], done: Callable[[int], None]) -> Iterator[Answer]:
+    if run.asked.dump is None:
+        yield from from_states(files, done, Heard)
+        return
+    vectors = VectorFile(run.asked.dump, known)
+    yield from from_states(files, done, vectors.hear)
+    vectors.close()
 
 
 def _figures(findings: Findings) -> Iterator[Figure]:

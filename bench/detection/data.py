@@ -1,4 +1,4 @@
-"""AMLSim's labels beside what the service said: which rows are bad, which half they are in, and what became of them.
+"""The labels of a world beside what the service said: which rows are bad, in which half, and what became of them.
 
 Halves   scenarios, bad ones and innocent look-alikes, go to a half by the order of their ids' hashes within their
          typology, so that both halves hold as many of each; all other rows by the hash of their own id
@@ -20,8 +20,6 @@ import msgspec
 from bench.convert.bank_rows import rows_in
 from features.core.instants import parse_instant
 
-TRANSFERS: Final = "amlsim.transfers.csv.gz"
-LABELS: Final = "amlsim.labels.csv.gz"
 LABEL_COLUMNS: Final = ("transfer_id", "is_bad", "typology", "scenario_id", "is_benign_lookalike")
 RECEIVER: Final = "-in"
 
@@ -33,11 +31,15 @@ class Half(StrEnum):
 
 
 class Label(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a row; ``scenario`` is empty for a normal one."""
+    """What is known of a row; ``scenario`` is empty for a normal one, and the row's own id for a look-alike alone."""
 
     bad: bool
     typology: str
     scenario: str
+
+    @property
+    def lookalike(self) -> bool:
+        return bool(self.scenario) and not self.bad
 
 
 NORMAL: Final = Label(bad=False, typology="normal", scenario="")
@@ -83,7 +85,8 @@ def labels_in(path: Path) -> dict[str, Label]:
         if tuple(next(lines, ())) != LABEL_COLUMNS:
             raise SystemExit(f"{path} does not begin with the columns {', '.join(LABEL_COLUMNS)}.")
         return {
-            row: Label(bad == "true", kind, scenario) if scenario else NORMAL for row, bad, kind, scenario, _ in lines
+            row: NORMAL if "true" not in (bad, alike) else Label(bad == "true", kind, scenario or row)
+            for row, bad, kind, scenario, alike in lines
         }
 
 
@@ -126,6 +129,11 @@ class Known:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def label_of(self, transfer_id: str) -> tuple[str, Label]:
+        """A transfer's row, and the label of it."""
+        row = row_of(transfer_id)
+        return row, self._rows[row].label
+
     def cases(self, answers: Iterable[Answer], half: Half) -> Iterator[Case]:
         """The answers of one half, with what is known of them."""
         for answer in answers:
@@ -138,11 +146,3 @@ class Known:
 def row_of(transfer_id: str) -> str:
     """The row's id: without the rail before it and the word for the receiver's side after it."""
     return transfer_id.partition("_")[2].removesuffix(RECEIVER)
-
-
-def found_in(folder: Path) -> tuple[Path, Path]:
-    """The transfers and their labels."""
-    for name in (TRANSFERS, LABELS):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(f"{folder / name} is not there")
-    return folder / TRANSFERS, folder / LABELS

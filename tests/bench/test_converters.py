@@ -4,12 +4,13 @@ import gzip
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
 
-from bench.convert import amlsim, berka
+from bench.convert import amlsim, berka, personas, synthfin
 from bench.convert.bank_rows import COLUMNS, EventFiles
 
 AMLSIM = [
@@ -23,6 +24,16 @@ BERKA = [
     "b1,1995-04-19T00:00:00Z,CASH,C1,20000,CZK,book,credit in cash,,",
     "b2,1995-04-19T00:00:00Z,C1,B:YZ:77,30000,CZK,ach,household,,",
     "b3,1995-04-20T00:00:00Z,C2,CARD,400,CZK,card,credit card withdrawal,,",
+]
+
+PERSONAS = [
+    "f1,2025-01-01T08:18:00Z,X:7387120c2b,user_000036,50228,USD,ach,income,,",
+    "f2,2025-01-01T08:28:00Z,user_000036,X:ec7433b516,46825,USD,card,transfer,,",
+    "f3,2025-01-01T11:20:00Z,X:fbc0439e78,user_000051,77103,USD,card,shopping,,",
+]
+SYNTHFIN = [
+    "s1,2025-01-01T04:59:32Z,N2203,N2904,1507969,USD,realtime,,,",
+    "s2,2025-01-01T05:15:53Z,N2904,N3703,718337,USD,realtime,,,",
 ]
 
 
@@ -71,7 +82,15 @@ def test_given_amlsim_rows_when_converted_then_a_return_carries_its_code_and_tim
     assert returned["data"]["return_details"][0]["return_code"] == "R10"
 
 
-@pytest.mark.parametrize(("convert", "rows"), [(amlsim.convert, AMLSIM), (berka.convert, BERKA)])
+@pytest.mark.parametrize(
+    ("convert", "rows"),
+    [
+        (amlsim.convert, AMLSIM),
+        (berka.convert, BERKA),
+        (personas.convert, PERSONAS),
+        (synthfin.convert, SYNTHFIN),
+    ],
+)
 def test_given_rows_when_converted_then_owners_come_first_times_never_go_back_and_ids_never_repeat(
     tmp_path: Path, convert: Callable[[Path, Path], EventFiles], rows: list[str]
 ) -> None:
@@ -111,6 +130,45 @@ def test_given_berka_rows_when_converted_then_the_customer_is_the_account_and_th
     assert by_id["acht_b2"]["counterparty_id"] == "cpty_B:YZ:77"
     assert by_id["acht_b2"]["currency_code"] == "CZK"
     assert by_id["ctxn_b3"]["merchant"]["id"] == "mrch_CARD"
+
+
+def test_given_people_when_converted_then_money_is_seen_from_the_customer_and_the_type_hint_is_left_out(
+    tmp_path: Path,
+) -> None:
+    events = converted(personas.convert, tmp_path, PERSONAS)["personas"]
+
+    assert transfers(events) == [
+        ("ach.incoming_transfer.scheduled", "acht_f1"),
+        ("card.authorization.approved", "ctxn_f2"),
+        ("card.transaction.refunded", "ctxn_f3"),
+        ("ach.incoming_transfer.settled", "acht_f1"),
+        ("card.transaction.settled", "ctxn_f2"),
+    ]
+    moved = [event["data"] for event in events if event["data"]["id"].startswith(("acht", "ctxn"))]
+    assert {data["bank_account_id"] for data in moved} == {"bacc_user_000036", "bacc_user_000051"}
+    assert {data["description"] for data in moved} == {""}
+
+
+def test_given_agents_when_converted_then_both_ends_see_a_payment_when_it_is_made(tmp_path: Path) -> None:
+    events = converted(synthfin.convert, tmp_path, SYNTHFIN)["synthfin"]
+
+    landed = [
+        (e["created_at"], e["data"]["id"], e["data"]["bank_account_id"]) for e in events if "rttr" in e["data"]["id"]
+    ]
+    assert landed == [
+        ("2025-01-01T04:59:32Z", "rttr_s1", "bacc_N2203"),
+        ("2025-01-01T04:59:32Z", "rttr_s1", "bacc_N2203"),
+        ("2025-01-01T04:59:32Z", "rttr_s1-in", "bacc_N2904"),
+        ("2025-01-01T05:15:53Z", "rttr_s2", "bacc_N2904"),
+        ("2025-01-01T05:15:53Z", "rttr_s2", "bacc_N2904"),
+        ("2025-01-01T05:15:53Z", "rttr_s2-in", "bacc_N3703"),
+    ]
+
+
+@pytest.mark.parametrize("module", [personas, berka])
+def test_given_a_row_without_a_customer_when_converted_then_it_is_named(module: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="t1: neither A4 nor A8"):
+        converted(module.convert, tmp_path, AMLSIM[:1])
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,14 @@ import gzip
 from pathlib import Path
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 
 from bench.convert.bank_rows import COLUMNS
 from bench.detection.benchmark import run as detection
 from bench.detection.data import (
     LABEL_COLUMNS,
-    LABELS,
     NORMAL,
-    TRANSFERS,
     Answer,
     Case,
     Half,
@@ -42,7 +41,9 @@ from bench.detection.measures import (
 )
 from bench.detection.report import findings_of, markdown
 from bench.detection.stream import from_states
+from bench.detection.worlds import AMLSIM, WORLDS, World
 from bench.harness import Asked, Run
+from features.catalogue.features import FEATURES
 from features.core.instants import DAY_US
 
 BAD = Label(bad=True, typology="fan_in", scenario="s1")
@@ -71,7 +72,10 @@ def a_folder(folder: Path) -> Path:
     rows = [f"t{n},2020-01-{1 + n // 4:02},A4,A{8 + 4 * (n % 3)},{100 + n},USD,ach,,," for n in range(80)]
     labels = [f"t{n},{'true' if n < 20 else 'false'},fan_out,s{n // 10},false" for n in range(20)]
     labels += [f"t{n},false,normal,,false" for n in range(20, 80)]
-    for name, columns, lines in ((TRANSFERS, COLUMNS, rows), (LABELS, LABEL_COLUMNS, labels)):
+    for name, columns, lines in (
+        (AMLSIM.transfers, COLUMNS, rows),
+        (AMLSIM.labels, LABEL_COLUMNS, labels),
+    ):
         (folder / name).write_bytes(gzip.compress("\n".join([",".join(columns), *lines, ""]).encode()))
     return folder
 
@@ -108,7 +112,7 @@ def test_given_scenarios_when_halved_then_each_typology_is_split_evenly_and_alwa
 
 def test_given_both_sides_of_a_row_then_they_are_in_one_half_under_one_label(tmp_path: Path) -> None:
     folder = a_folder(tmp_path)
-    known = Known(folder / TRANSFERS, labels_in(folder / LABELS))
+    known = Known(folder / AMLSIM.transfers, labels_in(folder / AMLSIM.labels))
     sides = [Answer(f"acht_t{n}{side}", "p", "ach", 1, 0, (), hard=False) for n in range(80) for side in ("", "-in")]
 
     halves = [list(known.cases(sides, half)) for half in (Half.TUNE, Half.REPORT, Half.BOTH)]
@@ -259,16 +263,57 @@ def test_given_data_when_run_twice_then_the_figures_are_the_same_and_cover_both_
     by_name = {figure.name: figure for figure in once}
     assert by_name["fan_out, bad touched"].note.count("of 2;") == 2
     assert "of 80 transfers" in by_name["in review or hold"].note
-    assert (tmp_path / ".bench" / "detection-both.md").read_text().startswith("### Half: both")
+    assert (tmp_path / ".bench" / "detection-amlsim-both.md").read_text().startswith("### Half: both")
 
 
 def test_given_no_data_when_asked_for_by_name_then_the_refusal_names_the_file_and_else_it_is_left_out(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(SystemExit, match=TRANSFERS):
+    with pytest.raises(SystemExit, match=AMLSIM.transfers):
         list(detection(Run(Asked(by_name=True, data=tmp_path))))
     with pytest.raises(SystemExit, match="--data"):
         list(detection(Run(Asked(data=tmp_path))))
+
+
+def test_given_labels_then_a_lookalike_without_a_scenario_is_one_of_its_own_and_typologies_of_no_kind_are_normal(
+    tmp_path: Path,
+) -> None:
+    lines = ["a,true,chain,s1,false", "b,false,anomaly:income_spike,,true", "c,false,normal,,false"]
+    path = tmp_path / "labels.csv.gz"
+    path.write_bytes(gzip.compress("\n".join([",".join(LABEL_COLUMNS), *lines, ""]).encode()))
+
+    labels = labels_in(path)
+
+    assert labels["a"] == Label(bad=True, typology="chain", scenario="s1")
+    assert labels["b"] == Label(bad=False, typology="anomaly:income_spike", scenario="b")
+    assert [labels[row].lookalike for row in "abc"] == [False, True, False]
+    assert labels["c"] is NORMAL
+
+
+def test_given_a_dump_when_run_then_each_transfer_has_a_row_with_its_label_and_all_of_its_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "dumps" / "vectors.parquet"
+
+    list(detection(Run(Asked(by_name=True, data=a_folder(tmp_path), half="both", dump=path))))
+
+    rows = {row["row_id"]: row for row in pq.read_table(path).to_pylist()}
+    assert len(rows) == 80
+    assert (rows["t7"]["is_bad"], rows["t7"]["scenario_id"], rows["t7"]["typology"]) == (True, "s0", "fan_out")
+    assert (rows["t70"]["is_bad"], rows["t70"]["scenario_id"], rows["t70"]["is_lookalike"]) == (False, None, False)
+    assert (rows["t7"]["amount_cents"], rows["t7"]["entity_id"], rows["t7"]["pair_first_time"]) == (
+        107,
+        "enti_A4",
+        False,
+    )
+    assert {feature.column for feature in FEATURES} <= set(rows["t7"])
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
+def test_given_a_world_when_its_files_are_missing_then_the_refusal_names_them(world: World, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=world.transfers):
+        list(detection(Run(Asked(by_name=True, data=tmp_path, world=world.name))))
 
 
 def test_given_no_data_beside_the_project_when_everything_runs_then_detection_is_left_out(
