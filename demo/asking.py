@@ -1,17 +1,16 @@
 """The pre-flight question about a move that is about to happen."""
 
-from typing import Any, Final
+from typing import Any
 
 from demo.moves import Move
+from features.bank.event_families import RAIL_OF_FAMILY
 from features.sandbox.planned_transfer import Family
-
-RAIL_OF: Final = {Family.SWIFT: "intl_wire"}
 
 
 def preflight_request(program_id: str, move: Move, *, on_file: bool) -> dict[str, Any]:
     """A PreflightRequest; a counterparty that is not on file is described instead of named."""
     proposed: dict[str, Any] = {
-        "rail": RAIL_OF.get(move.family, move.family.value),
+        "rail": RAIL_OF_FAMILY[move.family].value,
         "direction": "incoming" if move.incoming else "outgoing",
         "amountCents": str(move.cents),
         "entityId": move.party.id,

@@ -14,8 +14,9 @@ import msgspec
 from demo import everyday, stories
 from demo.cast import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
 from demo.lives import Delivery, Reporter
-from demo.moves import DAY_US, HOUR_US, MINUTE_US, Move
+from demo.moves import Move
 from demo.telling import Story, Strangers, Tempo
+from features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from features.sandbox import objects
 
 HISTORY_DAYS: Final = 97

@@ -11,8 +11,8 @@ from api.client.client import ClearholdClient
 from demo.bank import denied_at, everyone_in
 from demo.cast import Other, Program
 from demo.lives import Delivery
-from demo.moves import DAY_US, HOUR_US
 from demo.stage import Access
+from features.core.instants import DAY_US, HOUR_US
 from features.sandbox import objects
 from tests.support.bank_api import BankApi
 

@@ -6,7 +6,8 @@ from random import Random
 from typing import Final
 
 from demo.cast import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
-from demo.moves import DAY_US, HOUR_US, MINUTE_US, Move
+from demo.moves import Move
+from features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from features.sandbox.planned_transfer import Ending, Family
 
 PAY_DAYS: Final = frozenset({1, 16})

@@ -9,9 +9,10 @@ from typing import Any, Final
 import msgspec
 
 from demo.cast import Other
-from demo.moves import SECOND_US, Move
+from demo.moves import Move
+from features.core.instants import SECOND_US, format_instant
 from features.sandbox import objects
-from features.sandbox.lives import life_of
+from features.sandbox.lives import life_of, reports_of
 from features.sandbox.planned_transfer import Family
 
 TWICE_IN: Final = 60
@@ -60,21 +61,19 @@ class Reporter:
         self._meet(move)
         self._transfers += 1
         transfer_id = f"{objects.PREFIX_OF[move.family]}_{self._tag}{self._transfers:07d}"
-        times = {"created_at": move.at}
-        at = move.at
-        deliveries: list[Delivery] = []
-        for step in life_of(move):
-            if step.lag_us:
-                at = move.at + max(step.lag_us // self._haste, LEAST_LAG_US * len(deliveries))
-            times = {**times, step.field: at}
-            data = objects.transfer(move, transfer_id, status=step.status, times=times)
-            told = self.event(move.program, f"{move.family}.{step.type}", data, at)
-            deliveries.append(msgspec.structs.replace(told, transfer_id=transfer_id, move=move))
+        instants = [
+            move.at + max(step.lag_us // self._haste, LEAST_LAG_US * number)
+            for number, step in enumerate(life_of(move))
+        ]
+        deliveries = [
+            msgspec.structs.replace(self.event(move.program, kind, data, at), transfer_id=transfer_id, move=move)
+            for at, kind, data in reports_of(move, transfer_id, instants)
+        ]
         return self._as_they_arrive(deliveries)
 
     def event(self, program: str, event_type: str, data: dict[str, Any], at: int) -> Delivery:
         self._events += 1
-        envelope = {"id": f"evnt_{self._tag}{self._events:08d}", "created_at": objects.stamp(at), "type": event_type}
+        envelope = {"id": f"evnt_{self._tag}{self._events:08d}", "created_at": format_instant(at), "type": event_type}
         body = msgspec.json.encode({**envelope, "data": data})
         return Delivery(program=program, due_at=at, body=body)
 

@@ -1,14 +1,7 @@
 """A move: one transfer that is going to happen, before the bank has told anyone about it."""
 
-from typing import Final
-
 from demo.cast import Other, Party
 from features.sandbox.planned_transfer import Family, PlannedTransfer
-
-SECOND_US: Final = 1_000_000
-MINUTE_US: Final = 60 * SECOND_US
-HOUR_US: Final = 60 * MINUTE_US
-DAY_US: Final = 24 * HOUR_US
 
 
 class Move(PlannedTransfer, frozen=True, kw_only=True):

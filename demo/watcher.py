@@ -11,7 +11,7 @@ from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from demo.board import Board
 from demo.service import DemoError
 from demo.stage import Access
-from features.sandbox.objects import stamp
+from features.core.instants import format_instant
 
 POLL_S: Final = 1.0
 PAGE: Final = "100"
@@ -128,4 +128,4 @@ class Watcher:
 def _a_little_before(text: str) -> str:
     """Late and rescored transfers are read again, too."""
     at = datetime.fromisoformat(text)
-    return stamp(int(at.timestamp() * 1_000_000) - OVERLAP_US)
+    return format_instant(int(at.timestamp() * 1_000_000) - OVERLAP_US)

@@ -1,16 +1,19 @@
 """The bank's events of one run, collected in any order and written down in the order in which the bank sends them."""
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from features.core.instants import DAY_US, MINUTE_US, SECOND_US
+from features.core.instants import DAY_US, MINUTE_US, SECOND_US, format_instant
+from features.core.program import Program
+from features.core.vocabulary import Rail
 from features.sandbox import objects
 from features.sandbox.casting import Casting
-from features.sandbox.lives import life_of
+from features.sandbox.lives import life_of, reports_of
 from features.sandbox.parties import Other, Party
-from features.sandbox.planned_transfer import Family, PlannedTransfer
+from features.sandbox.planned_transfer import FAMILY_OF_RAIL, Family, PlannedTransfer
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4
@@ -32,12 +35,11 @@ class ComposedEvents(NamedTuple):
 
 
 class Feed:
-    """Everything ends at ``at``, and what would come later is left out. ``habit`` is the rail on which customers are
-    already known to the program.
-    """
+    """Everything ends at ``at``, and what would come later is left out."""
 
-    def __init__(self, casting: Casting, at: int, habit: Family) -> None:
-        self.casting, self.at, self._habit = casting, at, habit
+    def __init__(self, casting: Casting, at: int, program: Program) -> None:
+        self.casting, self.at, self.program = casting, at, program
+        self._habit = _habit_of(program)
         self.transfer_id: str | None = None  # of the newest transfer that is more than a habit
         self._events: list[tuple[int, str, dict[str, Any]]] = []
 
@@ -99,14 +101,8 @@ class Feed:
 
     def _report(self, planned: PlannedTransfer) -> str:
         transfer_id = self.casting.fresh_id(objects.PREFIX_OF[planned.family])
-        times = {"created_at": planned.at}
-        for step in life_of(planned):
-            at = planned.at + step.lag_us
-            if at > self.at:
-                break
-            times = {**times, step.field: at}
-            data = objects.transfer(planned, transfer_id, status=step.status, times=times)
-            self.add(f"{planned.family}.{step.type}", data, at)
+        instants = (planned.at + step.lag_us for step in life_of(planned))
+        self._events += reports_of(planned, transfer_id, takewhile(lambda at: at <= self.at, instants))
         return transfer_id
 
 
@@ -117,7 +113,7 @@ def compose_events(
     bodies, event_ids = [], []
     for number, (at, event_type, data) in enumerate(events, 1):
         event_ids.append(event_id(tag, number))
-        envelope = {"id": event_ids[-1], "created_at": objects.stamp(at), "type": event_type, "data": data}
+        envelope = {"id": event_ids[-1], "created_at": format_instant(at), "type": event_type, "data": data}
         bodies.append(msgspec.json.encode(envelope))
     return ComposedEvents(tuple(bodies), tuple(event_ids), transfer_id)
 
@@ -125,6 +121,12 @@ def compose_events(
 def event_id(tag: str, number: int = 1) -> str:
     """The id of the event of that number under a tag."""
     return f"evnt_{tag}{number:04d}"
+
+
+def _habit_of(program: Program) -> Family:
+    """The rail on which customers are known: cards, unless the program declares its rails without them."""
+    declared = program.declared_rails
+    return Family.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]
 
 
 def _time_of(event: tuple[int, str, dict[str, Any]]) -> int:

@@ -1,10 +1,14 @@
 """What the bank reports of a transfer from beginning to end, step by step."""
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from features.sandbox import objects
 from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+
+STEP_US: Final = 1_000
+"""The least between two steps of which each has its own instant: the bank's show milliseconds."""
 
 _LATE_CODES: Final = frozenset({"R05", "R07", "R10", "R11"})  # Consumers have 60 days for these.
 _LATE_US: Final = 9 * DAY_US
@@ -23,6 +27,17 @@ class Step(NamedTuple):
 def life_of(transfer: PlannedTransfer) -> tuple[Step, ...]:
     """The steps of a transfer: created first, then how it ends."""
     return _LIFE_OF[transfer.family](transfer)
+
+
+def reports_of(
+    planned: PlannedTransfer, transfer_id: str, instants: Iterable[int]
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The bank's events of the steps, each as its time, its type and its data, for as many as have an instant."""
+    times: dict[str, int] = {}
+    for step, at in zip(life_of(planned), instants, strict=False):
+        times = {"created_at": at, **times, step.field: at}
+        data = objects.transfer(planned, transfer_id, status=step.status, times=times)
+        yield at, f"{planned.family}.{step.type}", data
 
 
 def _ach_life(transfer: PlannedTransfer) -> tuple[Step, ...]:

@@ -5,7 +5,7 @@ Transfers carry no entity and no counterparty: a receiver asks the API for the a
 
 from typing import Any, Final
 
-from features.core.instants import DAY_US, datetime_of
+from features.core.instants import DAY_US, format_instant
 from features.sandbox.parties import Other, Party
 from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
 
@@ -32,11 +32,6 @@ RETURN_WORDS: Final = {
 _NOT_OF_CHECKS: Final = ("is_incoming", "is_on_us", "amount")
 
 
-def stamp(at: int) -> str:
-    """RFC 3339 in UTC, with milliseconds so that two snapshots within one second keep their order."""
-    return datetime_of(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def entity(
     party: Party, *, status: str, created_at: int, updated_at: int, is_high_risk: bool = False
 ) -> dict[str, Any]:
@@ -51,8 +46,8 @@ def entity(
         "verification_tags": [],
         "is_high_risk": is_high_risk,
         "documents": [],
-        "created_at": stamp(created_at),
-        "updated_at": stamp(updated_at),
+        "created_at": format_instant(created_at),
+        "updated_at": format_instant(updated_at),
     }
     if party.business:
         details = {"business_name": party.name, "legal_type": "llc", "industry": "services", "address": address}
@@ -76,14 +71,14 @@ def account(party: Party, *, at: int, status: str = "open") -> dict[str, Any]:
         "routing_number": BANK_ROUTING,
         "balances": {"available_amount": 0, "pending_amount": 0, "holding_amount": 0, "locked_amount": 0},
         "is_overdraftable": False,
-        "created_at": stamp(at),
+        "created_at": format_instant(at),
     }
 
 
 def return_detail(code: str, at: int) -> dict[str, Any]:
     """One element of ``return_details``."""
     detail = {"return_code": code, "description": RETURN_WORDS.get(code, ""), "addenda": ""}
-    return {**detail, "created_at": stamp(at), "updated_at": stamp(at)}
+    return {**detail, "created_at": format_instant(at), "updated_at": format_instant(at)}
 
 
 def overdraft(party: Party, reserve_account_id: str, transfer_id: str, *, cents: int) -> dict[str, Any]:
@@ -115,8 +110,8 @@ def counterparty(other: Other, *, at: int) -> dict[str, Any]:
         "legal_type": "business" if other.business else "individual",
         "is_column_account": False,
         "wire_drawdown_allowed": False,
-        "created_at": stamp(at),
-        "updated_at": stamp(at),
+        "created_at": format_instant(at),
+        "updated_at": format_instant(at),
     }
 
 
@@ -124,8 +119,8 @@ def transfer(planned: PlannedTransfer, transfer_id: str, *, status: str, times: 
     """The object of a planned transfer as it stands when the newest of ``times`` has just come."""
     fields = {"id": transfer_id, "status": status, **_OBJECT_OF[planned.family](planned, times)}
     for name, at in times.items():
-        fields[name] = stamp(at)
-    fields["updated_at"] = stamp(max(times.values()))
+        fields[name] = format_instant(at)
+    fields["updated_at"] = format_instant(max(times.values()))
     return fields
 
 
@@ -159,11 +154,11 @@ def _ach(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
         "company_entry_description": planned.note.upper()[:10],
         "receiver_name": receiver.name,
         "odfi_routing_number": planned.other.routing if planned.incoming else BANK_ROUTING,
-        "effective_on": stamp(times["created_at"])[:10],
+        "effective_on": format_instant(times["created_at"])[:10],
         "settled_at": None,
         "returned_at": None,
         "completed_at": None,
-        "nsf_deadline": stamp(planned.at + DAY_US) if planned.ending is Ending.UNFUNDED else None,
+        "nsf_deadline": format_instant(planned.at + DAY_US) if planned.ending is Ending.UNFUNDED else None,
         "return_details": [] if returned_at is None else [return_detail(planned.code, returned_at)],
         "notification_of_changes": None,
     }
@@ -204,7 +199,7 @@ def _swift(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
         "originator_address": sends_from,
         "charge_bearer": "SHAR",
         "charges": [],
-        "settlement_date": stamp(times["created_at"])[:10],
+        "settlement_date": format_instant(times["created_at"])[:10],
         "completed_at": None,
         "returned_at": None,
         "return_reason": None,
@@ -259,7 +254,7 @@ def _card(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
             "country_code": planned.other.country,
         },
         "book_transfer_id": None,
-        "settled_at": stamp(times["settled_at"]) if "settled_at" in times else None,
+        "settled_at": format_instant(times["settled_at"]) if "settled_at" in times else None,
     }
 
 

@@ -6,19 +6,21 @@ magic name send an ACH entry back after it settled, as in the bank's sandbox.
 Source  the bank's public pages on its sandbox, and its clients
 """
 
+from itertools import count
 from typing import Any, Final
 
 import msgspec
 
+from features.core.directory import ACCOUNT_PREFIX
 from features.core.program import Program
 from features.core.vocabulary import AchType, Direction, Rail
 from features.sandbox import objects
 from features.sandbox.feed import ComposedEvents, compose_events
-from features.sandbox.lives import life_of
+from features.sandbox.lives import STEP_US, life_of, reports_of
 from features.sandbox.parties import Other, Party
-from features.sandbox.planned_transfer import Ending, PlannedTransfer
+from features.sandbox.planned_transfer import FAMILY_OF_RAIL, Ending, PlannedTransfer
 from features.sandbox.returning import is_returnable_as
-from features.sandbox.scenario import FAMILY_OF_RAIL, home_of, tag_of
+from features.sandbox.scenario import home_of, tag_of
 
 MAGIC_NAMES: Final = {
     "RETURN_NSF": "R01",
@@ -26,9 +28,6 @@ MAGIC_NAMES: Final = {
     "RETURN_STOP_PAYMENT": "R08",
     "RETURN_UNAUTH": "R10",
 }
-ACCOUNT_PREFIX: Final = "bacc_"
-
-_STEP_US: Final = 1_000  # the bank's instants show milliseconds
 _TO_PARTY: Final = frozenset({Rail.ACH, Rail.WIRE, Rail.INTL_WIRE, Rail.REALTIME, Rail.CHECK})
 
 
@@ -57,18 +56,14 @@ def compose_transfer(program: Program, order: TransferOrder, *, run: str, at: in
     tag = tag_of(program.id, "transfer", run)
     party, other = _party(program, order), _other(program, order)
     planned = _planned(order, party, other, at)
-    steps = life_of(planned)
-    began = at - (len(steps) - 1) * _STEP_US
+    began = at - (len(life_of(planned)) - 1) * STEP_US
     transfer_id = f"{objects.PREFIX_OF[planned.family]}_{tag}0001"
     events: list[tuple[int, str, dict[str, Any]]] = []
     if party.id:
         events.append((began, "account.unfrozen", objects.account(party, at=began)))
-    times = {"created_at": began}
-    for number, step in enumerate(steps):
-        times = {**times, step.field: began + number * _STEP_US}
-        data = objects.transfer(planned, transfer_id, status=step.status, times=times)
-        data |= {"counterparty": _embedded(other)} if order.rail in _TO_PARTY else {}
-        events.append((began + number * _STEP_US, f"{planned.family}.{step.type}", _stated(data)))
+    to_party = {"counterparty": _embedded(other)} if order.rail in _TO_PARTY else {}
+    for reported_at, event_type, data in reports_of(planned, transfer_id, count(began, STEP_US)):
+        events.append((reported_at, event_type, _stated(data | to_party)))
     return compose_events(tag, events, transfer_id)
 
 

@@ -1,9 +1,11 @@
 """One transfer that is going to happen, before the bank has reported anything of it."""
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
+from features.bank.event_families import RAIL_OF_FAMILY
 from features.sandbox.parties import Other, Party
 
 
@@ -17,6 +19,9 @@ class Family(StrEnum):
     BOOK = "book"
     CHECK = "check"
     CARD = "card"
+
+
+FAMILY_OF_RAIL: Final = {rail: Family(family) for family, rail in RAIL_OF_FAMILY.items()}
 
 
 class Ending(StrEnum):

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from features.bank.statuses import UNMOVED_STATUSES
+from features.core.instants import format_instant
 from features.core.vocabulary import AchType, Direction, Rail
 from features.sandbox import objects
 from features.sandbox.feed import ComposedEvents, compose_events
@@ -72,7 +73,7 @@ def compose_return(
 ) -> ComposedEvents:
     """The event of the return: the bank's object with what is new."""
     event_type, status = _EVENT_OF[transfer.rail, transfer.direction]
-    now = objects.stamp(at)
+    now = format_instant(at)
     data = {**transfer.data, "id": transfer.id, "status": status, "returned_at": now, "updated_at": now}
     if transfer.rail is Rail.ACH:
         earlier = transfer.data.get("return_details")

@@ -13,19 +13,8 @@ from features.core.vocabulary import Rail
 from features.sandbox.casting import HOME, Casting
 from features.sandbox.draw import Draw
 from features.sandbox.feed import ComposedEvents, Feed
-from features.sandbox.planned_transfer import Family
 
 MOST_REPETITIONS: Final = 10
-
-FAMILY_OF_RAIL: Final = {
-    Rail.ACH: Family.ACH,
-    Rail.WIRE: Family.WIRE,
-    Rail.INTL_WIRE: Family.SWIFT,
-    Rail.REALTIME: Family.REALTIME,
-    Rail.BOOK: Family.BOOK,
-    Rail.CHECK: Family.CHECK,
-    Rail.CARD: Family.CARD,
-}
 
 
 class ScenarioName(StrEnum):
@@ -56,7 +45,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     rails: tuple[Rail, ...]
     expects: tuple[str, ...] = ()
-    play: Callable[[Feed, Program], None]
+    play: Callable[[Feed], None]
 
 
 def compose(scenario: Scenario, program: Program, *, seed: int, run: str, at: int, count: int = 1) -> ComposedEvents:
@@ -67,9 +56,9 @@ def compose(scenario: Scenario, program: Program, *, seed: int, run: str, at: in
     """
     tag = tag_of(program.id, scenario.name, run)
     draw = Draw(f"{program.id}/{scenario.name}/{seed}")
-    feed = Feed(Casting(draw, tag, home=home_of(program)), at, habit_of(program))
+    feed = Feed(Casting(draw, tag, home=home_of(program)), at, program)
     for _ in range(count):
-        scenario.play(feed, program)
+        scenario.play(feed)
     return feed.composed()
 
 
@@ -82,9 +71,3 @@ def home_of(program: Program) -> str:
     """The country in which nothing is unusual for the program."""
     declared = program.declared_countries
     return HOME if HOME in declared or not declared else declared[0]
-
-
-def habit_of(program: Program) -> Family:
-    """The rail on which customers are known: cards, unless the program declares its rails without them."""
-    declared = program.declared_rails
-    return Family.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]

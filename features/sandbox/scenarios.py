@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from features.core.errors import FieldCode, invalid
 from features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from features.core.program import Program
 from features.core.vocabulary import Rail
 from features.sandbox import objects
 from features.sandbox.feed import KNOWN_FOR_US, Feed
@@ -36,11 +35,11 @@ def _usual(feed: Feed, family: Family, *, party: Party | None = None, other: Oth
     )
 
 
-def _clean_credit(feed: Feed, _program: Program) -> None:
+def _clean_credit(feed: Feed) -> None:
     feed.concluded(replace(_usual(feed, Family.ACH), note="salary"))
 
 
-def _returned_debits(code: str, count: int, feed: Feed, _program: Program) -> None:
+def _returned_debits(code: str, count: int, feed: Feed) -> None:
     """All of one customer."""
     party = feed.customer()
     for _ in range(count):
@@ -48,28 +47,29 @@ def _returned_debits(code: str, count: int, feed: Feed, _program: Program) -> No
         feed.concluded(replace(debit, ending=Ending.RETURNED, code=code))
 
 
-def _unfunded_debit(feed: Feed, _program: Program) -> None:
+def _unfunded_debit(feed: Feed) -> None:
     debit = replace(_usual(feed, Family.ACH, other=feed.casting.shop()), incoming=True, debit=True, note="utility")
     feed.concluded(replace(debit, ending=Ending.UNFUNDED, code="R01"))
 
 
-def _large_wire(feed: Feed, _program: Program) -> None:
+def _large_wire(feed: Feed) -> None:
     wire = _usual(feed, Family.WIRE, party=feed.customer(large_payments=1))
     feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LARGE_CENTS), note="purchase"))
 
 
-def _undeclared_country(feed: Feed, program: Program) -> None:
-    country = next((each for each in _FOREIGN if each not in program.declared_countries), None)
-    if country is None or not program.declared_countries:
+def _undeclared_country(feed: Feed) -> None:
+    declared = feed.program.declared_countries
+    country = next((each for each in _FOREIGN if each not in declared), None)
+    if country is None or not declared:
         raise invalid("scenario", _NO_FOREIGN, FieldCode.CONFLICTING)
     feed.concluded(replace(_usual(feed, Family.SWIFT, other=feed.casting.person(country=country)), note="family"))
 
 
-def _rejected_realtime(feed: Feed, _program: Program) -> None:
+def _rejected_realtime(feed: Feed) -> None:
     feed.concluded(replace(_usual(feed, Family.REALTIME), ending=Ending.REJECTED, code="AC04"))
 
 
-def _structuring(feed: Feed, _program: Program) -> None:
+def _structuring(feed: Feed) -> None:
     days = (6, 4, 2, 0)
     party, payee = feed.customer(large_payments=len(days)), feed.casting.shop()
     for ago in days:
@@ -77,7 +77,7 @@ def _structuring(feed: Feed, _program: Program) -> None:
         feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LINE_CENTS)))
 
 
-def _manual_review(feed: Feed, _program: Program) -> None:
+def _manual_review(feed: Feed) -> None:
     party, payee = feed.customer(), feed.casting.person()
     feed.identity(party, "MANUAL_REVIEW", feed.at - 6 * DAY_US, created_at=feed.at - KNOWN_FOR_US)
     for number in range(12):
@@ -85,13 +85,13 @@ def _manual_review(feed: Feed, _program: Program) -> None:
         feed.concluded(replace(payment, at=feed.at - (11 - number) * 8 * HOUR_US, note="rent"))
 
 
-def _denied(feed: Feed, _program: Program) -> None:
+def _denied(feed: Feed) -> None:
     party = feed.customer()
     feed.identity(party, "DENIED", feed.at - DAY_US, created_at=feed.at - KNOWN_FOR_US)
     feed.concluded(_usual(feed, Family.REALTIME, party=party))
 
 
-def _overdraft(feed: Feed, _program: Program) -> None:
+def _overdraft(feed: Feed) -> None:
     spent_at = feed.at - 3 * HOUR_US
     spent = replace(_usual(feed, Family.ACH, other=feed.casting.shop()), at=spent_at, incoming=True, debit=True)
     feed.concluded(spent)
@@ -102,12 +102,12 @@ def _overdraft(feed: Feed, _program: Program) -> None:
     feed.add("account.overdraft_released", objects.released(overdraft), feed.at)
 
 
-def _frozen(feed: Feed, _program: Program) -> None:
+def _frozen(feed: Feed) -> None:
     party = feed.customer()
     feed.add("account.frozen", objects.account(party, at=feed.at, status="frozen"), feed.at)
 
 
-def _declined_cards(feed: Feed, _program: Program) -> None:
+def _declined_cards(feed: Feed) -> None:
     party, shop = feed.customer(), feed.casting.shop()
     feed.transfer(replace(_usual(feed, Family.CARD, party=party, other=shop), at=feed.at - 25 * MINUTE_US))
     reasons = ("INSUFFICIENT_FUNDS", "USER_TRANSACTION_LIMIT", "INCORRECT_PIN", "CARD_PAUSED")
@@ -116,7 +116,7 @@ def _declined_cards(feed: Feed, _program: Program) -> None:
         feed.transfer(replace(tried, at=feed.at - (len(reasons) - number) * 5 * MINUTE_US))
 
 
-def _returned_check(feed: Feed, _program: Program) -> None:
+def _returned_check(feed: Feed) -> None:
     feed.concluded(replace(_usual(feed, Family.CHECK), incoming=True, ending=Ending.RETURNED, code="A"))
 
 

@@ -6,9 +6,10 @@ Source  the bank's public pages on its sandbox: entities are verified at once, b
 from collections.abc import Mapping
 from typing import Any, Final
 
-from features.bank.event_states import DELIVERY_OF_CHECKS, LISTED_TYPES
+from features.core.instants import format_instant
 from features.sandbox import objects
 from features.sandbox.feed import ComposedEvents, compose_events
+from features.sandbox.lives import STEP_US
 from features.sandbox.scenario import tag_of
 
 CREATED: Final = "identity.created"
@@ -17,12 +18,6 @@ STATUS_OF_NAME: Final = {"Review": "MANUAL_REVIEW", "Denied": "DENIED"}
 VERIFIED: Final = "VERIFIED"
 
 _UNDECIDED: Final = frozenset({"UNVERIFIED", "PENDING"})
-_STEP_US: Final = 1_000
-
-
-def is_listed(event_type: str) -> bool:
-    """Whether the bank is known to send events of this type."""
-    return event_type in LISTED_TYPES or event_type.startswith(DELIVERY_OF_CHECKS)
 
 
 def compose_event(program_id: str, event_type: str, data: Mapping[str, Any], *, run: str, at: int) -> ComposedEvents:
@@ -30,10 +25,10 @@ def compose_event(program_id: str, event_type: str, data: Mapping[str, Any], *, 
     events = [(at, event_type, dict(data))]
     if event_type == CREATED and _is_undecided(data):
         status = STATUS_OF_NAME.get(_name_of(data), VERIFIED)
-        verified = {**data, "verification_status": status, "updated_at": objects.stamp(at)}
+        verified = {**data, "verification_status": status, "updated_at": format_instant(at)}
         verified["review_reasons"] = list(objects.REVIEW_REASONS.get(status, ()))
         events = [
-            (at - _STEP_US, event_type, {"updated_at": objects.stamp(at - _STEP_US)} | dict(data)),
+            (at - STEP_US, event_type, {"updated_at": format_instant(at - STEP_US)} | dict(data)),
             (at, f"identity.verification.{status.lower()}", verified),
         ]
     return compose_events(tag_of(program_id, "event", run), events, None)

@@ -8,7 +8,8 @@ import pytest
 from demo.bank import SimulatedBank
 from demo.cast import LENDING, PAYROLL, REMITTANCE
 from demo.lives import Delivery, Reporter
-from demo.moves import DAY_US, Move
+from demo.moves import Move
+from features.core.instants import DAY_US
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.rows.alerts import AlertRow
 from features.core.rows.transfers import TransferRow

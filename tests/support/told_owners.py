@@ -3,6 +3,7 @@
 import msgspec
 
 from demo.bank import SimulatedBank, everyone_in
+from features.core.instants import format_instant
 from features.sandbox import objects
 
 
@@ -12,7 +13,7 @@ def owners_told(bank: SimulatedBank, program: str, *, at: int) -> list[bytes]:
         msgspec.json.encode(
             {
                 "id": f"evnt_owner_{number}",
-                "created_at": objects.stamp(at),
+                "created_at": format_instant(at),
                 "type": "account.unfrozen",
                 "data": objects.account(party, at=at),
             }
