@@ -7,11 +7,9 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.http.countries import COUNTRIES
+from api.http.countries import country_failures
 from api.http.fields import (
-    COUNTRY,
     LIST_LIMIT,
-    RULE_OF_PATTERN,
     BankId,
     BankKeyText,
     CentsText,
@@ -20,7 +18,6 @@ from api.http.fields import (
     Slug,
 )
 from api.http.validation import Failure
-from features.core.errors import FieldCode
 from features.core.program import Program
 from features.core.vocabulary import ProgramSource, Rail
 from store.control.entries import Tenant
@@ -120,5 +117,4 @@ def is_test_key(plain: Mapping[str, Any]) -> Iterable[Failure]:
 def countries_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
     items = plain.get("declaredCountries")
     for index, item in enumerate(items[:LIST_LIMIT] if isinstance(items, list) else ()):
-        if isinstance(item, str) and item not in COUNTRIES:
-            yield Failure(f"declaredCountries[{index}]", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+        yield from country_failures(f"declaredCountries[{index}]", item)

@@ -3,7 +3,12 @@
 XK is user-assigned in ISO 3166-1 and in use for bank accounts. Source: ISO 3166-1; SWIFT's IBAN registry.
 """
 
+from collections.abc import Iterable
 from typing import Final
+
+from api.http.fields import COUNTRY, RULE_OF_PATTERN
+from api.http.validation import Failure
+from features.core.errors import FieldCode
 
 _CODES: Final = (
     "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY "
@@ -15,3 +20,9 @@ _CODES: Final = (
     "TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 )
 COUNTRIES: Final = frozenset(_CODES.split()) | {"XK"}
+
+
+def country_failures(path: str, sent: object) -> Iterable[Failure]:
+    """A code that no country has; what is no text at all is the schema's to refuse."""
+    if isinstance(sent, str) and sent not in COUNTRIES:
+        yield Failure(path, RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)

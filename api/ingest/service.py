@@ -19,6 +19,7 @@ from api.log.pending_entries import EventKey, PendingEntries
 from features.bank.envelope import EnvelopeError, read_envelope
 from features.core.errors import ErrorCode, UnauthorizedError
 from features.core.event_results import EventResult
+from features.sandbox.feed import ComposedEvents
 from features.shard.questions import Owner, SeenEvents
 from store.clock import Clock
 from store.control.credentials import IngestTarget
@@ -69,11 +70,12 @@ class IngestService:
             receipts.append(LineReceipt(line=number, received=True, id=each.event_id, duplicate=duplicate))
         return sorted(receipts, key=lambda receipt: receipt.line)
 
-    async def take_composed(self, program_id: str, bodies: Sequence[bytes]) -> None:
+    async def take_composed(self, program_id: str, events: ComposedEvents) -> None:
         """Make events durable that this service composed itself, in the shapes of the bank, for a simulated program."""
         target = self._tenancy.ingest_targets.find(program_id)
         assert target is not None, "every program has a target of ingest"
-        await self._taken(target, [Delivery(read_envelope(body).id, crc32(body), body) for body in bodies])
+        composed = zip(events.event_ids, events.bodies, strict=True)
+        await self._taken(target, [Delivery(event_id, crc32(body), body) for event_id, body in composed])
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, once the sender has proved to know its secret.

@@ -6,9 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.countries import COUNTRIES
+from api.http.countries import country_failures
 from api.http.fields import (
-    COUNTRY,
     MOMENT,
     RULE_OF_PATTERN,
     AccountLast4,
@@ -127,9 +126,9 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     moment = transfer.get("effectiveOn")
     if isinstance(moment, str) and parse_instant(moment) is None:
         yield Failure("transfer.effectiveOn", RULE_OF_PATTERN[MOMENT])
-    country = _object_at(transfer, "counterparty").get("countryCode")
-    if isinstance(country, str) and country not in COUNTRIES:
-        yield Failure("transfer.counterparty.countryCode", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+    yield from country_failures(
+        "transfer.counterparty.countryCode", _object_at(transfer, "counterparty").get("countryCode")
+    )
 
 
 def _object_at(plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:

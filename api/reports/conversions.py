@@ -52,12 +52,17 @@ def points_of(rows: Iterable[ScoreRow]) -> tuple[SkoorPoint, ...]:
             band=Band(row.band),
             n=row.n,
             version=row.version,
-            signals=tuple(
-                ScoreSignal(code=reason.signal, weight=reason.weight, hard=reason.hard, detail=reason.detail)
-                for reason in _REASONS.decode(row.reasons)
-            ),
+            signals=signals_of(row.reasons),
         )
         for row in rows
+    )
+
+
+def signals_of(reasons: str) -> tuple[ScoreSignal, ...]:
+    """Stored reasons, without their words."""
+    return tuple(
+        ScoreSignal(code=reason.signal, weight=reason.weight, hard=reason.hard, detail=reason.detail)
+        for reason in _REASONS.decode(reasons)
     )
 
 

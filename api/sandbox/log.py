@@ -30,7 +30,7 @@ class SandboxLog:
         await self._owner.query(program_id, SeenEvents(()))
 
     async def take(self, program_id: str, events: ComposedEvents) -> None:
-        await self._ingest.take_composed(program_id, events.bodies)
+        await self._ingest.take_composed(program_id, events)
 
     async def knows(self, program_id: str, event_id: str) -> bool:
         """Whether an event under this id took effect."""

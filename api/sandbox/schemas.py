@@ -5,20 +5,20 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from api.http.countries import COUNTRIES
-from api.http.fields import COUNTRY, RULE_OF_PATTERN, BankId, CentsText
+from api.http.countries import country_failures
+from api.http.fields import BankId, CentsText
 from api.http.validation import Failure
 from api.preflight.schemas import CounterpartyRequest
+from api.reports.conversions import signals_of
 from api.reports.schemas import ScoreSignal
+from features.bank.event_types import event_type as read_type
 from features.core.bands import band_of
 from features.core.errors import FieldCode
 from features.core.program import Simulated
-from features.core.reason import Reason
-from features.core.rows.transfers import TransferRow
 from features.core.vocabulary import AchType, Band, Direction, Rail
 from features.sandbox.order import OrderedCounterparty, TransferOrder
 from features.sandbox.scenario import MOST_REPETITIONS, Scenario, ScenarioName
-from features.sandbox.sent_event import is_listed
+from store.duck.transfers import StoredTransfer
 
 MOST_SEED: Final = 2**31 - 1
 NOBODY: Final = "Sandbox Counterparty"
@@ -103,15 +103,14 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     if plain.get("amountCents") == "0":
         yield Failure("amountCents", "must be at least 1", FieldCode.TOO_SMALL)
     counterparty = plain.get("counterparty")
-    country = counterparty.get("countryCode") if isinstance(counterparty, dict) else None
-    if isinstance(country, str) and country not in COUNTRIES:
-        yield Failure("counterparty.countryCode", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+    if isinstance(counterparty, dict):
+        yield from country_failures("counterparty.countryCode", counterparty.get("countryCode"))
 
 
 def event_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """The bank is known to send such an event."""
     event_type = plain.get("type")
-    if isinstance(event_type, str) and not is_listed(event_type):
+    if isinstance(event_type, str) and not read_type(event_type).is_listed:
         yield Failure("type", "must be one that the bank sends; docs/events.md lists them", FieldCode.NOT_ONE_OF)
 
 
@@ -144,14 +143,13 @@ def to_listing(scenario: Scenario) -> ScenarioListing:
     )
 
 
-def to_score(row: TransferRow, reasons: Iterable[Reason]) -> SandboxScore:
+def to_score(transfer: StoredTransfer) -> SandboxScore:
+    row, features = transfer.row, transfer.features
     return SandboxScore(
         score=row.score,
         band=band_of(row.score),
         version=row.score_version,
         n=row.score_n,
         confidence=row.score_confidence,
-        signals=tuple(
-            ScoreSignal(code=each.signal, weight=each.weight, hard=each.hard, detail=each.detail) for each in reasons
-        ),
+        signals=() if features is None else signals_of(features.reasons),
     )

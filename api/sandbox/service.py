@@ -12,9 +12,10 @@ Errors  NotFoundError for a program, entity or transfer that is not there; Confl
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Final
 
 import msgspec
 import structlog
@@ -28,7 +29,6 @@ from api.sandbox.schemas import (
     EventRequest,
     ReturnRequest,
     SandboxResult,
-    SandboxScore,
     SandboxTransfer,
     ScenarioListing,
     ScenarioRequest,
@@ -36,15 +36,15 @@ from api.sandbox.schemas import (
     to_listing,
     to_score,
 )
-from api.transfers.service import LOST, UNREADABLE
+from api.transfers.bank_object import object_of
+from features.core.directory import ACCOUNT_PREFIX
 from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
 from features.core.principal import Principal
 from features.core.program import Program
-from features.core.reason import Reason
 from features.core.vocabulary import AchType, Direction, Rail
 from features.detectors.program import DETECTORS
 from features.sandbox.feed import ComposedEvents, event_id
-from features.sandbox.order import ACCOUNT_PREFIX, compose_transfer
+from features.sandbox.order import compose_transfer
 from features.sandbox.returning import (
     ACH_RETURN_CODE,
     CHECK_RETURN_REASON,
@@ -60,7 +60,7 @@ from features.sandbox.sent_event import compose_event
 from store.clock import Clock
 from store.duck.events import Events
 from store.duck.parties import Entities
-from store.duck.transfers import StoredTransfer, Transfers
+from store.duck.transfers import Transfers
 from store.ids import IdFactory
 from store.lake.raw_events import RawEvents
 
@@ -73,16 +73,10 @@ UNKNOWN_ENTITY: Final = (
     "Unknown entity on this program. The event identity.created makes one known: POST /api/sandbox/{programId}/event."
 )
 RETURN_UNDER_WAY: Final = "Another request returns this transfer right now."
-
-
-class _Delivered(msgspec.Struct, frozen=True):
-    """The part of a bank event that a return repeats."""
-
-    data: dict[str, Any]
-
-
-_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
-_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
+NOT_SETTLED: Final = (
+    "What this program was sent before is not committed yet, so whether the transfer can come back is not known. Try "
+    "again."
+)
 
 log = structlog.get_logger()
 
@@ -114,60 +108,67 @@ class SandboxService:
         self, principal: Principal, program_id: str, request: ScenarioRequest, effect_id: str | None
     ) -> SandboxResult:
         """Run a scenario, which ends now."""
-        program = await self._program(principal, program_id)
-        events = compose(
-            SCENARIOS[request.scenario],
-            program,
-            seed=request.seed,
-            run=effect_id or self._new_id(),
-            at=self._clock.now(),
-            count=request.count,
-        )
-        log.info("scenario_run", program_id=program.id, scenario=request.scenario.value, operator=principal.operator)
-        return await self._taken(principal, program, events, effect_id)
+        async with self._admitted(principal, program_id) as program:
+            composing = partial(
+                compose,
+                SCENARIOS[request.scenario],
+                program,
+                seed=request.seed,
+                run=effect_id or self._new_id(),
+                at=self._clock.now(),
+                count=request.count,
+            )
+            events = await to_thread.run_sync(composing)  # up to two thousand
+            operator = principal.operator
+            log.info("scenario_run", program_id=program.id, scenario=request.scenario.value, operator=operator)
+            return await self._taken(principal, program, events, effect_id)
 
     async def transfer(
         self, principal: Principal, program_id: str, request: SandboxTransfer, effect_id: str | None
     ) -> SandboxResult:
         """Have a transfer go through from beginning to end."""
-        program = await self._program(principal, program_id)
-        entity_id = request.entity_id
-        if entity_id is not None and not entity_id.startswith(ACCOUNT_PREFIX):
-            await to_thread.run_sync(self._require_entity, principal, program, entity_id)
-        run, at = effect_id or self._new_id(), self._clock.now()
-        events = compose_transfer(program, ordered(request), run=run, at=at)
-        return await self._taken(principal, program, events, effect_id)
+        async with self._admitted(principal, program_id) as program:
+            entity_id = request.entity_id
+            if entity_id is not None and not entity_id.startswith(ACCOUNT_PREFIX):
+                await to_thread.run_sync(self._require_entity, principal, program, entity_id)
+            run, at = effect_id or self._new_id(), self._clock.now()
+            events = compose_transfer(program, ordered(request), run=run, at=at)
+            return await self._taken(principal, program, events, effect_id)
 
     async def send(
         self, principal: Principal, program_id: str, request: EventRequest, effect_id: str | None
     ) -> SandboxResult:
         """Send an event of the caller's choice."""
-        program = await self._program(principal, program_id)
-        run, at = effect_id or self._new_id(), self._clock.now()
-        events = compose_event(program.id, request.type, request.data, run=run, at=at)
-        return await self._taken(principal, program, events, effect_id)
+        async with self._admitted(principal, program_id) as program:
+            run, at = effect_id or self._new_id(), self._clock.now()
+            events = compose_event(program.id, request.type, request.data, run=run, at=at)
+            return await self._taken(principal, program, events, effect_id)
 
     async def send_back(
         self, principal: Principal, program_id: str, request: ReturnRequest, effect_id: str | None
     ) -> SandboxResult:
         """Have the bank return a transfer as it stands."""
-        program = await self._program(principal, program_id)
-        with self._alone(program, request.transfer_id):
-            return await self._sent_back(principal, program, request, effect_id)
+        async with self._admitted(principal, program_id) as program:
+            with self._alone(program, request.transfer_id):
+                return await self._sent_back(principal, program, request, effect_id)
 
     async def _sent_back(
         self, principal: Principal, program: Program, request: ReturnRequest, effect_id: str | None
     ) -> SandboxResult:
+        """The transfer is read as it is stored: again, once all that the program was sent before is committed."""
         run, at = effect_id or self._new_id(), self._clock.now()
-        transfer = await to_thread.run_sync(self._find_transfer, principal, program, request.transfer_id)
-        is_repeat = effect_id is not None and await self._log.knows(program.id, event_id(return_tag(program.id, run)))
-        if not is_repeat:
-            _require_code(transfer, request.return_code)
-            reason = never_returned(transfer)
-            if reason is not None:
-                raise ConflictError(reason, ErrorCode.TRANSFER_NOT_RETURNABLE)
+        find = partial(to_thread.run_sync, self._find_transfer, principal, program, request.transfer_id)
+        is_repeat = partial(self._is_repeat, program, event_id(return_tag(program.id, run)), effect_id)
+        transfer, repeated = await find(), await is_repeat()
+        if not repeated:
+            _require_returnable(transfer, request.return_code)
+            if not await self._log.settle(program.id):
+                raise UnavailableError(NOT_SETTLED)
+            transfer, repeated = await find(), await is_repeat()
+        if not repeated:
+            _require_returnable(transfer, request.return_code)
         events = compose_return(program.id, transfer, request.return_code, run=run, at=at)
-        return await self._taken(principal, program, events, effect_id)
+        return await self._concluded(principal, program, events, is_repeat=repeated)
 
     @contextmanager
     def _alone(self, program: Program, transfer_id: str) -> Iterator[None]:
@@ -181,21 +182,32 @@ class SandboxService:
         finally:
             self._returning.remove(place)
 
-    async def _program(self, principal: Principal, program_id: str) -> Program:
-        """The program, whose shard holds what the log held at the start."""
+    @asynccontextmanager
+    async def _admitted(self, principal: Principal, program_id: str) -> AsyncIterator[Program]:
+        """The program, whose shard holds what the log held at the start, and one slot until its request is done."""
         program = self._programs.read(principal, program_id)
-        await self._log.require_replayed(program.id)
-        return program
+        with self._under_way.slot(principal):
+            await self._log.require_replayed(program.id)
+            yield program
+
+    async def _is_repeat(self, program: Program, first_id: str, effect_id: str | None) -> bool:
+        """Whether the events, of which this is the first one's id, were taken in under ``effect_id`` before."""
+        return effect_id is not None and await self._log.knows(program.id, first_id)
 
     async def _taken(
         self, principal: Principal, program: Program, events: ComposedEvents, effect_id: str | None
     ) -> SandboxResult:
         """What the events led to, whether they are taken in now or were under the same ``effect_id`` before."""
-        with self._under_way.slot(principal):
-            if effect_id is None or not await self._log.knows(program.id, events.event_ids[0]):
-                await self._log.take(program.id, events)
-            committed = await self._log.settle(program.id)
-            result = await to_thread.run_sync(self._result, principal, program, events)
+        is_repeat = await self._is_repeat(program, events.event_ids[0], effect_id)
+        return await self._concluded(principal, program, events, is_repeat=is_repeat)
+
+    async def _concluded(
+        self, principal: Principal, program: Program, events: ComposedEvents, *, is_repeat: bool
+    ) -> SandboxResult:
+        if not is_repeat:
+            await self._log.take(program.id, events)
+        committed = await self._log.settle(program.id)
+        result = await to_thread.run_sync(self._result, principal, program, events)
         return msgspec.structs.replace(result, committed=committed)
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
@@ -209,7 +221,7 @@ class SandboxService:
             events=event_ids,
             transfer_id=msgspec.UNSET if transfer_id is None else transfer_id,
             alert_ids=stored.alerts_of(principal, program.id, event_ids, but=OF_SNAPSHOTS),
-            score=None if transfer is None else _score_of(transfer),
+            score=None if transfer is None else to_score(transfer),
         )
         return self._programs.marked(result, program.id)
 
@@ -222,24 +234,22 @@ class SandboxService:
         if stored is None:
             raise UnknownTransferError
         row = stored.row
-        try:
-            body = self._reads.raw_events.body(row.shard, row.raw_offset)
-        except ConnectionError as error:
-            raise UnavailableError(UNREADABLE) from error
-        if body is None:
-            raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
         return ReturnableTransfer(
             id=row.id,
             rail=Rail(row.rail),
             direction=Direction(row.direction),
             type=None if row.type is None else AchType(row.type),
             status=row.status,
-            data=_DELIVERED.decode(body).data,
+            data=msgspec.json.decode(object_of(self._reads.raw_events, row)),
         )
 
 
-def _score_of(transfer: StoredTransfer) -> SandboxScore:
-    return to_score(transfer.row, () if transfer.features is None else _REASONS.decode(transfer.features.reasons))
+def _require_returnable(transfer: ReturnableTransfer, code: str | None) -> None:
+    """Raise ConflictError for a transfer that the bank cannot return as it stands."""
+    _require_code(transfer, code)
+    reason = never_returned(transfer)
+    if reason is not None:
+        raise ConflictError(reason, ErrorCode.TRANSFER_NOT_RETURNABLE)
 
 
 def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:

@@ -5,7 +5,7 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
 """
 
 from collections.abc import Generator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from anyio import to_thread
@@ -16,6 +16,7 @@ from api.lists.list_reader import BATCH, ListReader, batches_of
 from api.lists.lists import instant_in
 from api.log.refusals import UnknownTransferError
 from api.programs.service import ProgramService
+from api.transfers.bank_object import object_of
 from api.transfers.schemas import (
     ScoreInputs,
     Transfer,
@@ -28,24 +29,12 @@ from api.transfers.schemas import (
 from features.bank.masking import masked_raw
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
-from features.core.errors import ErrorCode, NotFoundError, UnavailableError
 from features.core.principal import Principal
 from features.core.reason import Reason
 from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
 from store.lake.raw_events import RawEvents
 
-UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
-LOST: Final = "The bank's object of this transfer is lost with a part of the log; lists and exports have the transfer."
-
-
-class _Delivered(msgspec.Struct, frozen=True):
-    """The part of a bank event that ``raw`` shows."""
-
-    data: msgspec.Raw = msgspec.Raw(b"{}")
-
-
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
-_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
 
 
 class TransferService:
@@ -71,7 +60,7 @@ class TransferService:
         stored = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
         if stored is None:
             raise UnknownTransferError
-        raw = await to_thread.run_sync(self._raw_of, stored)
+        raw = masked_raw(await to_thread.run_sync(object_of, self._events, stored.row))
         (summary,) = self._marked([stored])
         if stored.features is not None and stored.features.paths is not None:
             paths = await to_thread.run_sync(self._transfers.paths, principal, stored.features)
@@ -92,16 +81,6 @@ class TransferService:
     def _marked(self, rows: Sequence[StoredTransfer]) -> list[TransferSummary]:
         """Stored transfers as lists and exports show them."""
         return [self._programs.marked(_summary(each), each.row.program_id) for each in rows]
-
-    def _raw_of(self, transfer: StoredTransfer) -> dict[str, Any]:
-        """The object of the entry that this version came from, masked."""
-        try:
-            body = self._events.body(transfer.row.shard, transfer.row.raw_offset)
-        except ConnectionError as error:
-            raise UnavailableError(UNREADABLE) from error
-        if body is None:
-            raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
-        return masked_raw(bytes(_DELIVERED.decode(body).data))
 
 
 def _summary(transfer: StoredTransfer) -> TransferSummary:

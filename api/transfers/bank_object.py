@@ -1,0 +1,35 @@
+"""The bank's own object of a stored transfer, out of the log or its copy.
+
+Errors  NotFoundError when it is lost with a part of the log; UnavailableError while the log cannot be read
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.core.errors import ErrorCode, NotFoundError, UnavailableError
+from features.core.rows.transfers import TransferRow
+from store.lake.raw_events import RawEvents
+
+UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
+LOST: Final = "The bank's object of this transfer is lost with a part of the log; lists and exports have the transfer."
+
+
+class _Delivered(msgspec.Struct, frozen=True):
+    """The part of a bank event that is the object."""
+
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
+
+
+def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
+    """The object as JSON, of the entry that this version of the transfer came from; for a worker thread."""
+    try:
+        body = raw_events.body(row.shard, row.raw_offset)
+    except ConnectionError as error:
+        raise UnavailableError(UNREADABLE) from error
+    if body is None:
+        raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
+    return bytes(_DELIVERED.decode(body).data)
