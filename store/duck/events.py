@@ -13,7 +13,7 @@ from features.core.event_results import SubjectType
 from features.core.principal import Principal
 from features.core.rows.events import EventRow
 from store.tables.columns import row_builder, select_list
-from store.tables.predicate import Predicate, placeholders
+from store.tables.predicate import TEXTS, Predicate, listed, placeholders
 
 MOST_UNDER_ONE_ID: Final = 100
 
@@ -33,9 +33,9 @@ _FIND: Final = f"""
     ORDER BY program_id, "offset" DESC LIMIT {MOST_UNDER_ONE_ID}"""
 _ALERTS: Final = """
     SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND "offset" = ? ORDER BY id"""
-_ALERTS_OF_EVENTS: Final = """
-    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND detector NOT IN {but} AND "offset" IN (
-        SELECT "offset" FROM bank_events WHERE tenant_id = ? AND program_id = ? AND event_id IN {events}
+_ALERTS_OF_EVENTS: Final = f"""
+    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND detector NOT IN {TEXTS} AND "offset" IN (
+        SELECT "offset" FROM bank_events WHERE tenant_id = ? AND program_id = ? AND event_id IN {TEXTS}
     ) ORDER BY id"""
 _SUBJECT: Final = """
     SELECT subject_id FROM bank_events
@@ -102,9 +102,9 @@ class Events:
         """The alerts that deliveries under these ids opened or changed, without those of the detectors ``but``."""
         principal.require_program(program_id)
         place = [principal.tenant_id, program_id]
-        query = _ALERTS_OF_EVENTS.format(but=placeholders(but), events=placeholders(event_ids))
+        values = [*place, listed(but), *place, listed(event_ids)]
         with self._connection.cursor() as cursor:
-            rows = cursor.execute(query, [*place, *but, *place, *event_ids]).fetchall()
+            rows = cursor.execute(_ALERTS_OF_EVENTS, values).fetchall()
         return tuple(alert_id for (alert_id,) in rows)
 
     def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
