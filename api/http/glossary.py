@@ -217,7 +217,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "approverId": "The approver of record, in place of X-Operator; the rules of that header hold.",
     "change": "What an action of ours changes, as its approver has to know it; null for an action at the bank.",
     "bankResponse": "How it was carried out: dryRun with its reason, or the request with the bank's status and answer, "
-    "account numbers masked; null until then.",
+    "account numbers masked; of a policy or rule the version that is in force since. Null until then.",
     "Action.error": "Why it failed, in a sentence; null unless it did.",
     "executedAt": "When it was carried out; null until then.",
     "narrative": "Why, in words.",

@@ -188,30 +188,22 @@ class ActionExecutor:
     async def _activate_rule(self, row: ActionRow) -> ExecutionOutcome:
         """Bring the rule into force if it still is what was tested; once under the action's id, as a policy."""
         change = _rule_change(row)
-        try:
-            version = await self._rules.activate(
-                row.tenant_id,
-                row.target_id,
-                change.rule_sha256,
-                action_id=row.id,
-                approved_at=row.updated_at,
-                by=row.approved_by or PLATFORM,
-                note=change.note,
-            )
-        except ConflictError as refusal:
-            return outcomes.not_in_force(str(refusal))
-        return outcomes.in_force(version)
+        activating = self._rules.activate(
+            row.tenant_id,
+            row.target_id,
+            change.rule_sha256,
+            action_id=row.id,
+            approved_at=row.updated_at,
+            by=row.approved_by or PLATFORM,
+            note=change.note,
+        )
+        return await _outcome_of_rules(activating)
 
     async def _pause_rule(self, row: ActionRow) -> ExecutionOutcome:
         """Take the rule out of force; once under the action's id."""
         note = _rule_change(row).note
-        try:
-            version = await self._rules.pause(
-                row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note
-            )
-        except ConflictError as refusal:
-            return outcomes.not_in_force(str(refusal))
-        return outcomes.in_force(version)
+        pausing = self._rules.pause(row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note)
+        return await _outcome_of_rules(pausing)
 
     def _may_be_sent(self, row: ActionRow) -> bool:
         """Whether the bank may have been asked before: by this process, or by the one that it follows."""
@@ -267,6 +259,14 @@ class ActionExecutor:
         is_odd = outcome.result in {Result.FAILED, Result.UNKNOWN}
         note = log.warning if is_odd else log.info
         note("action_executed", action_id=row.id, type=row.type, result=outcome.result.value)
+
+
+async def _outcome_of_rules(change: Awaitable[str]) -> ExecutionOutcome:
+    """The version that a change of the rules brings into force, or why they do not allow it any more."""
+    try:
+        return outcomes.in_force(await change)
+    except ConflictError as refusal:
+        return outcomes.not_in_force(str(refusal))
 
 
 def _rule_change(row: ActionRow) -> _RuleChange:

@@ -59,4 +59,6 @@ class Webhooks:
         if now - self._forgotten_at >= _FORGET_EVERY_US:
             self._forgotten_at = now
             self._table.forget_settled(now - KEPT_US)
-            self._table.forget_of(self._endpoints.listened_ids(), now - KEPT_LISTENED_US)
+            listened = self._endpoints.listened_ids()
+            if listened:
+                self._table.forget_of(listened, now - KEPT_LISTENED_US)
