@@ -14,9 +14,7 @@ from store.duck.report_scores import ReportScores, Span, Subject
 from store.duck.report_snapshots import ReportSnapshots
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.store.duck.test_kri_snapshots import a_snapshot
-from tests.store.duck.test_scores import a_score
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_transfer, an_alert
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_score, a_snapshot, a_transfer, an_alert
 from tests.support.principals import an_operator
 
 SPAN = Span(AT, AT + 1_000)

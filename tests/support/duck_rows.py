@@ -6,7 +6,10 @@ import msgspec
 
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
+from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
+from features.core.rows.kris import KriSnapshotRow
+from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from store.record.rows import RecordChainRow
 
@@ -92,6 +95,14 @@ def a_vector() -> FeatureVector:
     samples: dict[Any, Any] = {str: "text", int: 7, float: 0.5, bool: True}
     values: dict[str, Any] = {field.name: samples.get(field.type) for field in msgspec.structs.fields(FeatureVector)}
     return FeatureVector(**values | {"structuring_thresholds": "300000,1000000"})
+
+
+def a_scoring(transfer_id: str, at: int, offset: int, **over: Any) -> TransferFeaturesRow:
+    """Of a transfer over 100 dollars by ACH; fields of the vector are named as those of the row are."""
+    vector = {name: over.pop(name) for name in list(over) if name in FeatureVector.__struct_fields__}
+    values = {"amount_cents": 100_00, "rail": "ach"} | vector
+    row = some_features(transfer_id=transfer_id, taken_at=at, scored_at=AT, offset=offset, **over)
+    return msgspec.structs.replace(row, vector=msgspec.structs.replace(a_vector(), **values))
 
 
 def a_preflight(**over: Any) -> PreflightRow:
@@ -224,3 +235,49 @@ def a_label(**over: Any) -> LabelRow:
         "created_at": AT,
     }
     return LabelRow(**_WRITTEN | usual | over)
+
+
+def a_step(offset: int, **over: Any) -> BackfillRow:
+    """Of a backfill, at this offset of the log."""
+    names = [field.name for field in msgspec.structs.fields(BackfillRow)]
+    filled: dict[str, Any] = dict.fromkeys(names, 0) | _WRITTEN
+    texts = dict.fromkeys(("id", "subjects", "stage", "feature_version", "score_version"), "text")
+    return BackfillRow(**filled | texts | {"offset": offset, "replaying": False, "updated_at": AT} | over)
+
+
+def a_snapshot(at: int, **over: Any) -> KriSnapshotRow:
+    """Of key risk indicators as of an instant; nothing was measured."""
+    usual: dict[str, Any] = {
+        "id": f"snp_{at}",
+        "offset": at,
+        "cause": "scheduled",
+        "as_of_at": at,
+        "window_days": 60,
+        "kris": '{"ach_unauthorized_return_rate":{"value":null,"n":0}}',
+        "program_score": None,
+        "program_score_n": 0,
+        "program_score_version": "prs-v1",
+        "band": "unscored",
+        "created_at": at,
+    }
+    return KriSnapshotRow(**_WRITTEN | usual | over)
+
+
+def a_score(**over: Any) -> ScoreRow:
+    usual: dict[str, Any] = {
+        "id": "scr_1",
+        "subject_type": "entity",
+        "subject_id": "ent_1",
+        "version": "ers-v1",
+        "score": 12,
+        "band": "clear",
+        "former_band": "unscored",
+        "n": 40,
+        "confidence": 0.67,
+        "hard": False,
+        "degraded": False,
+        "reasons": "[]",
+        "inputs": "{}",
+        "scored_at": AT,
+    }
+    return ScoreRow(**_WRITTEN | usual | over)

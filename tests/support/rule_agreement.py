@@ -12,12 +12,12 @@ from features.core.rules import Rule
 from features.rules.columns import sql_of
 from features.rules.language import faults_of
 from features.rules.predicate import compiled
-from store.duck.schema import _table
+from store.duck.schema import ddl
 from store.tables.columns import arrow_table, columns_of
 from tests.support.duck_rows import some_features
 from tests.support.rules import interpreted
 
-_TABLE: Final = "transfer_features"
+_TABLE: Final = next(each for each in ddl() if each.startswith("CREATE TABLE IF NOT EXISTS transfer_features "))
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def stored(vectors: Sequence[FeatureVector]) -> Iterator[duckdb.DuckDBPyConnecti
     """A database with the vectors, at least one, as rows of ``transfer_features`` in the order of their offsets."""
     rows: list[TransferFeaturesRow] = [some_features(offset=at, vector=each) for at, each in enumerate(vectors)]
     with closing(duckdb.connect(config={"threads": 1})) as database:
-        database.execute(_table(_TABLE, TransferFeaturesRow))
+        database.execute(_TABLE)
         database.register("new_rows", arrow_table(columns_of(TransferFeaturesRow), rows))
         database.execute("INSERT INTO transfer_features SELECT * FROM new_rows")
         yield database

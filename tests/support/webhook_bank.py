@@ -29,18 +29,21 @@ from store.control.entries import (
     WebhookEntry,
     WebhookSecretEntry,
 )
-from store.control.tenancy import Tenancy
+from store.control.registry import Registry
 from store.control.webhooks import Endpoint
 from store.duck.database import open_database
 from store.duck.webhooks import StoredDelivery, WebhookDeliveries
 from store.duck.writer import BatchWriter
 from store.keys.secrets import SecretBox
+from store.redis_log.appender import LogAppender
+from store.redis_log.connect import connect_async
 from store.tables.row_tables import RowTables, row_tables
 from tests.support.clock import FrozenClock, SequentialIds
 
 TENANT: Final = "00000000-0000-4000-8000-00000000a001"
 PROGRAM: Final = "00000000-0000-4000-8000-00000000b001"
 SIMULATED: Final = "00000000-0000-4000-8000-00000000b002"
+SHARDS: Final = 4
 OK: Final = answered(200)
 WITHIN_S: Final = 20.0
 
@@ -90,7 +93,8 @@ class WebhookBank:
     def __init__(self, folder: Path) -> None:
         self.clock, self.sender, self.new_id = FrozenClock(), ScriptedSender(), SequentialIds()
         self.box = SecretBox(bytes(range(32)))
-        self.tenancy = Tenancy(box=self.box, shards=4)
+        self.registry = self._new_registry(folder)
+        self.tenancy = self.registry.tenancy
         self.add_tenant(TENANT, "first-bank", {PROGRAM: ProgramSource.BANK, SIMULATED: ProgramSource.SIMULATED})
         self.database = open_database(folder / "clearhold.duckdb")
         self.table = WebhookDeliveries(self.database)
@@ -107,6 +111,15 @@ class WebhookBank:
     ) -> None:
         with closing(self.database):
             await self.dispatcher.stop()
+
+    def _new_registry(self, folder: Path) -> Registry:
+        """Over a log that is not there: what is to change here is applied, not written."""
+
+        def copy(_: str) -> None:
+            raise AssertionError("nothing is written")
+
+        log = LogAppender(connect_async(folder / "redis.sock"), shards=SHARDS)
+        return Registry(log=log, copy=copy, box=self.box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
 
     def new_dispatcher(self) -> WebhookDispatcher:
         return WebhookDispatcher(

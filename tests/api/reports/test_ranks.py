@@ -11,9 +11,9 @@ from store.duck.report_snapshots import ReportSnapshots
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
 from tests.support.clock import T0
+from tests.support.duck_rows import a_snapshot
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp
-from tests.support.snapshots import a_kri_snapshot
 
 
 def commit(api: RunningApp, *rows: KriSnapshotRow) -> None:
@@ -33,8 +33,13 @@ def ranked(api: RunningApp, tenant: dict[str, Any]) -> dict[str, dict[str, Any]]
     commit(
         api,
         *(
-            a_kri_snapshot(
-                tenant_id=program["tenantId"], program_id=program["id"], offset=offset, program_score=score, as_of_at=at
+            a_snapshot(
+                at,
+                tenant_id=program["tenantId"],
+                program_id=program["id"],
+                offset=offset,
+                program_score=score,
+                program_score_n=7,
             )
             for offset, (program, score, at) in rows
         ),
@@ -74,10 +79,9 @@ def test_given_a_period_in_the_past_when_ranked_then_it_is_by_the_scores_of_its_
 def test_given_a_key_of_one_program_when_it_reads_the_rank_then_it_learns_nothing_of_the_others(
     api: RunningApp, tenant: dict[str, Any], ranked: dict[str, dict[str, Any]]
 ) -> None:
-    body = {"name": "one", "mode": "live", "programId": ranked["also-30"]["id"], "scopes": ["reports"]}
-    key = api.client.post("/api/keys", json=body, headers=api.operator(tenant)).json()
+    key = api.key(tenant, programId=ranked["also-30"]["id"], scopes=["reports"])
 
-    rank = rank_of(api, {"Authorization": f"Bearer {key['secret']}"}, ranked["also-30"])
+    rank = rank_of(api, key, ranked["also-30"])
 
     assert rank == {"rank": 1, "of": 1, "n": 7}
 
@@ -86,7 +90,7 @@ def test_given_more_snapshots_than_a_report_shows_when_read_then_each_part_of_th
     api: RunningApp,
 ) -> None:
     ats = [T0 + minute * 60_000_000 for minute in range(0, 1_000, 7)]
-    rows = [a_kri_snapshot(offset=offset, as_of_at=at) for offset, at in enumerate(ats)]
+    rows = [a_snapshot(at, offset=offset) for offset, at in enumerate(ats)]
     commit(api, *rows)
     principal, span = an_operator(rows[0].tenant_id), Span(T0, T0 + 1_000 * 60_000_000)
 

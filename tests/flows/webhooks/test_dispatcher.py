@@ -4,7 +4,7 @@ import asyncio
 import tracemalloc
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 import pytest
 import standardwebhooks
@@ -19,6 +19,7 @@ from flows.webhooks.collector import WebhookCollector
 from flows.webhooks.counts import WebhookCounts
 from flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
 from flows.webhooks.service import Webhooks
+from store.control.webhook_registry import WebhookRegistry
 from tests.support.clock import FrozenClock
 from tests.support.webhook_bank import OK, Sent, WebhookBank
 
@@ -326,7 +327,8 @@ def test_given_an_endpoint_that_is_listened_to_then_nothing_is_sent_and_its_deli
         assert bank.tenancy.webhooks.listened_ids() == [listened.id]
         later = bank.clock.now() + DAY_US
         bank.clock.at = later - HOUR_US
-        service = Webhooks(bank.tenancy, cast("Any", bank), bank.database, clock=bank.clock, allow_local=False)
+        registry = WebhookRegistry(bank.registry, box=bank.box, clock=bank.clock, new_id=bank.new_id)
+        service = Webhooks(bank.tenancy, registry, bank.database, clock=bank.clock, allow_local=False)
         service.forget_when_due()
         assert len(bank.table.list_newest(listened.tenant_id, listened.id, 9)) == 2
         bank.clock.at = later

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 import pytest
@@ -13,31 +13,11 @@ from features.core.rows.kris import KriSnapshotRow
 from store.duck.kri_snapshots import KriSnapshots
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.support.duck_rows import AT, PROGRAM, TENANT
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_snapshot
 from tests.support.principals import a_key, an_operator
 
 OPERATOR: Final = an_operator(TENANT)
 MIDNIGHT: Final = AT // DAY_US * DAY_US
-
-
-def a_snapshot(at: int, **over: Any) -> KriSnapshotRow:
-    usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
-        "id": f"snp_{at}",
-        "shard": 3,
-        "offset": at,
-        "cause": "scheduled",
-        "as_of_at": at,
-        "window_days": 60,
-        "kris": '{"ach_unauthorized_return_rate":{"value":null,"n":0}}',
-        "program_score": None,
-        "program_score_n": 0,
-        "program_score_version": "prs-v1",
-        "band": "unscored",
-        "created_at": at,
-    }
-    return KriSnapshotRow(**usual | over)
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: KriSnapshotRow) -> KriSnapshots:

@@ -15,8 +15,7 @@ from store.duck.report_scores import ReportScores, SignalCount, Span, Subject
 from store.duck.report_transfers import ReportTransfers
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.store.duck.test_scores import a_score
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer
 from tests.support.principals import a_key, an_operator
 
 SPAN = Span(AT - DAY_US, AT + DAY_US)

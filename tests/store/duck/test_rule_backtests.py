@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from features.catalogue.features import values_by_name
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
 from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume
 from features.core.errors import ForbiddenError
 from features.core.instants import DAY_US, HOUR_US
@@ -24,7 +24,7 @@ from store.duck.report_scores import Span
 from store.duck.rule_backtests import RuleBacktest
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_match, a_vector, an_alert, some_features
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_condition, a_rule, interpreted
 
@@ -75,20 +75,6 @@ class Tables:
 @pytest.fixture
 def tables(database: duckdb.DuckDBPyConnection) -> Tables:
     return Tables(database)
-
-
-def a_scoring(transfer_id: str, at: int, offset: int, **over: Any) -> TransferFeaturesRow:
-    vector = {name: over.pop(name) for name in list(over) if name in FeatureVector.__struct_fields__}
-    values = {"amount_cents": 100_00, "rail": "ach"} | vector
-    row = some_features(transfer_id=transfer_id, taken_at=at, scored_at=AT, offset=offset, **over)
-    return msgspec.structs.replace(row, vector=msgspec.structs.replace(a_vector(), **values))
-
-
-def a_step(offset: int, **over: Any) -> BackfillRow:
-    names = [field.name for field in msgspec.structs.fields(BackfillRow)]
-    filled: dict[str, Any] = dict.fromkeys(names, 0) | {"tenant_id": TENANT, "program_id": PROGRAM, "shard": 3}
-    texts = dict.fromkeys(("id", "subjects", "stage", "feature_version", "score_version"), "text")
-    return BackfillRow(**filled | texts | {"offset": offset, "replaying": False, "updated_at": AT} | over)
 
 
 def random_tables(tables: Tables, seed: int, transfers: int) -> None:

@@ -20,8 +20,7 @@ from store.duck.report_scores import Span
 from store.duck.rule_shadows import RuleShadow
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.store.duck.test_rule_backtests import a_scoring, a_step
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, an_alert
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_rule
 

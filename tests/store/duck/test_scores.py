@@ -12,34 +12,10 @@ from features.core.rows.scores import ScoreRow
 from store.duck.scores import Scores
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.support.duck_rows import AT, PROGRAM, TENANT
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score
 from tests.support.principals import a_key, an_operator
 
 OPERATOR = an_operator(TENANT)
-
-
-def a_score(**over: Any) -> ScoreRow:
-    usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
-        "id": "scr_1",
-        "subject_type": "entity",
-        "subject_id": "ent_1",
-        "shard": 3,
-        "offset": 1,
-        "version": "ers-v1",
-        "score": 12,
-        "band": "clear",
-        "former_band": "unscored",
-        "n": 40,
-        "confidence": 0.67,
-        "hard": False,
-        "degraded": False,
-        "reasons": "[]",
-        "inputs": "{}",
-        "scored_at": AT,
-    }
-    return ScoreRow(**usual | over)
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: ScoreRow) -> Scores:
