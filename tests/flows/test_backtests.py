@@ -5,22 +5,20 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 import duckdb
 import pytest
 
-from features.core.errors import ErrorCode, RateLimitedError, UnavailableError
-from flows.backtests import OF_TENANT, BacktestRunner
+from features.core.backtests import Backtest
+from features.core.errors import ErrorCode, UnavailableError
+from flows.backtests import BacktestRunner
 from store.duck.database import open_database
-from store.duck.rule_backtests import RuleBacktest
+from tests.support.backtest_readings import WITHIN_S, BacktestReadings
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import TENANT
 from tests.support.principals import an_operator
 from tests.support.rules import a_rule
-
-FOREVER: Final = "SELECT max(hash(range)) FROM range(1_000_000_000_000)"
-SOON_S: Final = 10.0
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -30,77 +28,83 @@ def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.fixture
-def endless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first statement of every backtest would take days."""
-    monkeypatch.setattr(RuleBacktest, "_newest", lambda backtest: backtest.read(FOREVER))
+def readings(monkeypatch: pytest.MonkeyPatch) -> BacktestReadings:
+    return BacktestReadings(monkeypatch)
 
 
-def a_backtest(runner: BacktestRunner, tenant_id: str = TENANT) -> asyncio.Task[object]:
+def a_backtest(runner: BacktestRunner, tenant_id: str = TENANT) -> asyncio.Task[Backtest]:
     run = runner.run(an_operator(tenant_id), a_rule(), key="key_1", days=90, full=False, at=1)
     return asyncio.ensure_future(run)
 
 
-@pytest.mark.usefixtures("endless")
+async def until_begun(readings: BacktestReadings, count: int) -> None:
+    await asyncio.to_thread(eventually, lambda: readings.begun >= count, within_s=WITHIN_S)
+
+
 def test_given_a_backtest_that_takes_too_long_then_it_is_refused_and_its_statement_is_over(
-    database: duckdb.DuckDBPyConnection,
+    database: duckdb.DuckDBPyConnection, readings: BacktestReadings
 ) -> None:
+    readings.is_endless = True
+
     async def main() -> None:
         runner = BacktestRunner(database, FrozenClock(), within_s=0.2)
         with pytest.raises(UnavailableError) as refusal:
             await a_backtest(runner)
         assert refusal.value.code is ErrorCode.OVERLOADED
+        assert (readings.begun, readings.at_once) == (1, 0)
 
     began = time.monotonic()
     asyncio.run(main())
     database.execute("SELECT 1")
 
-    assert time.monotonic() - began < SOON_S
+    assert time.monotonic() - began < WITHIN_S
 
 
-@pytest.mark.usefixtures("endless")
-def test_given_a_backtest_whose_caller_leaves_then_it_ends_and_the_next_has_its_turn(
-    database: duckdb.DuckDBPyConnection,
+def test_given_backtests_whose_callers_leave_then_each_ends_and_the_next_has_its_turn(
+    database: duckdb.DuckDBPyConnection, readings: BacktestReadings
 ) -> None:
-    async def main() -> None:
+    readings.is_endless = True
+
+    async def main() -> Backtest:
         runner = BacktestRunner(database, FrozenClock())
-        first = a_backtest(runner)
-        await asyncio.sleep(0.2)
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(first, SOON_S)
-        assert not runner._turn.locked()
-        assert not runner._of_tenant[TENANT]
+        for number in range(1, 10):  # more than a tenant may have at a time
+            left = a_backtest(runner)
+            await until_begun(readings, number)
+            left.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(left, WITHIN_S)
+            assert readings.at_once == 0
+        readings.is_endless = False
+        readings.release()
+        return await asyncio.wait_for(a_backtest(runner), WITHIN_S)
 
-    asyncio.run(main())
+    assert asyncio.run(main()).scanned == 0
 
 
-@pytest.mark.usefixtures("endless")
-def test_given_as_many_backtests_as_a_tenant_may_have_then_its_next_is_refused_and_anothers_waits(
-    database: duckdb.DuckDBPyConnection,
+def test_given_backtests_of_two_tenants_then_one_reads_at_a_time_and_each_has_its_turn(
+    database: duckdb.DuckDBPyConnection, readings: BacktestReadings
 ) -> None:
-    async def main() -> None:
+    async def main() -> list[Backtest]:
         runner = BacktestRunner(database, FrozenClock())
-        waiting = [a_backtest(runner) for _ in range(OF_TENANT)]
-        await asyncio.sleep(0.05)
-        with pytest.raises(RateLimitedError):
-            await a_backtest(runner)
-        others = a_backtest(runner, "tnt_2")
-        await asyncio.sleep(0.05)
-        assert not others.done()
-        for task in (*waiting, others):
-            task.cancel()
-        ended = await asyncio.wait_for(asyncio.gather(*waiting, others, return_exceptions=True), SOON_S)
-        assert all(isinstance(each, asyncio.CancelledError) for each in ended)
+        tasks = [a_backtest(runner, tenant) for tenant in (TENANT, TENANT, TENANT, "tnt_2")]
+        for number in range(1, len(tasks) + 1):
+            await until_begun(readings, number)
+            assert (readings.begun, readings.at_once) == (number, 1)
+            readings.release()
+        return await asyncio.wait_for(asyncio.gather(*tasks), WITHIN_S)
 
-    asyncio.run(main())
+    results = asyncio.run(main())
+
+    assert [result.scanned for result in results] == [0, 0, 0, 0]
+    assert readings.most_at_once == 1
 
 
 def test_given_an_empty_database_when_backtested_then_the_answer_is_of_nothing(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
-    async def main() -> object:
+    async def main() -> Backtest:
         return await a_backtest(BacktestRunner(database, FrozenClock()))
 
     result = asyncio.run(main())
 
-    assert getattr(result, "scanned", None) == 0
+    assert (result.scanned, result.matched, result.matched_share) == (0, 0, None)
