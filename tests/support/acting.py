@@ -5,7 +5,7 @@ from typing import Any, Final
 import httpx
 
 from tests.support.bank_api import TEST_KEY, BankApi, TakenAction
-from tests.support.running_app import RunningApp
+from tests.support.running_app import RunningApp, content_of_201
 
 CANCEL: Final = {"type": "cancel_transfer", "targetType": "transfer", "targetId": "acht_1"}
 FREEZE: Final = {"type": "freeze_account", "targetType": "account", "targetId": "bacc_1"}
@@ -53,10 +53,7 @@ class Acting:
         )
 
     def request(self, body: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        answer = self.send(CANCEL if body is None else body, **more)
-        assert answer.status_code == 201, answer.text
-        action: dict[str, Any] = answer.json()
-        return action
+        return content_of_201(self.send(CANCEL if body is None else body, **more))
 
     def approve(
         self, action_id: str, *, by: str = "bob", json: Any = None, headers: dict[str, str] | None = None

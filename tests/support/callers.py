@@ -13,7 +13,7 @@ import msgspec
 from api.policies.examples import NEW_POLICY
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
-from tests.support.running_app import RunningApp, signature
+from tests.support.running_app import RunningApp, content_of_201, signature
 from tests.support.scored_actors import score_actors
 
 Headers = list[tuple[str, str]]
@@ -154,10 +154,7 @@ class World:
     def key_of(self, tenant: dict[str, Any], **over: Any) -> dict[str, Any]:
         """Create a key as the tenant's operator; with its secret."""
         body = {"name": self.fresh(), "mode": "live"} | over
-        answer = self.send("POST", "/api/keys", bearer(tenant["operatorToken"], "ann"), json=body)
-        assert answer.status_code == 201, answer.text
-        key: dict[str, Any] = answer.json()
-        return key
+        return content_of_201(self.send("POST", "/api/keys", bearer(tenant["operatorToken"], "ann"), json=body))
 
     def revoke(self, key: dict[str, Any]) -> None:
         answer = self.send("DELETE", f"/api/keys/{key['id']}", bearer(self.tenant["operatorToken"], "ann"))
@@ -198,8 +195,7 @@ class World:
         alert_id = alert_id or self.waiting_alert(program)
         body = {"decision": "close", "narrative": "It was explained."}
         answer = self.send("POST", f"/api/alerts/{alert_id}/decide", self.operator_of(program), json=body)
-        assert answer.status_code == 201, answer.text
-        disposition_id: str = answer.json()["id"]
+        disposition_id: str = content_of_201(answer)["id"]
         return disposition_id
 
     def closed_alert(self, program: dict[str, Any]) -> str:
@@ -213,16 +209,14 @@ class World:
         target = {"targetType": "account", "targetId": "bacc_1"}
         body = {"programId": program["id"], "type": "freeze_account", "alertId": alert_id} | target
         answer = self.send("POST", "/api/actions", self.operator_of(program), json=body)
-        assert answer.status_code == 201, answer.text
-        action_id: str = answer.json()["id"]
+        action_id: str = content_of_201(answer)["id"]
         return action_id
 
     def webhook_of(self, program: dict[str, Any]) -> str:
         """A fresh endpoint for the events of a program; its id."""
         body = {"url": WEBHOOK_URL, "programId": program["id"]}
         answer = self.send("POST", "/api/webhooks", self.operator_of(program), json=body)
-        assert answer.status_code == 201, answer.text
-        webhook_id: str = answer.json()["id"]
+        webhook_id: str = content_of_201(answer)["id"]
         return webhook_id
 
     def delivery_to(self, program: dict[str, Any], webhook_id: str) -> str:
@@ -245,16 +239,14 @@ class World:
         """A fresh version that is in force nowhere; its id."""
         body = {"version": self.next_clock(tenant), "body": NEW_POLICY["body"]}
         answer = self.send("POST", "/api/policies", bearer(tenant["operatorToken"], "ann"), json=body)
-        assert answer.status_code == 201, answer.text
-        policy_id: str = answer.json()["id"]
+        policy_id: str = content_of_201(answer)["id"]
         return policy_id
 
     def preflight_of(self, program: dict[str, Any]) -> str:
         """Ask about a transfer of this program; the id of the answer."""
         body = {"programId": program["id"], "transfer": TRANSFER}
         answer = self.send("POST", "/api/preflight", self.operator_of(program), json=body)
-        assert answer.status_code == 201, answer.text
-        preflight_id: str = answer.json()["preflightId"]
+        preflight_id: str = content_of_201(answer)["preflightId"]
         return preflight_id
 
     def send(self, method: str, path: str, headers: Headers, **sent: Any) -> httpx.Response:

@@ -84,6 +84,12 @@ def assert_refused(answer: Any, status: int, sentence: str | None = None) -> Non
         assert sentence in envelope["error"]
 
 
+def content_of_201(answer: Any) -> dict[str, Any]:
+    assert answer.status_code == 201, answer.text
+    content: dict[str, Any] = answer.json()
+    return content
+
+
 def assert_stamped(answer: Any) -> None:
     assert answer.headers["score-version"] == "2026-09-17"
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -281,20 +287,20 @@ class RunningApp:
         return {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "root"}
 
     def create_tenant(self, slug: str = "first-bank") -> dict[str, Any]:
-        answer = self.client.post("/api/admin/tenants", json={"slug": slug, "name": "First Bank"}, headers=self.admin)
-        assert answer.status_code == 201, answer.text
-        tenant: dict[str, Any] = answer.json()
-        return tenant
+        body = {"slug": slug, "name": "First Bank"}
+        return content_of_201(self.client.post("/api/admin/tenants", json=body, headers=self.admin))
 
     def create_program(self, tenant: dict[str, Any], **over: Any) -> dict[str, Any]:
         body = {"tenantId": tenant["id"], "slug": "payroll", "name": "Payroll"} | over
-        answer = self.client.post("/api/admin/programs", json=body, headers=self.admin)
-        assert answer.status_code == 201, answer.text
-        program: dict[str, Any] = answer.json()
-        return program
+        return content_of_201(self.client.post("/api/admin/programs", json=body, headers=self.admin))
 
     def operator(self, tenant: dict[str, Any], name: str = "ann") -> dict[str, str]:
         return {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": name}
+
+    def key(self, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
+        """The headers of a new key: a live one of the whole tenant, unless told otherwise."""
+        answer = self.client.post("/api/keys", json={"name": "k", "mode": "live"} | over, headers=self.operator(tenant))
+        return {"Authorization": f"Bearer {content_of_201(answer)['secret']}"}
 
     def deliver(self, program: dict[str, Any], body: bytes, **headers: str) -> Any:
         """Post a bank event as the bank would."""

@@ -75,10 +75,7 @@ def test_given_an_approver_that_is_no_persons_name_when_approving_then_nothing_i
 
 def test_given_a_key_when_approving_then_it_has_to_name_a_person(acting: Acting) -> None:
     waiting = acting.request(FREEZE)
-    key = acting.api.client.post(
-        "/api/keys", json={"name": "k", "mode": "live"}, headers=acting.api.operator(acting.tenant)
-    ).json()
-    headers = {"Authorization": f"Bearer {key['secret']}"}
+    headers = acting.api.key(acting.tenant)
 
     for body in (None, {"approverId": "bob"}):
         refused = acting.approve(waiting["id"], headers=headers, json=body)

@@ -107,9 +107,7 @@ def test_given_a_key_when_it_approves_a_change_then_it_is_refused_though_it_name
     acting: Acting, caps: Caps
 ) -> None:
     waiting, of_tenant = set_limit(acting, acting.program["id"]), set_limit(acting, None)
-    body = {"name": "k", "mode": "live"}
-    key = acting.api.client.post("/api/keys", json=body, headers=acting.api.operator(acting.tenant)).json()
-    headers = {"Authorization": f"Bearer {key['secret']}", "X-Operator": "bob"}
+    headers = acting.api.key(acting.tenant) | {"X-Operator": "bob"}
 
     refused = acting.approve(waiting.id, headers=headers)
 

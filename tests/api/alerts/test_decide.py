@@ -23,7 +23,7 @@ from tests.support.alerting import (
     outgoing,
     read,
 )
-from tests.support.running_app import RunningApp, assert_refused
+from tests.support.running_app import RunningApp, assert_refused, content_of_201
 
 FIELDS: Final = [
     "id",
@@ -60,17 +60,6 @@ HISTORY: Final = 210
 
 def entries_of(api: RunningApp, kind: EntryKind) -> int:
     return sum(entry.kind == kind for entry in api.entries())
-
-
-def content_of_201(answer: httpx.Response) -> dict[str, Any]:
-    assert answer.status_code == 201, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
-
-
-def key_of(api: RunningApp, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
-    answer = api.client.post("/api/keys", json={"name": "k", "mode": "live"} | over, headers=api.operator(tenant))
-    return {"Authorization": f"Bearer {content_of_201(answer)['secret']}"}
 
 
 @pytest.mark.parametrize("status", ALLOWED)
@@ -173,7 +162,7 @@ def test_given_an_alert_for_a_person_when_a_key_decides_then_it_has_to_name_one(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
     alert = an_alert(api, tenant, program)
-    key = key_of(api, tenant)
+    key = api.key(tenant)
 
     assert_refused(decide(api, key, alert["id"]), 400, "person")
     assert entries_of(api, EntryKind.DECISION) == 0
@@ -196,7 +185,7 @@ def test_given_an_alert_that_the_policy_closed_when_decided_then_a_key_may_and_a
 ) -> None:
     alert = an_automated_alert(api, tenant, program)
     policys = read(api, tenant, alert["id"])["dispositions"]
-    key = key_of(api, tenant)
+    key = api.key(tenant)
 
     released = decide(api, api.operator(tenant), alert["id"], "release")
     held = content_of_201(decide(api, key, alert["id"], "hold"))

@@ -220,9 +220,7 @@ def test_given_callers_then_keys_read_within_their_reach_and_only_operators_of_t
 ) -> None:
     api, other = autonomy.api, autonomy.api.create_tenant("second-bank")
     simulated = api.create_program(autonomy.tenant, slug="sandbox", source="simulated")
-    request = {"name": "reader", "mode": "live", "scopes": ["policies"]}
-    created = api.client.post("/api/keys", json=request, headers=api.operator(autonomy.tenant))
-    key = {"Authorization": f"Bearer {created.json()['secret']}"}
+    key = api.key(autonomy.tenant, scopes=["policies"])
     path = f"/api/autonomy/{autonomy.program['id']}"
 
     assert [each["programId"] for each in api.client.get("/api/autonomy", headers=key).json()] == [

@@ -78,13 +78,12 @@ def test_given_other_tenants_and_narrow_keys_when_asked_then_each_hears_of_its_o
     lending = api.create_program(tenant, slug="lending")
     an_alert(api, tenant, program)
     other = api.create_tenant("second-bank")
-    body = {"name": "k", "mode": "live", "programId": lending["id"]}
-    secret = api.client.post("/api/keys", json=body, headers=api.operator(tenant)).json()["secret"]
+    key = api.key(tenant, programId=lending["id"])
     api.clock.advance(1_000 * HOUR_US)
 
     assert overdue(api, api.operator(tenant))["count"] > 0
     assert overdue(api, api.operator(other))["count"] == 0
-    assert overdue(api, {"Authorization": f"Bearer {secret}"})["count"] == 0
+    assert overdue(api, key)["count"] == 0
 
 
 def test_given_loaded_history_when_alerts_are_read_then_the_filter_leaves_out_what_it_alone_opened(

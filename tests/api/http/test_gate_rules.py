@@ -54,13 +54,6 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def new_key(api: RunningApp, tenant: dict[str, Any], **body: Any) -> str:
-    made = api.client.post("/api/keys", json={"name": "k"} | body, headers=api.operator(tenant))
-    assert made.status_code == 201, made.text
-    secret: str = made.json()["secret"]
-    return secret
-
-
 def test_given_the_owners_token_when_no_operator_is_named_then_it_is_enough(
     api: RunningApp, gated: TestClient[Litestar]
 ) -> None:
@@ -84,7 +77,7 @@ def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_401_
         gated.post("/owned/nothing", headers=bearer(token)),
     ]
     others = [
-        gated.post(f"/owned/{program['id']}", headers=bearer(new_key(api, tenant, mode="live"))),
+        gated.post(f"/owned/{program['id']}", headers=api.key(tenant)),
         gated.post(f"/owned/{program['id']}", headers=bearer(ADMIN_TOKEN)),
         gated.post(f"/owned/{program['id']}"),
     ]
@@ -102,13 +95,13 @@ def test_given_a_sandbox_route_when_called_then_only_a_test_key_on_a_simulated_p
     tenant = api.create_tenant()
     real = api.create_program(tenant)
     simulated = api.create_program(tenant, slug="sim", source="simulated")
-    test_key = new_key(api, tenant, mode="test")
+    test_key = api.key(tenant, mode="test")
 
-    let_in = gated.post(f"/sandbox/{simulated['id']}", headers=bearer(test_key))
+    let_in = gated.post(f"/sandbox/{simulated['id']}", headers=test_key)
 
-    assert (let_in.status_code, let_in.json()) == (200, {"operator": f"key:{test_key[:12]}"})
-    live, scoped = new_key(api, tenant, mode="live"), new_key(api, tenant, mode="test", scopes=["preflight"])
-    assert_refused(gated.post(f"/sandbox/{real['id']}", headers=bearer(test_key)), 403)
-    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=bearer(live)), 403)
-    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=bearer(scoped)), 403)
+    assert (let_in.status_code, let_in.json()) == (200, {"operator": f"key:{test_key['Authorization'][7:19]}"})
+    live, scoped = api.key(tenant), api.key(tenant, mode="test", scopes=["preflight"])
+    assert_refused(gated.post(f"/sandbox/{real['id']}", headers=test_key), 403)
+    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=live), 403)
+    assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=scoped), 403)
     assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=api.operator(tenant)), 403)

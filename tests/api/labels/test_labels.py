@@ -9,7 +9,7 @@ from api.log import commands as committed
 from features.core.log_entry import EntryKind
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID
-from tests.support.running_app import RunningApp, assert_refused
+from tests.support.running_app import RunningApp, assert_refused, content_of_201
 
 SECOND_US = 1_000_000
 
@@ -42,12 +42,6 @@ def test_given_a_source_that_nobody_may_name_when_labelled_then_400(
     body = {"transferId": "acht_1", "label": "bad", "reason": "It is known.", "source": source}
 
     assert_refused(api.client.post("/api/labels", json=body, headers=api.operator(tenant)), 400, "source")
-
-
-def content_of_201(answer: httpx.Response) -> dict[str, Any]:
-    assert answer.status_code == 201, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
 
 
 def listed(api: RunningApp, tenant: dict[str, Any], **query: Any) -> list[dict[str, Any]]:
@@ -121,12 +115,7 @@ def test_given_a_key_when_it_labels_then_within_its_reach_and_under_its_own_name
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     lending = api.create_program(tenant, slug="lending")
-    keys = []
-    for program_id in (None, lending["id"]):
-        body = {"name": "k", "mode": "live", "programId": program_id, "scopes": ["labels"]}
-        secret = content_of_201(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
-        keys.append({"Authorization": f"Bearer {secret}"})
-    reaching, elsewhere = keys
+    reaching, elsewhere = (api.key(tenant, programId=each, scopes=["labels"]) for each in (None, lending["id"]))
 
     assert content_of_201(label(api, reaching, "acht_1"))["recordedBy"] == f"key:{reaching['Authorization'][7:19]}"
     assert_refused(label(api, elsewhere, "acht_1"), 403, "program")
@@ -161,9 +150,7 @@ def test_given_a_key_of_one_of_several_programs_when_it_labels_then_there_is_onl
     lending = api.create_program(tenant, slug="lending")
     for each in (program, lending):
         deliver(api, each, outgoing("acht_1"))
-    body = {"name": "k", "mode": "live", "programId": lending["id"], "scopes": ["labels"]}
-    secret = content_of_201(api.client.post("/api/keys", json=body, headers=api.operator(tenant)))["secret"]
-    key = {"Authorization": f"Bearer {secret}"}
+    key = api.key(tenant, programId=lending["id"], scopes=["labels"])
 
     assert content_of_201(label(api, key, "acht_1"))["programId"] == lending["id"]
     elsewhere = {"transferId": "acht_1", "label": "bad", "reason": "It came back.", "programId": program["id"]}

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.alerting import alerts_of, deliver, outgoing, read
-from tests.support.running_app import RunningApp, assert_refused
+from tests.support.running_app import RunningApp, assert_refused, content_of_201
 
 TRANSFER: Final = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "entityId": "bacc_1"}
 CAP: Final = {"kind": "per_transaction", "capCents": "10000", "note": "For the pilot."}
@@ -37,10 +37,7 @@ def limits(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> 
 
 def preflight(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], cents: int) -> dict[str, Any]:
     body = {"programId": program["id"], "transfer": TRANSFER | {"amountCents": str(cents)}}
-    answer = api.client.post("/api/preflight", json=body, headers=api.operator(tenant))
-    assert answer.status_code == 201, answer.text
-    shown: dict[str, Any] = answer.json()
-    return shown
+    return content_of_201(api.client.post("/api/preflight", json=body, headers=api.operator(tenant)))
 
 
 def test_given_a_cap_when_a_second_person_approves_it_then_it_holds_preflights_and_a_breach_opens_a_hard_alert(

@@ -1,6 +1,6 @@
 """Metrics over HTTP: which programs they are of, which days they cover, and what was stored of days that ended."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -10,6 +10,8 @@ from tests.support.alerting import alerts_of, an_alert, decide, deliver, outgoin
 from tests.support.bank_events import an_event, rfc3339
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
+
+REPORTS: Final = ["reports"]
 
 
 def read(api: RunningApp, headers: dict[str, str], path: str = "/api/metrics", **query: Any) -> dict[str, Any]:
@@ -34,13 +36,6 @@ def tick(api: RunningApp) -> None:
 
     api.on_loop(append_all)
     api.catch_up()
-
-
-def key(api: RunningApp, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
-    body = {"name": "metrics", "mode": "live", "scopes": ["reports"]} | over
-    answer = api.client.post("/api/keys", json=body, headers=api.operator(tenant))
-    assert answer.status_code == 201, answer.text
-    return {"Authorization": f"Bearer {answer.json()['secret']}"}
 
 
 def counted(metrics: dict[str, Any]) -> int:
@@ -107,9 +102,9 @@ def test_given_programs_of_each_kind_then_each_caller_gets_the_metrics_of_those_
     both = {"programId": f"{program['id']},{simulated['id']}"}
     assert_refused(api.client.get("/api/metrics", params=both, headers=ann), 400, "programId must name simulated")
     assert n(api.operator(other)) == (8, 1, "absent")
-    assert n(key(api, tenant)) == (3, 2, "absent")
-    assert n(key(api, tenant, programId=program["id"])) == (1, 1, "absent")
-    assert n(key(api, tenant, mode="test")) == (4, 1, True)
+    assert n(api.key(tenant, scopes=REPORTS)) == (3, 2, "absent")
+    assert n(api.key(tenant, programId=program["id"], scopes=REPORTS)) == (1, 1, "absent")
+    assert n(api.key(tenant, mode="test", scopes=REPORTS)) == (4, 1, True)
     assert n(api.operator(api.create_tenant("third-bank"))) == (0, 0, "absent")
     for program_id in (theirs["id"], UNKNOWN_ID):
         refused = api.client.get("/api/metrics", params={"programId": program_id}, headers=ann)
@@ -157,7 +152,7 @@ def test_given_days_that_ended_then_the_history_is_what_was_known_then(
     assert days[0]["from"] == "2026-02-03T00:00:00.000Z"
     assert days[0]["coverage"]["programs"]["n"] == 2
     assert [counted(day) for day in history(api, ann, programId=lending["id"])] == [2, 1, 0]
-    assert [counted(day) for day in history(api, key(api, tenant, programId=program["id"]))] == [1, 1, 1]
+    assert [counted(day) for day in history(api, api.key(tenant, programId=program["id"], scopes=REPORTS))] == [1, 1, 1]
     assert [day["to"] for day in history(api, ann, **{"from": "2026-03-03", "to": "2026-03-04"})] == ends[1:2]
 
 

@@ -323,9 +323,7 @@ def test_given_a_programs_own_tier_when_policies_are_listed_then_it_is_among_the
     (policy,) = api.client.get("/api/policies?prefix=autonomy", headers=api.operator(tenant)).json()
     assert policy["body"]["tier"] == "supervised"
     assert api.client.get(f"/api/policies/{policy['id']}", headers=api.operator(tenant)).json() == policy
-    wanted = {"name": "k", "mode": "live", "programId": other["id"]}
-    key = api.client.post("/api/keys", json=wanted, headers=api.operator(tenant)).json()["secret"]
-    listed = api.client.get("/api/policies", headers={"Authorization": f"Bearer {key}"})
+    listed = api.client.get("/api/policies", headers=api.key(tenant, programId=other["id"]))
     assert listed.status_code == 200, listed.text
     assert {each["programId"] for each in listed.json()} == {None}
     assert_refused(activate(api, tenant, policy["id"]), 404)

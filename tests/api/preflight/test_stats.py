@@ -47,13 +47,6 @@ def label(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], tran
     assert api.client.post("/api/labels", json=body, headers=api.operator(tenant)).status_code == 201
 
 
-def key(api: RunningApp, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
-    body = {"name": "statistics", "mode": "live"} | over
-    answer = api.client.post("/api/keys", json=body, headers=api.operator(tenant))
-    assert answer.status_code == 201, answer.text
-    return {"Authorization": f"Bearer {answer.json()['secret']}"}
-
-
 def test_given_preflights_that_landed_and_were_labelled_when_counted_then_every_field_says_so(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
@@ -103,14 +96,14 @@ def test_given_two_programs_when_counted_then_each_caller_sees_its_own(
     assert stats(api, operator)["count"] == 3
     assert stats(api, operator, programId=simulated["id"])["count"] == 2
     assert stats(api, operator, programId=f"{program['id']},{simulated['id']}")["count"] == 3
-    assert stats(api, key(api, tenant))["count"] == 1
-    assert stats(api, key(api, tenant, mode="test"))["count"] == 2
-    assert stats(api, key(api, tenant, programId=program["id"], scopes=["preflight"]))["count"] == 1
+    assert stats(api, api.key(tenant))["count"] == 1
+    assert stats(api, api.key(tenant, mode="test"))["count"] == 2
+    assert stats(api, api.key(tenant, programId=program["id"], scopes=["preflight"]))["count"] == 1
     for headers, program_id, status in (
         (operator, theirs["id"], 404),
         (operator, UNKNOWN_ID, 404),
-        (key(api, tenant), simulated["id"], 403),
-        (key(api, tenant, scopes=["labels"]), program["id"], 403),
+        (api.key(tenant), simulated["id"], 403),
+        (api.key(tenant, scopes=["labels"]), program["id"], 403),
     ):
         refused = api.client.get("/api/preflight/stats", params={"programId": program_id}, headers=headers)
         assert_refused(refused, status)

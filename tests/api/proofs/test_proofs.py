@@ -48,12 +48,6 @@ def prove(api: RunningApp, tenant: dict[str, Any], /, **request: Any) -> Any:
     return api.client.post("/api/proofs", json=request, headers=api.operator(tenant))
 
 
-def key_of(api: RunningApp, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
-    body = {"name": "key", "mode": "live"} | over
-    answer = api.client.post("/api/keys", json=body, headers=api.operator(tenant))
-    return {"Authorization": f"Bearer {answer.json()['secret']}"}
-
-
 def verdict(api: RunningApp, token: object) -> dict[str, Any]:
     answer = api.client.post("/api/proofs/verify", json={"token": token})
     assert answer.status_code == 200, answer.text
@@ -198,10 +192,10 @@ def test_given_an_actor_of_several_programs_when_proved_then_the_program_is_name
 
     assert_refused(prove(api, tenant, **request), 400, "Several programs have an entity")
     assert program_of(prove(api, tenant, **request, programId=lending["id"])) == lending["id"]
-    assert program_of(proved_by(key_of(api, tenant, programId=lending["id"]))) == lending["id"]
-    assert program_of(proved_by(key_of(api, tenant, mode="test"))) == simulated["id"]
-    assert_refused(proved_by(key_of(api, tenant, mode="test"), programId=program["id"]), 403)
-    assert_refused(proved_by(key_of(api, tenant, scopes=["record"])), 403, "proofs")
+    assert program_of(proved_by(api.key(tenant, programId=lending["id"]))) == lending["id"]
+    assert program_of(proved_by(api.key(tenant, mode="test"))) == simulated["id"]
+    assert_refused(proved_by(api.key(tenant, mode="test"), programId=program["id"]), 403)
+    assert_refused(proved_by(api.key(tenant, scopes=["record"])), 403, "proofs")
 
 
 @pytest.mark.usefixtures("program")

@@ -387,9 +387,8 @@ def test_given_two_checks_or_downloads_under_way_when_a_third_is_asked_for_then_
 def test_given_a_key_of_one_program_of_simulated_ones_or_of_another_scope_when_it_asks_then_403(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], path: str, made: dict[str, Any]
 ) -> None:
-    body = {"name": "k"} | made | ({"programId": program["id"]} if "programId" in made else {})
-    secret = api.client.post("/api/keys", json=body, headers=api.operator(tenant)).json()["secret"]
+    headers = api.key(tenant, **made | ({"programId": program["id"]} if "programId" in made else {}))
 
-    answer = api.client.get(f"/api/record/{path}?x=1", headers={"Authorization": f"Bearer {secret}"})
+    answer = api.client.get(f"/api/record/{path}?x=1", headers=headers)
 
     assert_refused(answer, 403)

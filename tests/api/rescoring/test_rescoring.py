@@ -98,7 +98,6 @@ def test_given_anyone_else_or_another_program_when_asked_then_401_and_nothing_is
     api: RunningApp, tenant: dict[str, Any], filled: dict[str, Any]
 ) -> None:
     other = api.create_tenant("second-bank")
-    made = api.client.post("/api/keys", json={"name": "k", "mode": "live"}, headers=api.operator(tenant))
     token = tenant["operatorToken"]
     before = len(api.entries())
 
@@ -112,7 +111,7 @@ def test_given_anyone_else_or_another_program_when_asked_then_401_and_nothing_is
     others = [
         api.client.post(path_of(filled, "actors/")),
         api.client.post(path_of(filled)),
-        api.client.post(path_of(filled), headers=bearer(made.json()["secret"])),
+        api.client.post(path_of(filled), headers=api.key(tenant)),
         api.client.post(path_of(filled), headers=bearer(ADMIN_TOKEN, **{"X-Operator": "root"})),
     ]
 

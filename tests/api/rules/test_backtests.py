@@ -1,21 +1,20 @@
 """Backtests and shadows over HTTP, held to what the public routes say of the same transfers."""
 
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, Final
 
 import pytest
 
 from tests.support.alerting import ALERTING, deliver, outgoing
+from tests.support.backtest_readings import WITHIN_S, BacktestReadings
 from tests.support.rule_calls import RuleCalls
 from tests.support.rules import a_rule, interpreted
-from tests.support.running_app import RunningApp
+from tests.support.running_app import RunningApp, assert_refused
+from tests.support.waiting import eventually
 
 OVER_500: Final = [{"field": "amountCents", "op": "gt", "value": "50000"}]
 AT: Final = "2026-03-02T14:{:02}:00Z"
-
-
-@pytest.fixture
-def other(api: RunningApp, tenant: dict[str, Any]) -> dict[str, Any]:
-    return api.create_program(tenant, slug="lending")
+AT_A_TIME: Final = 4
 
 
 def transfers(number: int, first: int = 0) -> list[bytes]:
@@ -115,11 +114,34 @@ def test_given_backtests_over_other_programs_when_a_key_of_one_lists_them_then_i
     rules.tested("moves", when=OVER_500)
     rules.write("moves", programId=program["id"])
     rules.backtest("moves")
-    body = {"name": "k", "mode": "live", "programId": program["id"], "scopes": ["rules"]}
-    secret = api.client.post("/api/keys", json=body, headers=api.operator(rules.tenant)).json()["secret"]
+    key = api.key(rules.tenant, programId=program["id"], scopes=["rules"])
 
-    seen = api.client.get("/api/rules/moves/backtests", headers={"Authorization": f"Bearer {secret}"}).json()
+    seen = api.client.get("/api/rules/moves/backtests", headers=key).json()
     every = rules.send("GET", "/moves/backtests").json()
 
     assert [each["programId"] for each in every] == [program["id"], None]
     assert [each["programId"] for each in seen] == [program["id"]]
+
+
+def test_given_as_many_backtests_as_a_tenant_may_have_when_one_more_comes_then_429_and_another_tenants_is_read(
+    api: RunningApp, rules: RuleCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = RuleCalls(api, api.create_tenant("second-bank"))
+    rules.create()
+    theirs.create()
+    readings = BacktestReadings(monkeypatch)
+
+    with ThreadPoolExecutor(AT_A_TIME + 2) as pool:
+        other = pool.submit(theirs.backtest)
+        eventually(lambda: readings.begun == 1)
+        own = [pool.submit(rules.backtest) for _ in range(AT_A_TIME + 1)]
+        refused = next(as_completed(own, timeout=WITHIN_S)).result()
+        readings.release(AT_A_TIME + 1)
+
+    assert_refused(refused, 429, "when one of them")
+    assert refused.json()["code"] == "too_many_at_once"
+    assert sorted(each.result().status_code for each in own) == [201] * AT_A_TIME + [429]
+    assert other.result().status_code == 201
+    assert readings.most_at_once == 1
+    readings.release()
+    assert rules.backtest().status_code == 201

@@ -2,23 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from api.rules.examples import NEW_RULE
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
-
-
-@pytest.fixture
-def other(api: RunningApp, tenant: dict[str, Any]) -> dict[str, Any]:
-    return api.create_program(tenant, slug="lending")
-
-
-def key_of(api: RunningApp, tenant: dict[str, Any], program_id: str | None, scopes: list[str]) -> dict[str, str]:
-    body = {"name": "k", "mode": "live", "programId": program_id, "scopes": scopes}
-    answer = api.client.post("/api/keys", json=body, headers=api.operator(tenant))
-    assert answer.status_code == 201, answer.text
-    return {"Authorization": f"Bearer {answer.json()['secret']}"}
 
 
 def ids(answer: Any) -> list[str]:
@@ -32,7 +18,7 @@ def test_given_a_key_of_one_program_then_it_sees_its_rules_and_the_tenants_and_n
     rules.active("everywhere")
     rules.active("here", programId=program["id"])
     rules.active("elsewhere", programId=other["id"])
-    headers = key_of(api, rules.tenant, program["id"], [])
+    headers = api.key(rules.tenant, programId=program["id"])
 
     def read(path: str) -> Any:
         return api.client.get(path, headers=headers)
@@ -58,8 +44,8 @@ def test_given_keys_when_they_write_then_403_and_without_the_scope_they_do_not_r
     api: RunningApp, rules: RuleCalls
 ) -> None:
     rules.tested()
-    headers = key_of(api, rules.tenant, None, ["rules"]) | {"If-Match": "*"}
-    person = key_of(api, rules.tenant, None, []) | {"X-Operator": "ben"}
+    headers = api.key(rules.tenant, scopes=["rules"]) | {"If-Match": "*"}
+    person = api.key(rules.tenant) | {"X-Operator": "ben"}
     before = api.stored()
 
     assert_refused(api.client.post("/api/rules", json=NEW_RULE | {"id": "new"}, headers=headers), 403)
@@ -70,7 +56,7 @@ def test_given_keys_when_they_write_then_403_and_without_the_scope_they_do_not_r
     assert_refused(api.client.post(f"/api/actions/{waiting}/approve", json={}, headers=person), 403)
 
     assert api.stored() == (before[0] + 1, before[1]), "the operator's own request alone"
-    without = key_of(api, rules.tenant, None, ["policies"])
+    without = api.key(rules.tenant, scopes=["policies"])
     for path in ("", "/fields", "/versions", f"/{RULE_ID}", f"/{RULE_ID}/backtests", f"/{RULE_ID}/shadow"):
         assert_refused(api.client.get(f"/api/rules{path}", headers=without), 403)
 

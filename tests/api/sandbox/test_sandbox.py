@@ -10,13 +10,13 @@ import pytest
 from api.lists.exports import Concurrency
 from api.sandbox import log as sandbox_log
 from features.core.errors import UnavailableError
+from features.core.instants import MINUTE_US
 from features.core.log_entry import EntryKind, shard_of
 from features.sandbox.order import MAGIC_NAMES
 from store.redis_log.appender import LogAppender
 from tests.support.callers import UNKNOWN_ID, running_app
-from tests.support.running_app import SHARDS, RunningApp, assert_refused
+from tests.support.running_app import SHARDS, RunningApp, assert_refused, content_of_201
 
-MINUTE_US = 60_000_000
 DEBIT = {"rail": "ach", "direction": "outgoing", "type": "DEBIT", "amountCents": "12500"}
 AWAY = "The log is away."
 SCENARIO = {"scenario": "entity_denied"}
@@ -41,23 +41,11 @@ def simulated(api: RunningApp, tenant: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def key(api: RunningApp, tenant: dict[str, Any]) -> dict[str, str]:
-    return key_of(api, tenant)
+    return api.key(tenant, mode="test")
 
 
 def new_program(api: RunningApp, tenant: dict[str, Any], source: str) -> dict[str, Any]:
     return api.create_program(tenant, slug=api.new_id(), source=source)
-
-
-def key_of(api: RunningApp, tenant: dict[str, Any], **over: Any) -> dict[str, str]:
-    body = {"name": "ci", "mode": "test"} | over
-    answer = api.client.post("/api/keys", json=body, headers=api.operator(tenant))
-    return {"Authorization": f"Bearer {content_of_201(answer)['secret']}"}
-
-
-def content_of_201(answer: httpx.Response) -> dict[str, Any]:
-    assert answer.status_code == 201, answer.text
-    content: dict[str, Any] = answer.json()
-    return content
 
 
 def post(
@@ -359,8 +347,8 @@ def test_given_a_program_that_is_out_of_reach_when_named_then_nothing_of_it_can_
     api: RunningApp, tenant: dict[str, Any], simulated: dict[str, Any], route: str
 ) -> None:
     theirs = new_program(api, api.create_tenant(api.new_id()), "simulated")
-    narrow = key_of(api, tenant, programId=new_program(api, tenant, "simulated")["id"])
-    wide, live = key_of(api, tenant), key_of(api, tenant, mode="live")
+    narrow = api.key(tenant, mode="test", programId=new_program(api, tenant, "simulated")["id"])
+    wide, live = api.key(tenant, mode="test"), api.key(tenant)
     body = {"scenario": SCENARIO, "transfer": DEBIT, "event": person("enti_1", "Rivers")} | {
         "return": {"transferId": "acht_1", "returnCode": "R01"}
     }

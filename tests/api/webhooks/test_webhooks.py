@@ -13,7 +13,7 @@ from features.webhooks.event_types import SUBSCRIBABLE, EventType
 from features.webhooks.payloads import MAX_BODY_BYTES
 from store.control.webhook_registry import MOST_ENDPOINTS
 from tests.support.alerting import ALERTING, NARRATIVE, an_alert, decide, deliver, outgoing
-from tests.support.running_app import RunningApp, assert_refused
+from tests.support.running_app import RunningApp, assert_refused, content_of_201
 
 URL: Final = "https://hooks.bank.example/clearhold"
 SCHEMAS: Final = {
@@ -32,18 +32,15 @@ SCHEMAS: Final = {
 class Hooks:
     """The calls of one tenant's operator, or of one of its keys."""
 
-    def __init__(self, api: RunningApp, tenant: dict[str, Any], key: dict[str, Any] | None = None) -> None:
+    def __init__(self, api: RunningApp, tenant: dict[str, Any], key: dict[str, str] | None = None) -> None:
         self.api, self.tenant = api, tenant
-        self.headers = api.operator(tenant) if key is None else {"Authorization": f"Bearer {key['secret']}"}
+        self.headers = api.operator(tenant) if key is None else key
 
     def send(self, method: str, path: str = "", body: object = None, **headers: str) -> Any:
         return self.api.client.request(method, f"/api/webhooks{path}", json=body, headers=self.headers | headers)
 
     def register(self, **over: Any) -> dict[str, Any]:
-        answer = self.send("POST", body={"url": URL} | over)
-        assert answer.status_code == 201, answer.text
-        registered: dict[str, Any] = answer.json()
-        return registered
+        return content_of_201(self.send("POST", body={"url": URL} | over))
 
     def deliveries(self, endpoint: dict[str, Any], *, limit: int = 100) -> list[dict[str, Any]]:
         answer = self.send("GET", f"/{endpoint['id']}/deliveries?limit={limit}")
@@ -240,8 +237,7 @@ def test_given_another_tenant_or_a_narrow_key_then_it_sees_and_changes_nothing_o
 ) -> None:
     program, other = api.create_program(tenant), api.create_program(tenant, slug="other")
     of_tenant, of_program = hooks.register(), hooks.register(programId=program["id"])
-    key_body = {"name": "k", "mode": "live", "programId": program["id"], "scopes": ["webhooks"]}
-    key = api.client.post("/api/keys", json=key_body, headers=hooks.headers).json()
+    key = api.key(tenant, programId=program["id"], scopes=["webhooks"])
     by_key, stranger = Hooks(api, tenant, key), Hooks(api, api.create_tenant("second-bank"))
 
     assert [each["id"] for each in by_key.send("GET").json()] == [of_program["id"]]
