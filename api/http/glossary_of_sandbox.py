@@ -8,7 +8,7 @@ SANDBOX_PROPERTIES: Final[Mapping[str, str]] = {
     "ScenarioListing.description": "What happens in it.",
     "rails": "The rails of its transfers. A program that declares its rails without them opens one more alert, "
     "rail_outside_declared.",
-    "expects": "The detectors of the alerts that every run opens, in order; empty: it opens none. Alerts that "
+    "expects": "The detectors of the alerts that every run opens, by name; empty: it opens none. Alerts that "
     "snapshots of key risk indicators open on the program are not among them, nor those of caps that you set.",
     "scenario": "The scenario that is run.",
     "seed": "Names and amounts follow from the program and the seed. Every run has ids of its own and happens again.",

@@ -39,7 +39,7 @@ class ScenarioName(StrEnum):
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """``expects`` are the detectors of the alerts that it must open, in order; none where it must open none."""
+    """``expects`` are the detectors of the alerts that it must open, by name; none where it must open none."""
 
     name: ScenarioName
     description: str

@@ -13,7 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli.main import app
+from api.http.auth import UNKNOWN_BEARER
 from features.webhooks.signature import secret_of
+from store.control.registry import UNKNOWN_PROGRAM
 from tests.support.alerting import ALERTING, outgoing
 from tests.support.running_service import COMMAND, RunningService, free_port, post_until_taken
 from tests.support.waiting import eventually
@@ -177,9 +179,9 @@ def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_eac
         (["--forward-to", "localhost:3000"], "--forward-to must be"),
         (["--events", "alert.closed"], "--events must be of alert.opened"),
         (["--secret", "whsec_short"], "--secret must be"),
-        (["--key", "test_unknown"], "token"),
+        (["--key", "test_unknown"], UNKNOWN_BEARER),
         (["--url", f"http://127.0.0.1:{free_port()}"], "did not answer"),
-        (["--program", "0b9f0000-0000-4000-8000-000000000000"], "program"),
+        (["--program", "0b9f0000-0000-4000-8000-000000000000"], UNKNOWN_PROGRAM),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

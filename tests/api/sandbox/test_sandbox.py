@@ -1,14 +1,14 @@
 """Transfers, events and returns of the sandbox, and what every route of it has in common."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import httpx
 import pytest
 
-from api.lists.exports import Concurrency
 from api.sandbox import log as sandbox_log
+from api.sandbox.service import MOST_AT_A_TIME, MOST_IN_ALL
 from features.core.errors import UnavailableError
 from features.core.instants import MINUTE_US
 from features.core.log_entry import EntryKind, shard_of
@@ -19,6 +19,7 @@ from tests.support.running_app import SHARDS, RunningApp, assert_refused, conten
 
 DEBIT = {"rail": "ach", "direction": "outgoing", "type": "DEBIT", "amountCents": "12500"}
 AWAY = "The log is away."
+UNDER_WAY_S = 10.0
 SCENARIO = {"scenario": "entity_denied"}
 
 
@@ -332,14 +333,35 @@ def test_given_a_log_that_is_away_when_run_then_503_and_the_repeat_happens_once(
     assert bank_entries(api, simulated) == len(result["events"])
 
 
-def test_given_as_many_requests_as_there_may_be_when_one_more_comes_then_429(
-    api: RunningApp, simulated: dict[str, Any], key: dict[str, str], monkeypatch: pytest.MonkeyPatch
+def test_given_as_many_requests_as_there_may_be_when_one_more_comes_then_429_and_when_they_are_done_the_next_is_taken(
+    api: RunningApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = Concurrency(0, in_all=0, what="requests of the sandbox")
-    monkeypatch.setattr(api.services["sandbox"], "_under_way", full)
+    monkeypatch.setattr(sandbox_log, "COMMITTED_WITHIN_S", UNDER_WAY_S)
+    tenants = [api.create_tenant(api.new_id()) for _ in range(MOST_IN_ALL // MOST_AT_A_TIME + 1)]
+    callers = [(new_program(api, tenant, "simulated"), api.key(tenant, mode="test")) for tenant in tenants]
+    *fill, last = callers
 
-    assert_refused(post(api, simulated, "scenario", SCENARIO, key), 429, "requests of the sandbox run at a time")
-    assert bank_entries(api, simulated) == 0
+    def send(caller: tuple[dict[str, Any], dict[str, str]]) -> httpx.Response:
+        program, key = caller
+        return post(api, program, "event", {"type": "account.frozen", "data": {"id": "bacc_1"}}, key)
+
+    with ThreadPoolExecutor(MOST_IN_ALL + len(fill)) as pool:
+        api.appender.stands_still = True
+        sent, refused = [], []
+        for caller in fill:
+            one_more = [pool.submit(send, caller) for _ in range(MOST_AT_A_TIME + 1)]
+            sent += one_more
+            refused.append(next(as_completed(one_more, timeout=UNDER_WAY_S)).result())
+        in_all = send(last)
+        api.appender.stands_still = False
+        api.catch_up()
+
+    for answer in refused:
+        assert_refused(answer, 429, f"At most {MOST_AT_A_TIME} requests of the sandbox run at a time for a tenant")
+    assert_refused(in_all, 429, f"At most {MOST_IN_ALL} requests of the sandbox run at a time in all")
+    assert sorted(each.result().status_code for each in sent) == [201] * MOST_IN_ALL + [429] * len(fill)
+    assert [send(caller).status_code for caller in callers] == [201] * len(callers)
+    assert [bank_entries(api, program) for program, _ in callers] == [MOST_AT_A_TIME + 1] * len(fill) + [1]
 
 
 @pytest.mark.parametrize("route", ["scenario", "transfer", "event", "return"])

@@ -111,7 +111,7 @@ def test_given_a_program_when_the_scenarios_of_its_rails_are_run_in_it_then_each
         rows = played(story, composed(name, program=program, run=f"run_{run}", at=T0 + run))
         events = [row for row in rows if isinstance(row, EventRow)]
 
-        assert detectors_in(rows) == set(SCENARIOS[name].expects), name
+        assert detectors_in(rows) == list(SCENARIOS[name].expects), name
         assert not [row for row in events if row.reason is not None and row.type != NOTHING_STATED]
 
 
@@ -122,7 +122,7 @@ def test_given_a_program_of_nothing_but_scenarios_when_they_go_on_then_they_stay
     for run, seed in enumerate(seeds):
         for name in ScenarioName:
             rows = played(story, composed(name, seed=seed, run=f"run_{run}", at=T0 + run))
-            assert detectors_in(rows) == set(SCENARIOS[name].expects), (name, run)
+            assert detectors_in(rows) == list(SCENARIOS[name].expects), (name, run)
 
 
 def played(story: ShardStory, events: ComposedEvents) -> list[msgspec.Struct]:
@@ -133,9 +133,13 @@ def played(story: ShardStory, events: ComposedEvents) -> list[msgspec.Struct]:
     return story.rows[before:]
 
 
-def detectors_in(rows: list[msgspec.Struct]) -> set[str]:
+def detectors_in(rows: list[msgspec.Struct]) -> list[str]:
+    """Of the alerts but those of snapshots, by name; each is the only one of its detector on its subject."""
     of_snapshots = {detector.id for detector in OF_SNAPSHOTS}
-    return {row.detector for row in rows if isinstance(row, AlertRow)} - of_snapshots
+    alerts = {row.id: row for row in rows if isinstance(row, AlertRow) and row.detector not in of_snapshots}
+    subjects = {(row.detector, row.subject_type, row.subject_id) for row in alerts.values()}
+    assert len(subjects) == len(alerts)
+    return sorted({row.detector for row in alerts.values()})
 
 
 def test_given_repetitions_when_played_then_each_opens_its_alert_on_somebody_else() -> None:
