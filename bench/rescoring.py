@@ -113,5 +113,5 @@ def _scored_alone(bench: Workbench, program_id: str) -> float:
         rows = [] if page is None else list(page.rows)
     began = time.perf_counter()
     for row in rows:
-        trs_v1.score(row.vector, degraded=row.degraded)
+        trs_v1.DEFAULT.score(row.vector, degraded=row.degraded)
     return len(rows) / (time.perf_counter() - began)

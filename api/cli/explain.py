@@ -129,15 +129,15 @@ def _show(stored: TransferFeaturesRow) -> bool:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
-    score = trs_v1.score(stored.vector, degraded=stored.degraded)
-    same = stored.feature_version == FEATURE_VERSION and rescored(stored) is None
+    score = trs_v1.DEFAULT.score(stored.vector, degraded=stored.degraded)
+    same = stored.feature_version == FEATURE_VERSION and rescored(stored, trs_v1.DEFAULT) is None
     console.print(f"Transfer {stored.transfer_id} of program {stored.program_id}, {stored.feature_version}")
     console.print(_inputs(console, stored))
     console.print(_reasons(console, score))
     console.print(_scores(console, stored, score))
     if not same:
         console.print(_difference(stored))
-    console.print(_change(smallest_change(stored.vector, degraded=stored.degraded), score))
+    console.print(_change(smallest_change(stored.vector, trs_v1.DEFAULT, degraded=stored.degraded), score))
     return same
 
 

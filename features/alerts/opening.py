@@ -119,7 +119,7 @@ def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
 def _fired(assessment: Assessment) -> tuple[Reason, ...]:
     """Every reason that fired, whether the transfer has a score or not."""
     score = assessment.score
-    return score.reasons if score.value is not None else tuple(trs_v1.fired(assessment.vector))
+    return score.reasons if score.value is not None else tuple(trs_v1.DEFAULT.fired(assessment.vector))
 
 
 def _findings(context: DetectionContext, returned: ReturnState | None) -> Iterator[Finding]:

@@ -58,3 +58,15 @@ class Scorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
 def scorecard_sha256(card: Scorecard) -> str:
     """The digest that reports, activations and scores name a card by."""
     return digest_of(canonical(card))
+
+
+def points_from(signal_id: str, *steps: tuple[int, int], below: int | None = None) -> CardSignal:
+    """A signal whose points change at each step: (measure, points), to the next step or, last, to ``below``."""
+    ends = [*(at_least for at_least, _ in steps[1:]), below]
+    bins = [Bin(at_least=first, below=end, points=points) for (first, points), end in zip(steps, ends, strict=True)]
+    return CardSignal(id=signal_id, bins=tuple(bins))
+
+
+def points_when(signal_id: str, points: int) -> CardSignal:
+    """A check, which measures 1 when it fires."""
+    return points_from(signal_id, (1, points))

@@ -32,7 +32,7 @@ from features.scorers import ars_v1, crs_v1, ers_v1
 from features.scorers.crs_inputs import CounterpartyInputs
 from features.scorers.ers_inputs import EntityInputs
 from features.scorers.families import Family
-from features.scorers.trs_v1.rules import REASONS as TRANSFER_REASONS
+from features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
@@ -40,7 +40,11 @@ from features.windows.series import ALWAYS, EventTimes
 from features.windows.series_kinds import SeriesKind, count_in
 
 _ENCODE: Final = msgspec.json.Encoder().encode
-_SHARED: Final = {kind.id: kind.family for kind in TRANSFER_REASONS if kind.family in (Family.IDENTITY, Family.RETURNS)}
+_SHARED: Final = {
+    reason_id: family
+    for reason_id, family in TRANSFER_SCORER.families.items()
+    if family in (Family.IDENTITY, Family.RETURNS)
+}
 _ENTITY, _COUNTERPARTY, _AGENT = "entity", "counterparty", "agent"
 
 
@@ -126,13 +130,13 @@ def emit_entity_score(
     at = last.instant(actor.index, position.event_at)
     if program.holds_agents:
         agent = agent_inputs(program, actor, at)
-        weighed_agent = ars_v1.CARD.weigh(agent)
+        weighed_agent = ars_v1.DEFAULT.weigh(agent)
         former = last.value(actor.index)
         is_news = last.exchange(actor.index, weighed_agent[0], hard=weighed_agent[1]) or force
         if not is_news or emit is no_rows:
             return
         degraded = ars_v1.is_degraded(agent)
-        score = ars_v1.CARD.explain(agent, weighed_agent, degraded=degraded)
+        score = ars_v1.DEFAULT.explain(agent, weighed_agent, degraded=degraded)
         emit(score_row(program, position, (_AGENT, actor.id), score, agent, at=at, former=former, degraded=degraded))
         return
     if (
@@ -142,11 +146,11 @@ def emit_entity_score(
     ):
         return
     inputs = entity_inputs(program, actor, at)
-    weighed = ers_v1.CARD.weigh(inputs)
+    weighed = ers_v1.DEFAULT.weigh(inputs)
     former = last.value(actor.index)
     is_news = last.exchange(actor.index, weighed[0], hard=weighed[1]) or force
     if is_news and emit is not no_rows:
-        score = ers_v1.CARD.explain(inputs, weighed)
+        score = ers_v1.DEFAULT.explain(inputs, weighed)
         emit(score_row(program, position, (_ENTITY, actor.id), score, inputs, at=at, former=former))
 
 
@@ -170,12 +174,12 @@ def emit_counterparty_score(
         if last.stays_unscored(party.index, hard=crs_v1.is_hard(lists), mark=shared):
             return
     inputs = counterparty_inputs(program, party, at)
-    weighed = crs_v1.CARD.weigh(inputs)
+    weighed = crs_v1.DEFAULT.weigh(inputs)
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
     former = last.value(party.index)
     is_news = last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) or force
     if is_news and emit is not no_rows:
-        score = crs_v1.CARD.explain(inputs, weighed)
+        score = crs_v1.DEFAULT.explain(inputs, weighed)
         emit(score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at, former=former))
 
 

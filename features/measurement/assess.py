@@ -1,10 +1,11 @@
 """The one assessment that the stream, pre-flight, backfill and backtest share: measure, then score."""
 
+from features.catalogue.vector import FeatureVector
 from features.measurement.assessment import Assessment
 from features.measurement.degraded import STATE_BEHIND, missing_at_landing
 from features.measurement.measure import measure
 from features.measurement.subject import Subject
-from features.scorers.trs_v1 import scorer as trs_v1
+from features.scorers.engine import CompiledCard
 from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
 
@@ -14,6 +15,7 @@ def assess(
     program: ProgramSeries,
     declared: Declared,
     baseline: BaselineValues,
+    card: CompiledCard[FeatureVector],
     *,
     at: int,
     stale: bool = False,
@@ -24,4 +26,4 @@ def assess(
     if stale:
         missing = (*missing, STATE_BEHIND)
     degraded = bool(missing)
-    return Assessment(vector, trs_v1.score(vector, degraded=degraded), degraded, layering, round_trip, missing)
+    return Assessment(vector, card.score(vector, degraded=degraded), degraded, layering, round_trip, missing)

@@ -16,27 +16,18 @@ micro-entries and of small card attempts, and whether it lies just below a thres
   chain follows this one downwards.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
 
 from features.catalogue.thresholds import (
-    MICRO_BELOW_CENTS,
-    ROUND_FROM_CENTS,
     ROUND_STEP_CENTS,
-    SMALL_CARD_BELOW_CENTS,
     lines_of,
 )
 from features.catalogue.vector import FeatureVector, is_attempt
 from features.core.vocabulary import Band, Rail
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.scorers.trs_v1.amount import spike_line_cents
-from features.scorers.trs_v1.flow import LAYERING_FROM_CENTS, LEFT_PERCENT, passed_on_line_cents
-from features.scorers.trs_v1.relationship import first_time_line_cents
-from features.scorers.trs_v1.returns import float_line_cents
-from features.scorers.trs_v1.timing import DORMANT_SUM_CENTS, velocity_line_cents
+from features.scorers.engine import CompiledCard
 from features.windows.series_kinds import (
     SeriesKind,
     attempt_kinds,
@@ -58,18 +49,18 @@ class AmountChange(msgspec.Struct, frozen=True, kw_only=True):
     band: Band
 
 
-def smallest_change(vector: FeatureVector, *, degraded: bool) -> AmountChange | None:
+def smallest_change(vector: FeatureVector, card: CompiledCard[FeatureVector], *, degraded: bool) -> AmountChange | None:
     """The nearest amount with another band; of two equally near ones the lower.
 
-    Between two neighbouring edges every rule has one answer for round amounts and one for the others, so that it is
+    Between two neighbouring edges every signal has one answer for round amounts and one for the others, so that it is
     enough to look at the nearest amount of each kind there.
     """
-    own = trs_v1.score(vector, degraded=degraded)
+    own = card.score(vector, degraded=degraded)
     if own.value is None:
         return None
     amount = _amount_of(vector)
-    for other in sorted(_candidates(vector), key=lambda cents: (abs(cents - amount), cents)):
-        score = trs_v1.score(with_amount(vector, other), degraded=degraded)
+    for other in sorted(_candidates(vector, card), key=lambda cents: (abs(cents - amount), cents)):
+        score = card.score(with_amount(vector, other), degraded=degraded)
         if score.band is not own.band and score.value is not None:
             return AmountChange(amount_cents=other, change_cents=other - amount, score=score.value, band=score.band)
     return None
@@ -161,9 +152,9 @@ def _step(v: FeatureVector, cents: int, kind: SeriesKind) -> int:
     return (kind in after) - (kind in before)
 
 
-def _candidates(v: FeatureVector) -> set[int]:
+def _candidates(v: FeatureVector, card: CompiledCard[FeatureVector]) -> set[int]:
     """The nearest round and the nearest other amounts of every stretch between two edges."""
-    edges = {LEAST_CENTS, MOST_CENTS + 1, *(edge for edge in _edges(v) if LEAST_CENTS < edge <= MOST_CENTS)}
+    edges = {LEAST_CENTS, MOST_CENTS + 1, *(edge for edge in card.amount_edges(v) if LEAST_CENTS < edge <= MOST_CENTS)}
     amounts = {
         cents
         for first, beyond in pairwise(sorted(edges))
@@ -178,33 +169,3 @@ def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:
     near = min(max(amount, first), last)
     below = near - near % ROUND_STEP_CENTS
     return near - 1, near, near + 1, below, below + ROUND_STEP_CENTS
-
-
-def _edges(v: FeatureVector) -> Iterator[int]:
-    """Every amount from which on a rule may answer otherwise than just below it."""
-    amount = _amount_of(v)
-    lines = lines_of(v.structuring_thresholds)
-    yield from lines.zone_edges
-    yield from lines.just_below_edges
-    yield from (MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)
-    yield from (ROUND_FROM_CENTS, LAYERING_FROM_CENTS)
-    first_time = first_time_line_cents(v)
-    if first_time is not None:
-        yield first_time
-    # The amounts that this one is within 10 % of.
-    yield -(-amount * _REPEATED_PARTS // (_REPEATED_PARTS + 1))
-    yield amount * _REPEATED_PARTS // (_REPEATED_PARTS - 1) + 1
-    if v.program_p95_cents is not None:
-        yield v.program_p95_cents
-    spike, velocity = spike_line_cents(v), velocity_line_cents(v)
-    if spike is not None:
-        yield spike + 1
-    others_24h = v.velocity_24h_sum_cents - amount
-    yield DORMANT_SUM_CENTS - others_24h
-    if velocity is not None:
-        yield velocity - others_24h
-    others_48h = v.entity_out_cents_48h - amount
-    yield passed_on_line_cents(v) - others_48h
-    if v.entity_peak_cents_48h is not None and v.entity_left_cents_48h is not None:
-        yield amount + v.entity_left_cents_48h - v.entity_peak_cents_48h * LEFT_PERCENT // 100
-    yield float_line_cents(v) - (v.entity_fast_out_cents_2bd - amount)

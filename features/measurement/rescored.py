@@ -11,15 +11,15 @@ import msgspec
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.backfill import Rescored, Value
 from features.core.reason import Reason, Score
-from features.scorers.trs_v1 import scorer as trs_v1
+from features.scorers.engine import CompiledCard
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
-def rescored(stored: TransferFeaturesRow) -> Rescored | None:
-    """The score that the stored vector gets from the present scorer; None when that is what is stored."""
-    score = trs_v1.score(stored.vector, degraded=stored.degraded)
+def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> Rescored | None:
+    """The score that the stored vector gets from a card; None when that is what is stored."""
+    score = card.score(stored.vector, degraded=stored.degraded)
     if (
         score.value == stored.score
         and score.n == stored.n

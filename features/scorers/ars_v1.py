@@ -11,12 +11,13 @@ from typing import Final
 
 import msgspec
 
-from features.core.reason import Score
+from features.core.scorecards import CardCap, Scorecard, points_when
 from features.core.vocabulary import VerificationStatus
-from features.scorers.actor_scorecard import ActorRule, RuleGroup, Scorecard
+from features.scorers.engine import CompiledCard
 from features.scorers.families import Family
-from features.scorers.rule import ReasonKind
-from features.scorers.scorecard import PROPOSED, family_cap
+from features.scorers.scorecard import PROPOSED
+from features.scorers.scorer import Scorer
+from features.scorers.signal import Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
 SETTLEMENTS_FLOOR: Final = 10
@@ -67,284 +68,255 @@ class AgentInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     wallet_screening: str | None = None  # clear, hit, review or not_covered; None is never screened
 
 
-Rule = ActorRule[AgentInputs]
-
-_FLOW_RULES: Final[tuple[Rule, ...]] = (
-    Rule(
-        ReasonKind(
-            "ARS-FLO-01",
-            "top_payer_share",
-            (12,),
-            Family.FLOW,
-            f"One payer stands for {TOP_PAYER_PERCENT} % or more of the newest settlements.",
-            _FATF,
-        ),
+_FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    Signal(
+        "ARS-FLO-01",
+        "top_payer_share",
+        Family.FLOW,
+        f"One payer stands for {TOP_PAYER_PERCENT} % or more of the newest settlements.",
+        _FATF,
         lambda i: (
             i.recent_settlements >= SETTLEMENTS_FLOOR
             and i.top_payer_settlements * 100 >= TOP_PAYER_PERCENT * i.recent_settlements
         ),
-        lambda i: (
+        lambda i, _: (
             f"{i.top_payer_settlements} of the newest {i.recent_settlements} settlements come from one of "
             f"{i.distinct_payers} payers."
         ),
     ),
-    Rule(
-        ReasonKind(
-            "ARS-FLO-02",
-            "self_dealing",
-            (25,),
-            Family.FLOW,
-            f"{SELF_DEALING_PERCENT} % or more of the newest settlements were paid by agents of the same owner.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-FLO-02",
+        "self_dealing",
+        Family.FLOW,
+        f"{SELF_DEALING_PERCENT} % or more of the newest settlements were paid by agents of the same owner.",
+        _ERC_8004,
         lambda i: (
             i.self_dealing_settlements is not None
             and i.self_dealing_settlements > 0
             and i.self_dealing_settlements * 100 >= SELF_DEALING_PERCENT * i.recent_settlements
         ),
-        lambda i: (
+        lambda i, _: (
             f"{i.self_dealing_settlements} of the newest {i.recent_settlements} settlements were paid by agents of "
             "the same owner."
         ),
     ),
-    Rule(
-        ReasonKind(
-            "ARS-FLO-03",
-            "round_trip",
-            (25,),
-            Family.FLOW,
-            "Value came back to the agent's payer in 30 days.",
-            _FATF,
-        ),
+    Signal(
+        "ARS-FLO-03",
+        "round_trip",
+        Family.FLOW,
+        "Value came back to the agent's payer in 30 days.",
+        _FATF,
         lambda i: i.round_trips_30d is not None and 0 < i.round_trips_30d < ROUND_TRIPS_REPEATED,
-        lambda i: f"{i.round_trips_30d} round trips in 30 days.",
+        lambda i, _: f"{i.round_trips_30d} round trips in 30 days.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-FLO-04",
-            "round_trips_repeated",
-            (35,),
-            Family.FLOW,
-            f"Value came back to the agent's payers {ROUND_TRIPS_REPEATED} times or more in 30 days.",
-            _FATF,
-            hard=True,
-        ),
+    Signal(
+        "ARS-FLO-04",
+        "round_trips_repeated",
+        Family.FLOW,
+        f"Value came back to the agent's payers {ROUND_TRIPS_REPEATED} times or more in 30 days.",
+        _FATF,
         lambda i: i.round_trips_30d is not None and i.round_trips_30d >= ROUND_TRIPS_REPEATED,
-        lambda i: f"{i.round_trips_30d} round trips in 30 days.",
+        lambda i, _: f"{i.round_trips_30d} round trips in 30 days.",
+        hard=True,
     ),
-    Rule(
-        ReasonKind(
-            "ARS-VEL-01",
-            "velocity_spike",
-            (15,),
-            Family.TIMING,
-            f"At least {VELOCITY_FACTOR} times as many settlements in 24 h as on a usual day of 30.",
-            PROPOSED,
-        ),
+    Signal(
+        "ARS-VEL-01",
+        "velocity_spike",
+        Family.TIMING,
+        f"At least {VELOCITY_FACTOR} times as many settlements in 24 h as on a usual day of 30.",
+        PROPOSED,
         lambda i: (
             i.settlements_30d >= VELOCITY_HISTORY_FLOOR
             and i.settlements_24h >= VELOCITY_FLOOR
             and i.settlements_24h * _DAYS_30 >= VELOCITY_FACTOR * i.settlements_30d
         ),
-        lambda i: f"{i.settlements_24h} settlements in 24 h of {i.settlements_30d} in 30 days.",
+        lambda i, _: f"{i.settlements_24h} settlements in 24 h of {i.settlements_30d} in 30 days.",
     ),
 )
-_REGISTRATION_RULES: Final[tuple[Rule, ...]] = (
-    Rule(
-        ReasonKind(
-            "ARS-REG-01",
-            "young_registration",
-            (10,),
-            Family.DECLARED,
-            f"The agent was registered less than {YOUNG_DAYS} days ago.",
-            PROPOSED,
-        ),
+_REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    Signal(
+        "ARS-REG-01",
+        "young_registration",
+        Family.DECLARED,
+        f"The agent was registered less than {YOUNG_DAYS} days ago.",
+        PROPOSED,
         lambda i: i.registration_age_days is not None and i.registration_age_days < YOUNG_DAYS,
-        lambda i: f"The agent was registered {i.registration_age_days} days ago.",
+        lambda i, _: f"The agent was registered {i.registration_age_days} days ago.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-REG-02",
-            "owner_changed",
-            (15,),
-            Family.DECLARED,
-            f"The agent changed its owner within {OWNER_CHANGE_DAYS} days.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-REG-02",
+        "owner_changed",
+        Family.DECLARED,
+        f"The agent changed its owner within {OWNER_CHANGE_DAYS} days.",
+        _ERC_8004,
         lambda i: i.owner_changed_days is not None and i.owner_changed_days < OWNER_CHANGE_DAYS,
-        lambda i: f"The agent changed its owner {i.owner_changed_days} days ago.",
+        lambda i, _: f"The agent changed its owner {i.owner_changed_days} days ago.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-REG-03",
-            "inactive_and_paid",
-            (20,),
-            Family.DECLARED,
-            "The agent says that it is not active and is paid all the same.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-REG-03",
+        "inactive_and_paid",
+        Family.DECLARED,
+        "The agent says that it is not active and is paid all the same.",
+        _ERC_8004,
         lambda i: i.active is False and i.settlements_30d > 0,
-        lambda i: f"The agent says that it is not active, with {i.settlements_30d} settlements in 30 days.",
+        lambda i, _: f"The agent says that it is not active, with {i.settlements_30d} settlements in 30 days.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-REG-04",
-            "wallet_unset",
-            (20,),
-            Family.DECLARED,
-            "The agent has no wallet of its own set and is paid all the same.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-REG-04",
+        "wallet_unset",
+        Family.DECLARED,
+        "The agent has no wallet of its own set and is paid all the same.",
+        _ERC_8004,
         lambda i: i.has_wallet is False and i.settlements_30d > 0,
-        lambda i: f"The agent has no wallet set, with {i.settlements_30d} settlements in 30 days.",
+        lambda i, _: f"The agent has no wallet set, with {i.settlements_30d} settlements in 30 days.",
     ),
 )
-_REPUTATION_RULES: Final[tuple[Rule, ...]] = (
-    Rule(
-        ReasonKind(
-            "ARS-REP-01",
-            "feedback_revoked",
-            (10,),
-            Family.RELATIONSHIP,
-            f"{REVOKED_PERCENT} % or more of the agent's feedback was revoked.",
-            _ERC_8004,
-        ),
+_REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    Signal(
+        "ARS-REP-01",
+        "feedback_revoked",
+        Family.RELATIONSHIP,
+        f"{REVOKED_PERCENT} % or more of the agent's feedback was revoked.",
+        _ERC_8004,
         lambda i: (
             i.revoked_feedback_count is not None
             and (i.feedback_count or 0) >= FEEDBACK_FLOOR
             and i.revoked_feedback_count * 100 >= REVOKED_PERCENT * (i.feedback_count or 0)
         ),
-        lambda i: f"{i.revoked_feedback_count} of {i.feedback_count} feedbacks were revoked.",
+        lambda i, _: f"{i.revoked_feedback_count} of {i.feedback_count} feedbacks were revoked.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-REP-02",
-            "feedback_unpaid",
-            (8,),
-            Family.RELATIONSHIP,
-            f"Less than {PAID_PERCENT} % of the agent's feedback proves a payment: it may be its own.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-REP-02",
+        "feedback_unpaid",
+        Family.RELATIONSHIP,
+        f"Less than {PAID_PERCENT} % of the agent's feedback proves a payment: it may be its own.",
+        _ERC_8004,
         lambda i: (
             i.paid_feedback_count is not None
             and (i.feedback_count or 0) >= UNPAID_FEEDBACK_FLOOR
             and i.paid_feedback_count * 100 < PAID_PERCENT * (i.feedback_count or 0)
         ),
-        lambda i: f"{i.paid_feedback_count} of {i.feedback_count} feedbacks prove a payment.",
+        lambda i, _: f"{i.paid_feedback_count} of {i.feedback_count} feedbacks prove a payment.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-REP-03",
-            "poorly_rated",
-            (10,),
-            Family.RELATIONSHIP,
-            f"The mean of the tag starred is under {HALF_OF_THE_SCALE} of 100, over {FEEDBACK_FLOOR} or more.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-REP-03",
+        "poorly_rated",
+        Family.RELATIONSHIP,
+        f"The mean of the tag starred is under {HALF_OF_THE_SCALE} of 100, over {FEEDBACK_FLOOR} or more.",
+        _ERC_8004,
         lambda i: (
             i.starred_mean is not None
             and (i.starred_count or 0) >= FEEDBACK_FLOOR
             and i.starred_mean < HALF_OF_THE_SCALE
         ),
-        lambda i: f"The mean of {i.starred_count} feedbacks under the tag starred is {i.starred_mean} of 100.",
+        lambda i, _: f"The mean of {i.starred_count} feedbacks under the tag starred is {i.starred_mean} of 100.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-REP-04",
-            "paid_feedback",
-            (-5,),
-            Family.RELATIONSHIP,
-            f"At least {WELL_PAID_FEEDBACK} feedbacks prove a payment and none was revoked.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-REP-04",
+        "paid_feedback",
+        Family.RELATIONSHIP,
+        f"At least {WELL_PAID_FEEDBACK} feedbacks prove a payment and none was revoked.",
+        _ERC_8004,
         lambda i: (i.paid_feedback_count or 0) >= WELL_PAID_FEEDBACK and i.revoked_feedback_count == 0,
-        lambda i: f"{i.paid_feedback_count} feedbacks prove a payment, none was revoked.",
+        lambda i, _: f"{i.paid_feedback_count} feedbacks prove a payment, none was revoked.",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-VAL-01",
-            "validation_failed",
-            (15,),
-            Family.RELATIONSHIP,
-            f"Validators answered with a mean under {HALF_OF_THE_SCALE} of 100.",
-            _ERC_8004,
-        ),
+    Signal(
+        "ARS-VAL-01",
+        "validation_failed",
+        Family.RELATIONSHIP,
+        f"Validators answered with a mean under {HALF_OF_THE_SCALE} of 100.",
+        _ERC_8004,
         lambda i: (
             i.validation_mean is not None and (i.validation_count or 0) > 0 and i.validation_mean < HALF_OF_THE_SCALE
         ),
-        lambda i: f"The mean of {i.validation_count} validations is {i.validation_mean} of 100.",
+        lambda i, _: f"The mean of {i.validation_count} validations is {i.validation_mean} of 100.",
     ),
 )
-_IDENTITY_RULES: Final[tuple[Rule, ...]] = (
-    Rule(
-        ReasonKind(
-            "ARS-KYC-01",
-            "kyc_denied",
-            (60,),
-            Family.IDENTITY,
-            "The agent's verification was DENIED.",
-            "31 CFR 1020.220 (customer identification program); weight [P]",
-            hard=True,
-        ),
+_IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    Signal(
+        "ARS-KYC-01",
+        "kyc_denied",
+        Family.IDENTITY,
+        "The agent's verification was DENIED.",
+        "31 CFR 1020.220 (customer identification program); weight [P]",
         lambda i: i.verification_status == VerificationStatus.DENIED.value,
+        hard=True,
     ),
-    Rule(
-        ReasonKind(
-            "ARS-SCR-01",
-            "wallet_hit",
-            (60,),
-            Family.IDENTITY,
-            "The agent's wallet is on a sanctions list.",
-            _OFAC,
-            hard=True,
-        ),
+    Signal(
+        "ARS-SCR-01",
+        "wallet_hit",
+        Family.IDENTITY,
+        "The agent's wallet is on a sanctions list.",
+        _OFAC,
         lambda i: i.wallet_screening == "hit",
+        hard=True,
     ),
-    Rule(
-        ReasonKind(
-            "ARS-SCR-02",
-            "wallet_review",
-            (15,),
-            Family.IDENTITY,
-            "The screening of the agent's wallet waits for a review.",
-            _OFAC,
-        ),
+    Signal(
+        "ARS-SCR-02",
+        "wallet_review",
+        Family.IDENTITY,
+        "The screening of the agent's wallet waits for a review.",
+        _OFAC,
         lambda i: i.wallet_screening == "review",
     ),
-    Rule(
-        ReasonKind(
-            "ARS-SCR-03",
-            "wallet_not_covered",
-            (8,),
-            Family.IDENTITY,
-            "The screening does not cover the chain of the agent's wallet, which is not the same as clear.",
-            _OFAC,
-        ),
+    Signal(
+        "ARS-SCR-03",
+        "wallet_not_covered",
+        Family.IDENTITY,
+        "The screening does not cover the chain of the agent's wallet, which is not the same as clear.",
+        _OFAC,
         lambda i: i.wallet_screening == "not_covered",
     ),
 )
 
-CARD: Final = Scorecard[AgentInputs](
-    VERSION,
-    (
-        RuleGroup[AgentInputs](
-            lambda _: True, (*_FLOW_RULES, *_REGISTRATION_RULES, *_REPUTATION_RULES, *_IDENTITY_RULES)
-        ),
+
+def _observations(inputs: AgentInputs, floor: int, _program_floor: int) -> tuple[int, bool]:
+    return inputs.settlements, inputs.settlements >= floor
+
+
+SCORER: Final = Scorer[AgentInputs](
+    version=VERSION,
+    groups=tuple(
+        map(
+            SignalGroup[AgentInputs],
+            (_FLOW_SIGNALS, _REGISTRATION_SIGNALS, _REPUTATION_SIGNALS, _IDENTITY_SIGNALS),
+        )
     ),
-    {
-        Family.FLOW: family_cap("ARS-CAP-01", Family.FLOW, 60),
-        Family.DECLARED: family_cap("ARS-CAP-02", Family.DECLARED, 30),
-        Family.RELATIONSHIP: family_cap("ARS-CAP-03", Family.RELATIONSHIP, 30),
-        Family.IDENTITY: family_cap("ARS-CAP-04", Family.IDENTITY, 60),
-    },
-    n="settlements",
-    least=SETTLEMENTS_FLOOR,
+    observations=_observations,
+    capped=(Family.FLOW, Family.DECLARED, Family.RELATIONSHIP, Family.IDENTITY),
 )
-REASONS: Final = CARD.reasons
-
-
-def score(inputs: AgentInputs) -> Score:
-    return CARD.score(inputs, degraded=is_degraded(inputs))
+DEFAULT_CARD: Final = Scorecard(
+    scorer=SCORER.name,
+    name=VERSION,
+    floor=SETTLEMENTS_FLOOR,
+    caps=(
+        CardCap(family=Family.FLOW.value, points=60),
+        CardCap(family=Family.DECLARED.value, points=30),
+        CardCap(family=Family.RELATIONSHIP.value, points=30),
+        CardCap(family=Family.IDENTITY.value, points=60),
+    ),
+    signals=(
+        points_when("ARS-FLO-01", 12),
+        points_when("ARS-FLO-02", 25),
+        points_when("ARS-FLO-03", 25),
+        points_when("ARS-FLO-04", 35),
+        points_when("ARS-VEL-01", 15),
+        points_when("ARS-REG-01", 10),
+        points_when("ARS-REG-02", 15),
+        points_when("ARS-REG-03", 20),
+        points_when("ARS-REG-04", 20),
+        points_when("ARS-REP-01", 10),
+        points_when("ARS-REP-02", 8),
+        points_when("ARS-REP-03", 10),
+        points_when("ARS-REP-04", -5),
+        points_when("ARS-VAL-01", 15),
+        points_when("ARS-KYC-01", 60),
+        points_when("ARS-SCR-01", 60),
+        points_when("ARS-SCR-02", 15),
+        points_when("ARS-SCR-03", 8),
+    ),
+)
+DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)
 
 
 def is_degraded(inputs: AgentInputs) -> bool:

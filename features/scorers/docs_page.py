@@ -1,82 +1,105 @@
 """The reason catalogue: every reason that a scorer can give, from which ``docs/reasons.md`` is made.
 
-A scorer's reasons are written beside its rules; its module lists them, and its section below puts them on the page.
+A scorer's signals are written where they are measured, and its default card beside them: the page shows both.
 """
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final
 
+from features.core.scorecards import Bin
 from features.core.vocabulary import Rail
-from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from features.scorers.cards import DEFAULTS
+from features.scorers.engine import CompiledCard
 from features.scorers.families import Family
-from features.scorers.rule import ANY_RAIL, ReasonKind
-from features.scorers.scorecard import FamilyCap
-from features.scorers.trs_v1.rules import CAPS as TRS_V1_CAPS
-from features.scorers.trs_v1.rules import REASONS as TRS_V1_REASONS
-from features.scorers.trs_v1.scorer import VERSION as TRS_V1
+from features.scorers.scorecard import CEILING, PROPOSED
+from features.scorers.signal import ANY_RAIL, Signal
 
-
-class Section(NamedTuple):
-    """One scorer version; ``caps`` are the most points that each family may add."""
-
-    version: str
-    title: str
-    reasons: tuple[ReasonKind, ...]
-    caps: Mapping[Family, int]
-
-
-def _points(caps: Mapping[Family, FamilyCap]) -> Mapping[Family, int]:
-    return {family: cap.points for family, cap in caps.items()}
-
-
-SECTIONS: Final = (
-    Section(TRS_V1, "Transaction Risk Score", TRS_V1_REASONS, _points(TRS_V1_CAPS)),
-    Section(ers_v1.VERSION, "Entity Risk Score", ers_v1.REASONS, _points(ers_v1.CARD.caps)),
-    Section(crs_v1.VERSION, "Counterparty Risk Score", crs_v1.REASONS, _points(crs_v1.CARD.caps)),
-    Section(ars_v1.VERSION, "Agent Risk Score", ars_v1.REASONS, _points(ars_v1.CARD.caps)),
-    Section(prs_v1.VERSION, "Program Risk Score", prs_v1.REASONS, {}),
-)
+TITLES: Final = {
+    "trs": "Transaction Risk Score",
+    "ers": "Entity Risk Score",
+    "crs": "Counterparty Risk Score",
+    "ars": "Agent Risk Score",
+    "prs": "Program Risk Score",
+}
 
 
 def markdown() -> str:
     """The catalogue as a page."""
     head = (
         "# Reasons\n\n"
-        "Every reason that a score can carry. A score is the sum of its reasons' weights, and a cap is a reason that\n"
-        "takes away what is over it. A hard reason always goes to a person, whatever the score is.\n"
+        "Every reason that a score can carry, with the points of the default cards. A score is the sum of its\n"
+        "reasons' weights, and a cap is a reason that takes away what is over it. A hard reason always goes to a\n"
+        "person, whatever the score is. A signal with a unit is measured, and has the points of the stretch that its\n"
+        "measure lies in; a card of a bank's own may draw other stretches and give other points.\n"
         "[P] marks what is proposed here, without a public source, and to be tuned on labels.\n"
         "Made from `features/scorers/docs_page.py`; a test keeps the two equal.\n"
     )
-    return head + "".join(_table(section) for section in SECTIONS)
+    return head + "".join(_section(name, default) for name, default in DEFAULTS.items())
 
 
-def _table(section: Section) -> str:
+def _section(name: str, default: CompiledCard[Any]) -> str:
     head = (
-        f"\n## {section.title}, {section.version}\n\n"
-        "| id | signal | meaning | weight | family (cap) | hard | rails | source |\n|---|---|---|---|---|---|---|---|\n"
+        f"\n## {TITLES[name]}, {default.version}\n\n"
+        f"{_floors(default)}\n\n"
+        "| id | signal | meaning | points | family (cap) | hard | rails | source |\n|---|---|---|---|---|---|---|---|\n"
     )
     rows = (
-        f"| {kind.id} | `{kind.signal}` | {kind.meaning} | {_weight(kind)} | {_family(kind, section.caps)} "
-        f"| {'hard' if kind.hard else ''} | {_rails(kind)} | {kind.source} |\n"
-        for kind in section.reasons
+        f"| {signal.id} | `{signal.name}` | {signal.meaning} | {_points(default, signal)} "
+        f"| {_family(signal.family, default)} | {'hard' if signal.hard else ''} | {_rails(signal)} "
+        f"| {signal.source} |\n"
+        for signal in default.scorer.signals.values()
     )
-    return head + "".join(rows)
+    return head + "".join(rows) + "".join(_taking_rows(default))
 
 
-def _weight(kind: ReasonKind) -> str:
-    return ", ".join(str(weight) for weight in kind.weights) or "worked out"
+def _floors(default: CompiledCard[Any]) -> str:
+    card = default.card
+    program = "" if card.program_floor is None else f", or {card.program_floor} of the program"
+    return f"Scored from n = {card.floor}{program}. The default card's digest: `{default.sha256}`."
 
 
-def _family(kind: ReasonKind, caps: Mapping[Family, int]) -> str:
-    if kind.family is None:
+def _points(default: CompiledCard[Any], signal: Signal[Any]) -> str:
+    if signal.worked_out:
+        return "worked out"
+    bins = default.bins_of(signal.id)
+    if not signal.unit:
+        return ", ".join(str(each.points) for each in bins)
+    return f"{', '.join(map(_stretch, bins))} {signal.unit}" if bins else "none"
+
+
+def _stretch(each: Bin) -> str:
+    if each.below is None:
+        return f"{each.points} from {each.at_least}"
+    return f"{each.points} from {each.at_least} to {each.below - 1}"
+
+
+def _family(family: Family | None, default: CompiledCard[Any]) -> str:
+    if family is None:
         return ""
-    return f"{kind.family.value} ({caps[kind.family]})" if kind.family in caps else kind.family.value
+    return f"{family.value} ({default.caps[family]})" if family in default.caps else family.value
 
 
-def _rails(kind: ReasonKind) -> str:
+def _taking_rows(default: CompiledCard[Any]) -> list[str]:
+    """The reasons that take points away, or give those back that are under 0."""
+    scorer = default.scorer
+    caps = [
+        (scorer.cap_id(family), f"cap_{family}", f"Signals of the family count for at most {points} points.", family)
+        for family, points in default.caps.items()
+    ]
+    overlaps = [(each.id, each.name, each.meaning, each.family) for each in scorer.overlaps]
+    limits = [
+        (f"{scorer.prefix}-CAP-99", "ceiling", f"Points above {CEILING} are cut.", None),
+        (f"{scorer.prefix}-CAP-00", "floor", "Points below 0 are raised to 0.", None),
+    ]
+    return [
+        f"| {reason_id} | `{name}` | {meaning} | worked out | {_family(family, default)} |  |  | {PROPOSED} |\n"
+        for reason_id, name, meaning, family in (*caps, *overlaps, *limits)
+    ]
+
+
+def _rails(signal: Signal[Any]) -> str:
     """The rails it looks at, or all but those it does not, whichever is shorter; empty for every rail."""
-    if kind.rails == ANY_RAIL:
+    if signal.rails == ANY_RAIL:
         return ""
-    named = [rail.value for rail in Rail if rail.value in kind.rails]
-    others = [rail.value for rail in Rail if rail.value not in kind.rails]
+    named = [rail.value for rail in Rail if rail.value in signal.rails]
+    others = [rail.value for rail in Rail if rail.value not in signal.rails]
     return ", ".join(named) if len(named) <= len(others) + 1 else f"not {', '.join(others)}"

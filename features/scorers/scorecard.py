@@ -1,15 +1,14 @@
-"""What every additive scorecard shares: confidence, caps of families, the limits 0 and 100, and the order of reasons.
+"""What every score shares: confidence, caps of families, the limits 0 and 100, and the order of reasons.
 
 Unit    points, integers; confidence 0-1
 Source  all [P], proposed here; credibility n / (n + k) is Buehlmann's
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 from features.core.reason import Reason
 from features.scorers.families import Family
-from features.scorers.rule import ReasonKind
 
 CREDIBILITY_K: Final = 20
 DEGRADED_FACTOR: Final = 0.5
@@ -17,48 +16,21 @@ CEILING: Final = 100
 PROPOSED: Final = "[P]"
 
 
-class FamilyCap(NamedTuple):
-    """The most points that one family of signals may add."""
-
-    kind: ReasonKind
-    points: int
-
-
-class Limits(NamedTuple):
-    """The reasons of a scorer for points that are cut to ``CEILING`` or raised to 0."""
-
-    ceiling: ReasonKind
-    floor: ReasonKind
-
-    def reason(self, total: int) -> Reason | None:
-        """The reason that brings the total within the limits; None when it is within them."""
-        if total > CEILING:
-            return self.ceiling.reason(f"Points above {CEILING} are cut ({total} in all).", CEILING - total)
-        return self.floor.reason(self.floor.meaning, -total) if total < 0 else None
+def cap_reason(reason_id: str, family: Family, most: int, total: int) -> Reason:
+    """What a family's cap takes away of its points."""
+    sentence = f"Signals of the family {family.value} count for at most {most} points ({total} in all)."
+    return Reason(id=reason_id, signal=f"cap_{family.value}", weight=most - total, hard=False, sentence=sentence)
 
 
-def family_cap(reason_id: str, family: Family, points: int) -> FamilyCap:
-    meaning = f"Signals of the family {family.value} count for at most {points} points."
-    return FamilyCap(ReasonKind(reason_id, f"cap_{family.value}", (), family, meaning, PROPOSED), points)
-
-
-def limits_of(prefix: str) -> Limits:
-    """The limits of a scorer; ``prefix`` begins the ids of its reasons, such as TRS."""
-    return Limits(
-        ceiling=ReasonKind(f"{prefix}-CAP-99", "ceiling", (), None, f"Points above {CEILING} are cut.", PROPOSED),
-        floor=ReasonKind(f"{prefix}-CAP-00", "floor", (), None, "Points below 0 are raised to 0.", PROPOSED),
-    )
-
-
-def cap_reasons(points: Mapping[Family | None, int], caps: Mapping[Family, FamilyCap]) -> list[Reason]:
-    """The caps that the families' points exceed, each with the points that it takes away."""
-    exceeded: list[Reason] = []
-    for family, (kind, most) in caps.items():
-        over = points.get(family, 0) - most
-        if over > 0:
-            counted = f"Signals of the family {family.value} count for at most {most} points"
-            exceeded.append(kind.reason(f"{counted} ({most + over} in all).", -over))
-    return exceeded
+def limit_reason(prefix: str, total: int) -> Reason | None:
+    """The reason that brings the points of all reasons within 0 and 100; None when they are. ``prefix`` is as TRS."""
+    if total > CEILING:
+        sentence = f"Points above {CEILING} are cut ({total} in all)."
+        return Reason(id=f"{prefix}-CAP-99", signal="ceiling", weight=CEILING - total, hard=False, sentence=sentence)
+    if total < 0:
+        sentence = "Points below 0 are raised to 0."
+        return Reason(id=f"{prefix}-CAP-00", signal="floor", weight=-total, hard=False, sentence=sentence)
+    return None
 
 
 def confidence_of(n: int, *, degraded: bool) -> float:

@@ -61,7 +61,7 @@ def take_snapshot(
     """Measure every indicator, store them, score the program, and run its detectors."""
     now = position.appended_at
     kris = measure_kris(program, now)
-    score = prs_v1.score(kris)
+    score = prs_v1.DEFAULT.score(kris)
     last = program.scores.program
     at, former = last.instant(0, now), last.value(0)
     is_news = last.exchange(0, score.value, hard=score.hard)

@@ -14,6 +14,7 @@ import structlog
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
+from features.scorers.trs_v1 import scorer as trs_v1
 from flows.backfill.scoring_process import EndedError, ScoringProcess
 from flows.backfill.throttle import Throttle
 from flows.backfill.workers import Workers
@@ -92,7 +93,7 @@ class _Thread:
         results: list[Rescored] = []
         rows, giving_way = rows_in(TransferFeaturesRow, table), Throttle()
         while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
-            results += [result for row in some if (result := rescored(row)) is not None]
+            results += [result for row in some if (result := rescored(row, trs_v1.DEFAULT)) is not None]
             giving_way.rest()
         return results
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
+from features.scorers.trs_v1 import scorer as trs_v1
 from flows.own_python import import_environment, module_command
 from store.tables.columns import rows_in
 
@@ -76,7 +77,7 @@ def main() -> None:
     while (page := _receive(sys.stdin.buffer)) is not None:
         with pa.ipc.open_stream(page) as stream:
             rows = rows_in(TransferFeaturesRow, stream.read_all())
-            results = [result for row in rows if (result := rescored(row)) is not None]
+            results = [result for row in rows if (result := rescored(row, trs_v1.DEFAULT)) is not None]
         _send(sys.stdout.buffer, msgspec.msgpack.encode(results))
 
 

@@ -128,9 +128,16 @@ INPUTS: Final = st.builds(
     validation_mean=MEANS,
     wallet_screening=st.none() | st.sampled_from(("clear", "hit", "review", "not_covered")),
 )
+
+
+def scored_alone(inputs: AgentInputs) -> Score:
+    """The score that an agent gets: of less confidence while its wallet was never screened."""
+    return ars_v1.DEFAULT.score(inputs, degraded=ars_v1.is_degraded(inputs))
+
+
 CASES: Final = ScorecardCases(
-    card=ars_v1.CARD,
-    score_of=ars_v1.score,
+    card=ars_v1.DEFAULT,
+    score_of=scored_alone,
     inputs_of=AgentInputs,
     quiet=QUIET,
     quiet_n=40,

@@ -59,8 +59,8 @@ INPUTS: Final = st.builds(
     country=st.none() | st.sampled_from(("US", "DE", "VE", "IR", "KP", "CU", "MM")),
 )
 CASES: Final = ScorecardCases(
-    card=crs_v1.CARD,
-    score_of=crs_v1.score,
+    card=crs_v1.DEFAULT,
+    score_of=crs_v1.DEFAULT.score,
     inputs_of=inputs_of,
     quiet=QUIET,
     quiet_n=10,

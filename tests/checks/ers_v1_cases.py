@@ -71,8 +71,8 @@ INPUTS: Final = st.builds(
     probed_counterparties_30d=COUNTS,
 )
 CASES: Final = ScorecardCases(
-    card=ers_v1.CARD,
-    score_of=ers_v1.score,
+    card=ers_v1.DEFAULT,
+    score_of=ers_v1.DEFAULT.score,
     inputs_of=EntityInputs,
     quiet=QUIET,
     quiet_n=20,

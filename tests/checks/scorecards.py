@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from hypothesis.strategies import SearchStrategy
 
 from features.core.reason import Reason, Score
-from features.scorers.actor_scorecard import Scorecard
+from features.scorers.engine import CompiledCard
 
 Inputs = TypeVar("Inputs")
 
@@ -26,7 +26,7 @@ class ScorecardCases(NamedTuple, Generic[Inputs]):
     ``least`` is the least number of observations that is scored, and ``n_of`` reads that number.
     """
 
-    card: Scorecard[Inputs]
+    card: CompiledCard[Inputs]
     score_of: Callable[[Inputs], Score]
     inputs_of: Callable[..., Inputs]
     quiet: Mapping[str, Any]
@@ -50,10 +50,9 @@ def weights(score: Score) -> dict[str, int]:
     return {reason.id: reason.weight for reason in score.reasons}
 
 
-def assert_sound(card: Scorecard[Inputs], inputs: Inputs, *, n: int, least: int) -> None:
+def assert_sound(card: CompiledCard[Inputs], inputs: Inputs, *, n: int, least: int) -> None:
     """The sum, the bounds, the order, the floor, and that nothing fires where a group says that nothing may."""
-    score, weighed = card.score(inputs), card.weigh(inputs)
-    kinds = {kind.id: kind for kind in card.reasons}
+    score, weighed, signals = card.score(inputs), card.weigh(inputs), card.scorer.signals
 
     assert (score.value, score.hard, score.n) == (*weighed[:2], n)
     assert (score.value is None) == (score.confidence is None) == (n < least)
@@ -63,29 +62,25 @@ def assert_sound(card: Scorecard[Inputs], inputs: Inputs, *, n: int, least: int)
         assert 0 <= score.value <= 100
         assert sum(reason.weight for reason in score.reasons) == score.value
     for reason in score.reasons:
-        kind = kinds[reason.id]
-        assert (reason.signal, reason.hard) == (kind.signal, kind.hard)
-        assert reason.weight in kind.weights or (not kind.weights and reason.weight != 0)
+        signal = signals.get(reason.id)
+        assert reason.weight in {each.points for each in card.bins_of(reason.id)} or signal is None or signal.worked_out
+        assert reason.hard == (signal is not None and signal.hard)
+        assert signal is None or reason.signal == signal.name
         assert reason.sentence.endswith(".")
         assert "None" not in reason.sentence
     order = [(-reason.weight, reason.id) for reason in score.reasons]
     assert order == sorted(order)
     assert len({reason.id for reason in score.reasons}) == len(order)
-    rules = [rule for group in card.groups for rule in group.rules if rule.kind.hard or score.value is not None]
-    asked_alone = {rule.kind.id for rule in rules if rule.fires(inputs)}  # under the floor, hard rules alone
-    assert asked_alone == {rule.kind.id for rule, _ in weighed[2]} - _overlaps(card)
+    counting = [signal for signal in signals.values() if signal.hard or score.value is not None]
+    alone = {signal.id for signal in counting if (signal.measure(inputs) or 0) >= card.weighed[signal.id].least}
+    assert alone == {signal.id for signal, _, _ in weighed[3]}
     assert card.score(inputs) == score
 
 
-def assert_complete(card: Scorecard[Inputs], tested: Iterable[str]) -> None:
+def assert_complete(card: CompiledCard[Inputs], tested: Iterable[str]) -> None:
     """Every signal has a case, every reason an id of its own and the shape of one."""
-    ids = [kind.id for kind in card.reasons]
-    prefix = card.version[:3].upper()
+    ids = [*(each.id for group in card.scorer.groups for each in group.signals), *map(card.scorer.cap_id, card.caps)]
 
     assert len(set(ids)) == len(ids)
-    assert all(reason_id.startswith(f"{prefix}-") for reason_id in ids)
-    assert set(tested) == {rule.kind.id for group in card.groups for rule in group.rules}
-
-
-def _overlaps(card: Scorecard[Inputs]) -> set[str]:
-    return set() if card.overlaps is None else {rule.kind.id for rule in card.overlaps.rules}
+    assert all(reason_id.startswith(f"{card.scorer.prefix}-") for reason_id in ids)
+    assert set(tested) == set(card.scorer.signals)

@@ -13,7 +13,7 @@ from features.core.vocabulary import SubjectType
 from features.detectors.docs_page import markdown
 from features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
 from features.scorers.families import Family
-from features.scorers.trs_v1.rules import REASONS
+from features.scorers.trs_v1.scorer import SCORER
 from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, ENTITY, DetectorCase
 from tests.checks.detector_cases import CASES, a_usual
 from tests.support.alert_rows import evidence_of, grade_of
@@ -103,9 +103,9 @@ def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_
 
 
 def test_given_the_reasons_of_the_scorer_then_each_feeds_a_detector_or_is_a_signal_only() -> None:
-    silent = {kind.id for kind in REASONS if kind.id.startswith("TRS-CAP-") or kind.family is Family.HISTORY}
+    silent = {signal.id for signal in SCORER.signals.values() if signal.family is Family.HISTORY}
 
-    assert set(TRIGGERS) | set(SIGNALS_ONLY) | silent == {kind.id for kind in REASONS}
+    assert set(TRIGGERS) | set(SIGNALS_ONLY) | silent == set(SCORER.signals)
     assert not set(TRIGGERS) & set(SIGNALS_ONLY)
 
 

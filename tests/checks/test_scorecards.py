@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.scorers.docs_page import SECTIONS
+from features.scorers.cards import DEFAULTS
 from tests.checks import ars_v1_cases, crs_v1_cases, ers_v1_cases
 from tests.checks.scorecards import ScorecardCases, SignalCase, assert_complete, assert_sound, found
 
@@ -22,7 +22,7 @@ SIGNALS: Final = [
 
 
 def test_given_the_scorers_then_each_scorecard_among_them_has_cases() -> None:
-    assert {section.version for section in SECTIONS} - WITHOUT_A_CARD == set(CARDS)
+    assert {default.version for default in DEFAULTS.values()} - WITHOUT_A_CARD == set(CARDS)
 
 
 @pytest.mark.parametrize("version", CARDS)

@@ -7,7 +7,6 @@ import pytest
 from features.core.reason import Score
 from features.core.vocabulary import Band, Rail
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.scorers.trs_v1.rules import RULES
 from tests.checks import trs_v1_cases, trs_v1_flow_cases
 from tests.checks.scorecards import found
 from tests.support.builders import a_vector
@@ -16,16 +15,18 @@ CASES: Final = trs_v1_cases.CASES | trs_v1_flow_cases.CASES
 
 
 def scored(**over: Any) -> Score:
-    return trs_v1.score(a_vector(**over), degraded=False)
+    return trs_v1.DEFAULT.score(a_vector(**over), degraded=False)
 
 
 def test_given_the_rules_of_the_scorer_then_each_reason_with_each_of_its_weights_has_a_case() -> None:
-    kinds = [kind for rules in RULES.values() for rule in rules for kind in rule.kinds]
+    signals = trs_v1.SCORER.signals
 
     assert {(case.reason_id, case.weight, case.hard) for case in CASES.values()} == {
-        (kind.id, weight, kind.hard) for kind in kinds for weight in kind.weights
+        (signal.id, each.points, signals[signal.id].hard)
+        for signal in trs_v1.DEFAULT_CARD.signals
+        for each in signal.bins
     }
-    assert all(rule.family is family for family, rules in RULES.items() for rule in rules)
+    assert set(signals) == {signal.id for signal in trs_v1.DEFAULT_CARD.signals}
 
 
 def test_given_a_quiet_transfer_when_it_is_scored_then_it_is_nought_without_a_reason() -> None:

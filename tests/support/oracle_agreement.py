@@ -42,7 +42,7 @@ def differences(entry: LogEntry, rows: list[msgspec.Struct], expected: Expected 
     if expected is None:
         return []
     (row,) = scorings
-    score = trs_v1.score(row.vector, degraded=row.degraded)
+    score = trs_v1.DEFAULT.score(row.vector, degraded=row.degraded)
     facts = {
         "transfer": (row.transfer_id, expected.transfer_id),
         "taken_at": (row.taken_at, expected.taken_at),

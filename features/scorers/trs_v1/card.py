@@ -1,15 +1,17 @@
-"""The card rules of trs-v1: trying out card numbers.
+"""The card signals of trs-v1: trying out card numbers.
 
 Unit    attempts, declined ones too
-Source  named at each rule; [P] is proposed here, to be tuned on labels
+Source  named at each signal; [P] is proposed here, to be tuned on labels
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
 from features.catalogue.vector import FeatureVector
-from features.core.reason import Reason
+from features.core.scorecards import points_when
 from features.scorers.families import Family
-from features.scorers.rule import CARD_ONLY, ReasonKind, Rule
+from features.scorers.signal import CARD_ONLY, Signal
 
 CARD_DECLINES: Final = 3
 CARD_SMALL_COUNT: Final = 5
@@ -19,68 +21,72 @@ MIX_ATTEMPTS: Final = 100
 MIX_PERCENT: Final = 10
 MIX_FACTOR: Final = 2
 
-TESTING: Final = ReasonKind(
-    "TRS-CRD-01",
-    "card_testing",
-    (30,),
-    Family.CARD,
-    "At least 3 declines, or 5 attempts under $5, on one card (without its id: on one account) in 1 h.",
-    "[P]; card networks charge for attempts after repeated declines",
-    rails=CARD_ONLY,
-)
-TESTING_PROGRAM: Final = ReasonKind(
-    "TRS-CRD-02",
-    "card_testing_program",
-    (45,),
-    Family.CARD,
-    "Of at least 50 attempts of the program in 1 h, 40 % were declined and half were of at most $5.",
-    "[P]; published attacks show 40-90 % declines against a usual 5 %",
-    hard=True,
-    rails=CARD_ONLY,
-)
-DECLINE_MIX: Final = ReasonKind(
-    "TRS-CRD-03",
-    "card_decline_mix",
-    (12,),
-    Family.CARD,
-    "Of at least 100 attempts of the program in 24 h, 10 % were fraud declines, twice the share of 30 days.",
-    "[P]",
-    rails=CARD_ONLY,
-)
 
-
-def card_testing(v: FeatureVector) -> Reason | None:
+def _tests_a_card(v: FeatureVector) -> bool:
     """One card tried again and again: 3 declines or 5 attempts under $5 in 1 h [P]."""
-    declines, small = v.card_declines_1h or 0, v.card_small_count_1h or 0
-    if declines < CARD_DECLINES and small < CARD_SMALL_COUNT:
-        return None
-    return TESTING.reason(f"{declines} declines and {small} attempts under 5.00 in 1 h.")
+    return (v.card_declines_1h or 0) >= CARD_DECLINES or (v.card_small_count_1h or 0) >= CARD_SMALL_COUNT
 
 
-def card_testing_program(v: FeatureVector) -> Reason | None:
+def _tests_many_cards(v: FeatureVector) -> bool:
     """Many cards tried at one program: 50 attempts, 40 % declined, median at most $5, in 1 h [P]."""
     n, declines, small = v.program_card_attempts_1h, v.program_card_declines_1h, v.program_card_small_count_1h
-    if n < PROGRAM_ATTEMPTS or declines * 100 < PROGRAM_DECLINED_PERCENT * n or small * 2 < n:
-        return None
-    return TESTING_PROGRAM.reason(
-        f"{declines} of the program's {n} card attempts in 1 h were declined, and {small} were of at most 5.00."
-    )
+    return n >= PROGRAM_ATTEMPTS and declines * 100 >= PROGRAM_DECLINED_PERCENT * n and small * 2 >= n
 
 
-def card_decline_mix(v: FeatureVector) -> Reason | None:
+def _is_declined_for_fraud(v: FeatureVector) -> bool:
     """More fraud declines than the program is used to: 10 % of 100 attempts in 24 h, twice the share of 30 d [P]."""
     n, fraud = v.program_card_attempts_24h, v.program_card_fraud_declines_24h
     n_30d, fraud_30d = v.program_card_attempts_30d, v.program_card_fraud_declines_30d
-    if n < MIX_ATTEMPTS or fraud * 100 < MIX_PERCENT * n or fraud * n_30d < MIX_FACTOR * fraud_30d * n:
-        return None
-    return DECLINE_MIX.reason(
-        f"{fraud} of the program's {n} card attempts in 24 h were declined for fraud, "
-        f"and {fraud_30d} of {n_30d} in 30 days."
-    )
+    return n >= MIX_ATTEMPTS and fraud * 100 >= MIX_PERCENT * n and fraud * n_30d >= MIX_FACTOR * fraud_30d * n
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(card_testing, (TESTING,), of_attempts=True),
-    Rule(card_testing_program, (TESTING_PROGRAM,), of_attempts=True),
-    Rule(card_decline_mix, (DECLINE_MIX,), of_attempts=True),
+def _small_edges(_v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+    yield from (SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)
+
+
+TESTING: Final = Signal[FeatureVector](
+    "TRS-CRD-01",
+    "card_testing",
+    Family.CARD,
+    "At least 3 declines, or 5 attempts under $5, on one card (without its id: on one account) in 1 h.",
+    "[P]; card networks charge for attempts after repeated declines",
+    _tests_a_card,
+    lambda v, _: f"{v.card_declines_1h or 0} declines and {v.card_small_count_1h or 0} attempts under 5.00 in 1 h.",
+    of_attempts=True,
+    edges=_small_edges,
+    rails=CARD_ONLY,
 )
+TESTING_PROGRAM: Final = Signal[FeatureVector](
+    "TRS-CRD-02",
+    "card_testing_program",
+    Family.CARD,
+    "Of at least 50 attempts of the program in 1 h, 40 % were declined and half were of at most $5.",
+    "[P]; published attacks show 40-90 % declines against a usual 5 %",
+    _tests_many_cards,
+    lambda v, _: (
+        f"{v.program_card_declines_1h} of the program's {v.program_card_attempts_1h} card attempts in 1 h were "
+        f"declined, and {v.program_card_small_count_1h} were of at most 5.00."
+    ),
+    of_attempts=True,
+    edges=_small_edges,
+    hard=True,
+    rails=CARD_ONLY,
+)
+DECLINE_MIX: Final = Signal[FeatureVector](
+    "TRS-CRD-03",
+    "card_decline_mix",
+    Family.CARD,
+    "Of at least 100 attempts of the program in 24 h, 10 % were fraud declines, twice the share of 30 days.",
+    "[P]",
+    _is_declined_for_fraud,
+    lambda v, _: (
+        f"{v.program_card_fraud_declines_24h} of the program's {v.program_card_attempts_24h} card attempts in 24 h "
+        f"were declined for fraud, and {v.program_card_fraud_declines_30d} of {v.program_card_attempts_30d} in 30 days."
+    ),
+    of_attempts=True,
+    rails=CARD_ONLY,
+)
+
+SIGNALS: Final = (TESTING, TESTING_PROGRAM, DECLINE_MIX)
+POINTS: Final = (points_when(TESTING.id, 30), points_when(TESTING_PROGRAM.id, 45), points_when(DECLINE_MIX.id, 12))
+"""Of the default card."""

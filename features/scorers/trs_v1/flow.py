@@ -1,19 +1,20 @@
-"""The flow rules of trs-v1: the shapes that money makes between payers and payees.
+"""The flow signals of trs-v1: the shapes that money makes between payers and payees.
 
 Unit    distinct nodes, hops and cents, taken from a bounded part of the graph (``docs/features.md``)
-Source  named at each rule; [P] is proposed here, to be tuned on labels
+Source  named at each signal; [P] is proposed here, to be tuned on labels
 
 Hubs such as payroll fan out by design, so every count is also compared with the node's own weeks.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from features.catalogue.vector import FeatureVector, pays
-from features.core.reason import Reason
+from features.core.scorecards import points_from, points_when
 from features.scorers.families import Family
-from features.scorers.rule import BUT_CARD, BUT_CHECK_AND_CARD, ReasonKind, Rule
 from features.scorers.sentences import money
+from features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
 from features.scorers.trs_v1.geography import words_of
 
 FAN_COUNT: Final = 5
@@ -27,87 +28,12 @@ NEW_MONEY_FROM_CENTS: Final = 100_000
 YOUNG_DAYS: Final = 90
 LAYERING_HOPS: Final = 3
 LAYERING_FROM_CENTS: Final = 100_000
-LAYERING_POINTS: Final = (20, 25, 30, 35)
 HOME_COUNTRY: Final = "US"
 
-FAN_IN: Final = ReasonKind(
-    "TRS-FLO-01",
-    "fan_in",
-    (12,),
-    Family.FLOW,
-    "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual week.",
-    "5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
-    rails=BUT_CHECK_AND_CARD,
-)
-FAN_OUT: Final = ReasonKind(
-    "TRS-FLO-02",
-    "fan_out",
-    (12,),
-    Family.FLOW,
-    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week; 3 of them new to it in 14 days.",
-    "5 in 8 h: Tazama; 8, the factor and who is new [P]",
-    rails=BUT_CHECK_AND_CARD,
-)
-SCATTER_GATHER: Final = ReasonKind(
-    "TRS-FLO-03",
-    "scatter_gather",
-    (25,),
-    Family.FLOW,
-    "At least 3 payers of the receiving side had been paid by one common third before, within 7 days.",
-    "Shape: IBM AMLSim; count [P]",
-    rails=BUT_CHECK_AND_CARD,
-)
-GATHER_SCATTER: Final = ReasonKind(
-    "TRS-FLO-04",
-    "gather_scatter",
-    (25,),
-    Family.FLOW,
-    "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual week.",
-    "Shape: IBM AMLSim; counts [P]",
-    rails=BUT_CHECK_AND_CARD,
-)
-RAPID: Final = ReasonKind(
-    "TRS-FLO-05",
-    "rapid_in_out",
-    (25,),
-    Family.FLOW,
-    "Within 48 h the entity sent on 80 % of $1,000 or more; a fifth is left; not known payers' money to a known payee.",
-    "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
-    rails=BUT_CARD,
-)
-FUNNEL: Final = ReasonKind(
-    "TRS-FLO-06",
-    "funnel_mule",
-    (35,),
-    Family.FLOW,
-    "Money of many payers passed on at once by a young entity, to a stranger, or to another country.",
-    "FinCEN FIN-2014-A005 (funnel accounts) and FIN-2020-A003 (money mules); figures [P]",
-    hard=True,
-    rails=BUT_CARD,
-)
-ROUND_TRIP: Final = ReasonKind(
-    "TRS-FLO-07",
-    "round_trip",
-    (25,),
-    Family.FLOW,
-    "Value left the receiving side and at least 80 % of it comes back within 7 days.",
-    "FFIEC BSA/AML Examination Manual, appendix F (funds that return); figures [P]",
-    rails=BUT_CARD,
-)
-LAYERING: Final = ReasonKind(
-    "TRS-FLO-08",
-    "layering_hops",
-    LAYERING_POINTS,
-    Family.FLOW,
-    "It ends a chain of at least 3 hops of $1,000 and more; 20 points at 3 hops and 5 for each further one.",
-    "[P]",
-    rails=BUT_CHECK_AND_CARD,
-)
 
-
-def is_quiet(v: FeatureVector) -> bool:
-    """True when no rule of this module can fire: most transfers are, and leave after one look."""
-    return (
+def may_fire(v: FeatureVector) -> bool:
+    """False when no signal of this module can fire, as for most transfers, which leave after one look."""
+    return not (
         v.entity_in_cents_48h < PASSED_ON_FROM_CENTS
         and v.fan_in_count_24h < FAN_COUNT
         and v.fan_in_count_7d < FAN_COUNT_LONG
@@ -120,109 +46,86 @@ def is_quiet(v: FeatureVector) -> bool:
     )
 
 
-def fan_in(v: FeatureVector) -> Reason | None:
+def _fans_in(v: FeatureVector) -> bool:
     """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its own usual week [P]."""
     usual = v.fan_in_usual_week
-    if not _unusual(v.fan_in_count_24h, FAN_COUNT, usual) and not _unusual(v.fan_in_count_7d, FAN_COUNT_LONG, usual):
-        return None
-    return FAN_IN.reason(
-        f"{v.fan_in_count_24h} payers of the receiving side in 24 h and {v.fan_in_count_7d} in 7 days "
-        f"({_usual_text(usual)} payers a week)."
-    )
+    return _unusual(v.fan_in_count_24h, FAN_COUNT, usual) or _unusual(v.fan_in_count_7d, FAN_COUNT_LONG, usual)
 
 
-def fan_out(v: FeatureVector) -> Reason | None:
+def _fans_out(v: FeatureVector) -> bool:
     """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P].
 
     Who pays wages fans out by design on few days, which no usual week shows: so 3 of the payees must be new [P].
     """
     usual, new = v.fan_out_usual_week, v.fan_out_new_count_24h
     if not _unusual(v.fan_out_count_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_count_24h, FAN_COUNT_LONG, usual):
-        return None
-    if new is not None and new < FAN_NEW_PAYEES:
-        return None
+        return False
+    return new is None or new >= FAN_NEW_PAYEES
+
+
+def _fan_out_sentence(v: FeatureVector, _: int) -> str:
+    new = v.fan_out_new_count_24h
     novelty = "" if new is None else f"; {new} of 24 h were first paid less than 14 days ago"
-    return FAN_OUT.reason(
+    return (
         f"{v.fan_out_count_8h} payees of the paying side in 8 h and {v.fan_out_count_24h} in 24 h "
-        f"({_usual_text(usual)} payees a week){novelty}."
+        f"({_usual_text(v.fan_out_usual_week)} payees a week){novelty}."
     )
 
 
-def scatter_gather(v: FeatureVector) -> Reason | None:
+def _middles(v: FeatureVector) -> int:
     """Spread over middles and collected again (AMLSim); 3 middles [P]."""
-    if v.scatter_gather_middles < SCATTER_GATHER_MIDDLES:
-        return None
-    return SCATTER_GATHER.reason(
-        f"{v.scatter_gather_middles} payers of the receiving side in 7 days had been paid by one third side before."
-    )
+    return v.scatter_gather_middles if v.scatter_gather_middles >= SCATTER_GATHER_MIDDLES else 0
 
 
-def gather_scatter(v: FeatureVector) -> Reason | None:
+def _gathers_and_scatters(v: FeatureVector) -> bool:
     """Collected from many and spread to many (AMLSim); 5 each and 3 times the own usual week [P]."""
     if v.gathered_count_7d < GATHER_SCATTER_COUNT or not pays(v):
-        return None
-    if not _unusual(v.gathered_count_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week):
-        return None
-    if not _unusual(v.fan_out_count_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week):
-        return None
-    return GATHER_SCATTER.reason(
-        f"{v.gathered_count_7d} payers of the paying side in 7 days and {v.fan_out_count_7d} payees "
-        f"({_usual_text(v.gathered_usual_week)} payers and {_usual_text(v.fan_out_usual_week)} payees a week)."
+        return False
+    return _unusual(v.gathered_count_7d, GATHER_SCATTER_COUNT, v.gathered_usual_week) and _unusual(
+        v.fan_out_count_7d, GATHER_SCATTER_COUNT, v.fan_out_usual_week
     )
 
 
-def rapid_in_out(v: FeatureVector) -> Reason | None:
+def _sends_on(v: FeatureVector) -> bool:
     """Received, then sent on: $1,000, 48 h, 80 %, and a fifth of the peak left [P].
 
     Money of payers known for 60 days that goes to a payee paid before is payroll or treasury. That it happens again
     and again is no excuse: a mule does so too.
     """
-    if not _passes_through(v) or _is_usual_business(v):
-        return None
-    return RAPID.reason(
-        f"{money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h, "
-        f"{money(v.entity_new_money_cents_48h or 0)} of it from payers not known for 60 days."
-    )
+    return _passes_through(v) and not _is_usual_business(v)
 
 
-def funnel_mule(v: FeatureVector) -> Reason | None:
+def _is_funnel(v: FeatureVector) -> bool:
     """Many payers, sent on at once, and one thing more: young (90 days [P]), a stranger, another country (FinCEN)."""
     if not _passes_through(v):
-        return None
+        return False
     usual = v.gathered_usual_week
     if not _unusual(v.gathered_count_24h, FAN_COUNT, usual) and not _unusual(
         v.gathered_count_7d, FAN_COUNT_LONG, usual
     ):
-        return None
-    marks = _marks_of_a_mule(v)
-    if not marks:
-        return None
-    return FUNNEL.reason(
-        f"{v.gathered_count_24h} payers in 24 h and {v.gathered_count_7d} in 7 days, "
-        f"and {money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h; "
-        f"{', '.join(marks)}."
-    )
+        return False
+    return bool(_marks_of_a_mule(v))
 
 
-def round_trip(v: FeatureVector) -> Reason | None:
-    """Money that comes back: 80 %, 7 days [P]."""
-    if not v.typology_round_trip or v.amount_cents is None:
-        return None
-    return ROUND_TRIP.reason(f"{money(v.amount_cents)} comes back to where it left within 7 days.")
-
-
-def layering_hops(v: FeatureVector) -> Reason | None:
+def _hops(v: FeatureVector) -> int | None:
     """A chain through several hands: 3 hops of $1,000 [P]."""
     hops, least = v.typology_layering_hops, v.layering_least_cents
     if hops is None or hops < LAYERING_HOPS or least is None or least < LAYERING_FROM_CENTS:
         return None
-    weight = LAYERING_POINTS[min(hops - LAYERING_HOPS, len(LAYERING_POINTS) - 1)]
-    return LAYERING.reason(f"The last of {hops} hops, each of {money(least)} or more.", weight)
+    return hops
 
 
-def passed_on_line_cents(v: FeatureVector) -> int:
+def _passed_on_line_cents(v: FeatureVector) -> int:
     """The least outgoing cents that count as passing on what came in."""
     return -(-v.entity_in_cents_48h * PASSED_ON_PERCENT // 100)
+
+
+def _passed_on_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+    if v.amount_cents is None:
+        return
+    yield _passed_on_line_cents(v) - (v.entity_out_cents_48h - v.amount_cents)
+    if v.entity_peak_cents_48h is not None and v.entity_left_cents_48h is not None:
+        yield v.amount_cents + v.entity_left_cents_48h - v.entity_peak_cents_48h * LEFT_PERCENT // 100
 
 
 def _passes_through(v: FeatureVector) -> bool:
@@ -230,7 +133,7 @@ def _passes_through(v: FeatureVector) -> bool:
     peak, left = v.entity_peak_cents_48h, v.entity_left_cents_48h
     if peak is None or left is None or not pays(v) or v.entity_in_cents_48h < PASSED_ON_FROM_CENTS:
         return False
-    return v.entity_out_cents_48h >= passed_on_line_cents(v) and peak > 0 and left * 100 <= LEFT_PERCENT * peak
+    return v.entity_out_cents_48h >= _passed_on_line_cents(v) and peak > 0 and left * 100 <= LEFT_PERCENT * peak
 
 
 def _is_usual_business(v: FeatureVector) -> bool:
@@ -260,13 +163,115 @@ def _marks_of_a_mule(v: FeatureVector) -> list[str]:
     return marks
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(fan_in, (FAN_IN,)),
-    Rule(fan_out, (FAN_OUT,)),
-    Rule(scatter_gather, (SCATTER_GATHER,)),
-    Rule(gather_scatter, (GATHER_SCATTER,)),
-    Rule(rapid_in_out, (RAPID,)),
-    Rule(funnel_mule, (FUNNEL,)),
-    Rule(round_trip, (ROUND_TRIP,)),
-    Rule(layering_hops, (LAYERING,)),
+FAN_IN: Final = Signal[FeatureVector](
+    "TRS-FLO-01",
+    "fan_in",
+    Family.FLOW,
+    "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual week.",
+    "5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
+    _fans_in,
+    lambda v, _: (
+        f"{v.fan_in_count_24h} payers of the receiving side in 24 h and {v.fan_in_count_7d} in 7 days "
+        f"({_usual_text(v.fan_in_usual_week)} payers a week)."
+    ),
+    rails=BUT_CHECK_AND_CARD,
 )
+FAN_OUT: Final = Signal[FeatureVector](
+    "TRS-FLO-02",
+    "fan_out",
+    Family.FLOW,
+    "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week; 3 of them new to it in 14 days.",
+    "5 in 8 h: Tazama; 8, the factor and who is new [P]",
+    _fans_out,
+    _fan_out_sentence,
+    rails=BUT_CHECK_AND_CARD,
+)
+SCATTER_GATHER: Final = Signal[FeatureVector](
+    "TRS-FLO-03",
+    "scatter_gather",
+    Family.FLOW,
+    "At least 3 payers of the receiving side had been paid by one common third before, within 7 days.",
+    "Shape: IBM AMLSim; count [P]",
+    _middles,
+    lambda _, middles: f"{middles} payers of the receiving side in 7 days had been paid by one third side before.",
+    unit="payers in between",
+    rails=BUT_CHECK_AND_CARD,
+)
+GATHER_SCATTER: Final = Signal[FeatureVector](
+    "TRS-FLO-04",
+    "gather_scatter",
+    Family.FLOW,
+    "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual week.",
+    "Shape: IBM AMLSim; counts [P]",
+    _gathers_and_scatters,
+    lambda v, _: (
+        f"{v.gathered_count_7d} payers of the paying side in 7 days and {v.fan_out_count_7d} payees "
+        f"({_usual_text(v.gathered_usual_week)} payers and {_usual_text(v.fan_out_usual_week)} payees a week)."
+    ),
+    rails=BUT_CHECK_AND_CARD,
+)
+RAPID: Final = Signal[FeatureVector](
+    "TRS-FLO-05",
+    "rapid_in_out",
+    Family.FLOW,
+    "Within 48 h the entity sent on 80 % of $1,000 or more; a fifth is left; not known payers' money to a known payee.",
+    "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
+    _sends_on,
+    lambda v, _: (
+        f"{money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h, "
+        f"{money(v.entity_new_money_cents_48h or 0)} of it from payers not known for 60 days."
+    ),
+    edges=_passed_on_edges,
+    rails=BUT_CARD,
+)
+FUNNEL: Final = Signal[FeatureVector](
+    "TRS-FLO-06",
+    "funnel_mule",
+    Family.FLOW,
+    "Money of many payers passed on at once by a young entity, to a stranger, or to another country.",
+    "FinCEN FIN-2014-A005 (funnel accounts) and FIN-2020-A003 (money mules); figures [P]",
+    _is_funnel,
+    lambda v, _: (
+        f"{v.gathered_count_24h} payers in 24 h and {v.gathered_count_7d} in 7 days, "
+        f"and {money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h; "
+        f"{', '.join(_marks_of_a_mule(v))}."
+    ),
+    edges=_passed_on_edges,
+    hard=True,
+    rails=BUT_CARD,
+)
+ROUND_TRIP: Final = Signal[FeatureVector](
+    "TRS-FLO-07",
+    "round_trip",
+    Family.FLOW,
+    "Value left the receiving side and at least 80 % of it comes back within 7 days.",
+    "FFIEC BSA/AML Examination Manual, appendix F (funds that return); figures [P]",
+    lambda v: v.typology_round_trip is True and v.amount_cents is not None,
+    lambda v, _: f"{money(v.amount_cents or 0)} comes back to where it left within 7 days.",
+    rails=BUT_CARD,
+)
+LAYERING: Final = Signal[FeatureVector](
+    "TRS-FLO-08",
+    "layering_hops",
+    Family.FLOW,
+    "It ends a chain of at least 3 hops of $1,000 and more; 20 points at 3 hops and 5 for each further one.",
+    "[P]",
+    _hops,
+    lambda v, hops: f"The last of {hops} hops, each of {money(v.layering_least_cents or 0)} or more.",
+    unit="hops",
+    edges=lambda _v, _: (LAYERING_FROM_CENTS,),
+    rails=BUT_CHECK_AND_CARD,
+)
+
+SIGNALS: Final = (FAN_IN, FAN_OUT, SCATTER_GATHER, GATHER_SCATTER, RAPID, FUNNEL, ROUND_TRIP, LAYERING)
+POINTS: Final = (
+    points_when(FAN_IN.id, 12),
+    points_when(FAN_OUT.id, 12),
+    points_from(SCATTER_GATHER.id, (SCATTER_GATHER_MIDDLES, 25)),
+    points_when(GATHER_SCATTER.id, 25),
+    points_when(RAPID.id, 25),
+    points_when(FUNNEL.id, 35),
+    points_when(ROUND_TRIP.id, 25),
+    points_from(LAYERING.id, (LAYERING_HOPS, 20), (4, 25), (5, 30), (6, 35)),
+)
+"""Of the default card."""

@@ -1,142 +1,151 @@
-"""The identity rules of trs-v1: the bank's data on the entity, as known at the transfer's time.
+"""The identity signals of trs-v1: the bank's data on the entity, as known at the transfer's time.
 
-Source  named at each rule; [P] is proposed here, to be tuned on labels
+Money of a denied entity always goes to a person. Of attempts, which move nothing, only those of a denied entity count.
+
+Source  named at each signal; [P] is proposed here, to be tuned on labels
 """
 
 from typing import Final
 
 from features.catalogue.vector import FeatureVector, is_attempt
-from features.core.reason import Reason
+from features.core.scorecards import points_when
 from features.core.vocabulary import PepStatus, VerificationStatus
 from features.scorers.families import Family
-from features.scorers.rule import ReasonKind, Rule
+from features.scorers.signal import Signal
 
-# The words themselves: looking a member up costs Python 3.11 as much as the rest of a rule.
+# The words themselves: looking a member up costs Python 3.11 as much as the rest of a signal.
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
+_SETTLED: Final = (None, _VERIFIED, _DENIED)
 _PEP, _PEP_POTENTIAL = PepStatus.YES.value, PepStatus.POTENTIAL.value
-
-DENIED: Final = ReasonKind(
-    "TRS-KYC-01",
-    "kyc_denied_moving",
-    (60,),
-    Family.IDENTITY,
-    "The entity was denied and moves money.",
-    "31 CFR 1020.220 (customer identification program); weight [P]",
-    hard=True,
-)
-UNVERIFIED: Final = ReasonKind(
-    "TRS-KYC-02",
-    "kyc_unverified_moving",
-    (15,),
-    Family.IDENTITY,
-    "The entity's verification is not finished.",
-    "31 CFR 1020.220 (customer identification program); weight [P]",
-)
-DENIED_ATTEMPT: Final = ReasonKind(
-    "TRS-KYC-03",
-    "kyc_denied_attempt",
-    (15,),
-    Family.IDENTITY,
-    "The entity was denied and tries to move money: the transfer was declined, rejected or canceled.",
-    "31 CFR 1020.220 (customer identification program); weight [P]",
-)
-PEP: Final = ReasonKind(
-    "TRS-SCR-01",
-    "pep",
-    (15,),
-    Family.IDENTITY,
-    "The entity is a politically exposed person.",
-    "FATF recommendation 12; weight [P]",
-)
-PEP_POTENTIAL: Final = ReasonKind(
-    "TRS-SCR-02",
-    "pep_potential",
-    (8,),
-    Family.IDENTITY,
-    "The entity may be a politically exposed person.",
-    "FATF recommendation 12; weight [P]",
-)
-HIGH_RISK: Final = ReasonKind(
-    "TRS-SCR-03", "high_risk_entity", (15,), Family.IDENTITY, "The bank marks the entity as high risk.", "[P]"
-)
-NEVER_SCREENED: Final = ReasonKind(
-    "TRS-SCR-04",
-    "never_screened",
-    (20,),
-    Family.IDENTITY,
-    "The entity requires screening and was never screened.",
-    "[P]",
-)
-SCREENING_STALE: Final = ReasonKind(
-    "TRS-SCR-05",
-    "screening_stale",
-    (8,),
-    Family.IDENTITY,
-    "The last screening is older than the policy's cadence for the entity's band.",
-    "[P]",
-)
-FRAUD_RISK: Final = ReasonKind(
-    "TRS-SCR-07",
-    "fraud_risk_flagged",
-    (20,),
-    Family.IDENTITY,
-    "The bank's review of the entity names a fraud risk.",
-    "The bank's review reasons; weight [P]",
-)
+_PEPS_NAMED: Final = (_PEP, _PEP_POTENTIAL)
 
 
-def verification(v: FeatureVector) -> Reason | None:
-    """Money of a denied entity always goes to a person; an unfinished verification adds points (31 CFR 1020.220).
-
-    Of attempts, which move nothing, only those of a denied entity add points.
-    """
-    status = v.entity_verification_status
-    if status is None or status == _VERIFIED:
-        return None
-    if is_attempt(v):
-        return DENIED_ATTEMPT.reason("The entity was DENIED, and its transfer failed.") if status == _DENIED else None
-    if status == _DENIED:
-        return DENIED.reason("The entity was DENIED and moves money.")
-    return UNVERIFIED.reason(f"The entity's verification is {status}.")
-
-
-def pep(v: FeatureVector) -> Reason | None:
-    """Politically exposed persons (FATF recommendation 12)."""
-    if v.entity_pep_status == _PEP:
-        return PEP.reason("The entity is a politically exposed person.")
-    if v.entity_pep_status == _PEP_POTENTIAL:
-        return PEP_POTENTIAL.reason("The entity may be a politically exposed person.")
-    return None
-
-
-def high_risk_entity(v: FeatureVector) -> Reason | None:
-    """The bank's own mark."""
-    return HIGH_RISK.reason("The bank marks the entity as high risk.") if v.entity_is_high_risk else None
-
-
-def screening(v: FeatureVector) -> Reason | None:
-    """Screening that is due and was never done, or is older than the cadence of the entity's band [P]."""
-    age_days, cadence_days = v.entity_screening_age_days, v.entity_rescreen_days
-    if age_days is None:
-        if v.entity_requires_screening is not True:
-            return None
-        return NEVER_SCREENED.reason("The entity requires screening and was never screened.")
-    if cadence_days is None or age_days <= cadence_days:
-        return None
-    return SCREENING_STALE.reason(
-        f"The entity was last screened {age_days} days ago, over its band's cadence of {cadence_days}."
+def may_fire(v: FeatureVector) -> bool:
+    """False when no signal of this module can fire: most entities are verified, and screened in time."""
+    return (
+        v.entity_verification_status not in (None, _VERIFIED)
+        or v.entity_pep_status in _PEPS_NAMED
+        or v.entity_is_high_risk is True
+        or v.entity_fraud_risk is True
+        or (v.entity_screening_age_days is None and v.entity_requires_screening is True)
+        or _is_stale(v)
     )
 
 
-def fraud_risk(v: FeatureVector) -> Reason | None:
-    """The bank's own review of the entity."""
-    return FRAUD_RISK.reason("The bank's review of the entity names a fraud risk.") if v.entity_fraud_risk else None
+def _is_stale(v: FeatureVector) -> bool:
+    """A screening that is older than the cadence of the entity's band [P]."""
+    age_days, cadence_days = v.entity_screening_age_days, v.entity_rescreen_days
+    return age_days is not None and cadence_days is not None and age_days > cadence_days
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(verification, (DENIED, UNVERIFIED, DENIED_ATTEMPT), of_attempts=True),
-    Rule(pep, (PEP, PEP_POTENTIAL), of_attempts=True),
-    Rule(high_risk_entity, (HIGH_RISK,), of_attempts=True),
-    Rule(screening, (NEVER_SCREENED, SCREENING_STALE), of_attempts=True),
-    Rule(fraud_risk, (FRAUD_RISK,), of_attempts=True),
+DENIED: Final = Signal[FeatureVector](
+    "TRS-KYC-01",
+    "kyc_denied_moving",
+    Family.IDENTITY,
+    "The entity was denied and moves money.",
+    "31 CFR 1020.220 (customer identification program); weight [P]",
+    lambda v: v.entity_verification_status == _DENIED,
+    lambda _v, _: "The entity was DENIED and moves money.",
+    hard=True,
 )
+UNVERIFIED: Final = Signal[FeatureVector](
+    "TRS-KYC-02",
+    "kyc_unverified_moving",
+    Family.IDENTITY,
+    "The entity's verification is not finished.",
+    "31 CFR 1020.220 (customer identification program); weight [P]",
+    lambda v: v.entity_verification_status not in _SETTLED,
+    lambda v, _: f"The entity's verification is {v.entity_verification_status}.",
+)
+DENIED_ATTEMPT: Final = Signal[FeatureVector](
+    "TRS-KYC-03",
+    "kyc_denied_attempt",
+    Family.IDENTITY,
+    "The entity was denied and tries to move money: the transfer was declined, rejected or canceled.",
+    "31 CFR 1020.220 (customer identification program); weight [P]",
+    lambda v: v.entity_verification_status == _DENIED and is_attempt(v),
+    lambda _v, _: "The entity was DENIED, and its transfer failed.",
+    of_attempts=True,
+)
+PEP: Final = Signal[FeatureVector](
+    "TRS-SCR-01",
+    "pep",
+    Family.IDENTITY,
+    "The entity is a politically exposed person.",
+    "FATF recommendation 12; weight [P]",
+    lambda v: v.entity_pep_status == _PEP,
+    of_attempts=True,
+)
+PEP_POTENTIAL: Final = Signal[FeatureVector](
+    "TRS-SCR-02",
+    "pep_potential",
+    Family.IDENTITY,
+    "The entity may be a politically exposed person.",
+    "FATF recommendation 12; weight [P]",
+    lambda v: v.entity_pep_status == _PEP_POTENTIAL,
+    of_attempts=True,
+)
+HIGH_RISK: Final = Signal[FeatureVector](
+    "TRS-SCR-03",
+    "high_risk_entity",
+    Family.IDENTITY,
+    "The bank marks the entity as high risk.",
+    "[P]",
+    lambda v: v.entity_is_high_risk is True,
+    of_attempts=True,
+)
+NEVER_SCREENED: Final = Signal[FeatureVector](
+    "TRS-SCR-04",
+    "never_screened",
+    Family.IDENTITY,
+    "The entity requires screening and was never screened.",
+    "[P]",
+    lambda v: v.entity_screening_age_days is None and v.entity_requires_screening is True,
+    of_attempts=True,
+)
+SCREENING_STALE: Final = Signal[FeatureVector](
+    "TRS-SCR-05",
+    "screening_stale",
+    Family.IDENTITY,
+    "The last screening is older than the policy's cadence for the entity's band.",
+    "[P]",
+    _is_stale,
+    lambda v, _: (
+        f"The entity was last screened {v.entity_screening_age_days} days ago, over its band's cadence of "
+        f"{v.entity_rescreen_days}."
+    ),
+    of_attempts=True,
+)
+FRAUD_RISK: Final = Signal[FeatureVector](
+    "TRS-SCR-07",
+    "fraud_risk_flagged",
+    Family.IDENTITY,
+    "The bank's review of the entity names a fraud risk.",
+    "The bank's review reasons; weight [P]",
+    lambda v: v.entity_fraud_risk is True,
+    of_attempts=True,
+)
+
+SIGNALS: Final = (
+    DENIED,
+    UNVERIFIED,
+    DENIED_ATTEMPT,
+    PEP,
+    PEP_POTENTIAL,
+    HIGH_RISK,
+    NEVER_SCREENED,
+    SCREENING_STALE,
+    FRAUD_RISK,
+)
+POINTS: Final = (
+    points_when(DENIED.id, 60),
+    points_when(UNVERIFIED.id, 15),
+    points_when(DENIED_ATTEMPT.id, 15),
+    points_when(PEP.id, 15),
+    points_when(PEP_POTENTIAL.id, 8),
+    points_when(HIGH_RISK.id, 15),
+    points_when(NEVER_SCREENED.id, 20),
+    points_when(SCREENING_STALE.id, 8),
+    points_when(FRAUD_RISK.id, 20),
+)
+"""Of the default card."""

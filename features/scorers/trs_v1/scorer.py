@@ -1,85 +1,106 @@
-"""Transaction Risk Score, trs-v1: an additive scorecard over the feature vector.
+"""Transaction Risk Score, trs-v1: the signals over the feature vector, and the default card.
 
 Unit    points 0-100, integers; None below the floor and without an amount in US dollars: unscored is not clear
-n       the entity's earlier transfers when there are at least 5, else the program's transfers of 90 days
+n       the entity's earlier transfers from the card's floor on, else the program's transfers of 90 days
 Errors  none: every FeatureVector has an answer, and the same vector always the same one
-Source  weights and triggers are named beside each rule, in the modules that ``rules.py`` lists
+Source  measures and triggers are named beside each signal, a family a file; caps and floors are [P], to be tuned
 """
 
-from collections.abc import Callable
 from typing import Final
 
 from features.catalogue.vector import FeatureVector, is_attempt
-from features.core.reason import Reason, Score
+from features.core.scorecards import CardCap, Scorecard
+from features.core.vocabulary import Rail
+from features.scorers.engine import CompiledCard
 from features.scorers.families import Family
-from features.scorers.rule import ANY_RAIL
-from features.scorers.scorecard import CEILING, cap_reasons, confidence_of, in_order
-from features.scorers.trs_v1.flow import is_quiet
-from features.scorers.trs_v1.rules import CAPS, LIMITS, RULES
+from features.scorers.scorer import InputKind, Scorer
+from features.scorers.signal import SignalGroup
+from features.scorers.trs_v1 import amount, card, flow, geography, history, identity, relationship, returns, timing
 
 VERSION: Final = "trs-v1"
 ENTITY_FLOOR: Final = 5
 PROGRAM_FLOOR: Final = 30
 
-Check = Callable[[FeatureVector], Reason | None]
+Group = SignalGroup[FeatureVector]
+
+_GROUPS: Final[tuple[Group, ...]] = (
+    Group(amount.SIGNALS),
+    Group(timing.SIGNALS),
+    Group(relationship.SIGNALS),
+    Group(returns.SIGNALS, returns.may_fire),
+    Group(identity.SIGNALS, identity.may_fire),
+    Group(geography.GEOGRAPHY_SIGNALS, geography.is_listed),
+    Group(geography.DECLARED_SIGNALS),
+    Group(history.SIGNALS),
+    Group(flow.SIGNALS, flow.may_fire),
+    Group(card.SIGNALS),
+)
+_ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
+_KINDS: Final = (
+    *(InputKind(rail, rail) for rail in _ATTEMPTED),
+    *(InputKind(name, rail, attempts=True) for rail, name in _ATTEMPTED.items()),
+)
 
 
-def _checks_of(rail: str, *families: Family) -> tuple[Check, ...]:
-    return tuple(rule.check for family in families for rule in RULES[family] if rail in rule.rails)
+def _kind_of(vector: FeatureVector) -> str:
+    return _ATTEMPTED[vector.rail] if is_attempt(vector) else vector.rail
 
 
-def _checks_of_attempts(rail: str) -> tuple[Check, ...]:
-    return tuple(rule.check for rules in RULES.values() for rule in rules if rule.of_attempts and rail in rule.rails)
+def _observations(vector: FeatureVector, floor: int, program_floor: int) -> tuple[int, bool]:
+    """Without an amount in US dollars nothing says how much is moved, and there is no score (ruling 38)."""
+    prior, of_program = vector.entity_prior_transfers, vector.program_n_90d
+    is_priced = vector.amount_cents is not None
+    if prior >= floor or of_program is None:
+        return prior, is_priced and prior >= floor
+    return of_program, is_priced and of_program >= program_floor
 
 
-_ALL_BUT_FLOW: Final = tuple(family for family in Family if family is not Family.FLOW)
-# The checks that look at a rail, without those of the flow family and with them.
-_CHECKS: Final = {rail: (_checks_of(rail, *_ALL_BUT_FLOW), _checks_of(rail, *Family)) for rail in ANY_RAIL}
-_CHECKS_OF_ATTEMPTS: Final = {rail: _checks_of_attempts(rail) for rail in ANY_RAIL}
-_FAMILY_OF: Final = {kind.id: kind.family for rules in RULES.values() for rule in rules for kind in rule.kinds}
+SCORER: Final = Scorer[FeatureVector](
+    version=VERSION,
+    groups=_GROUPS,
+    observations=_observations,
+    capped=(
+        Family.AMOUNT,
+        Family.TIMING,
+        Family.RELATIONSHIP,
+        Family.RETURNS,
+        Family.IDENTITY,
+        Family.GEOGRAPHY,
+        Family.DECLARED,
+        Family.FLOW,
+        Family.CARD,
+    ),
+    kinds=_KINDS,
+    kind_of=_kind_of,
+    has_program_floor=True,
+)
 
-
-def fired(vector: FeatureVector) -> list[Reason]:
-    """Every reason that the rules give, whether there is history enough for a score or not; no caps."""
-    checks = _CHECKS_OF_ATTEMPTS[vector.rail] if is_attempt(vector) else _CHECKS[vector.rail][not is_quiet(vector)]
-    return [reason for check in checks if (reason := check(vector)) is not None]
-
-
-def score(vector: FeatureVector, *, degraded: bool) -> Score:
-    """Add up the rules that fire, family by family, and show every cap as a reason of its own.
-
-    Without an amount in US dollars nothing says how much is moved, and there is no score (ruling 38).
-    """
-    reasons = fired(vector)
-    n = _observations(vector)
-    if vector.amount_cents is None or not _has_history(vector):
-        hard = [reason for reason in reasons if reason.hard]
-        return Score(version=VERSION, value=None, n=n, confidence=None, reasons=in_order(hard))
-    confidence = confidence_of(n, degraded=degraded)
-    if not reasons:
-        return Score(version=VERSION, value=0, n=n, confidence=confidence, reasons=())
-    reasons += cap_reasons(_points_by_family(reasons), CAPS)
-    total = sum([reason.weight for reason in reasons])
-    limited = LIMITS.reason(total)
-    if limited is not None:
-        reasons.append(limited)
-    value = min(CEILING, max(0, total))
-    return Score(version=VERSION, value=value, n=n, confidence=confidence, reasons=in_order(reasons))
-
-
-def _has_history(vector: FeatureVector) -> bool:
-    return vector.entity_prior_transfers >= ENTITY_FLOOR or (vector.program_n_90d or 0) >= PROGRAM_FLOOR
-
-
-def _observations(vector: FeatureVector) -> int:
-    if vector.entity_prior_transfers >= ENTITY_FLOOR or vector.program_n_90d is None:
-        return vector.entity_prior_transfers
-    return vector.program_n_90d
-
-
-def _points_by_family(reasons: list[Reason]) -> dict[Family | None, int]:
-    points: dict[Family | None, int] = {}
-    for reason in reasons:
-        family = _FAMILY_OF[reason.id]
-        points[family] = points.get(family, 0) + reason.weight
-    return points
+DEFAULT_CARD: Final = Scorecard(
+    scorer=SCORER.name,
+    name=VERSION,
+    floor=ENTITY_FLOOR,
+    program_floor=PROGRAM_FLOOR,
+    caps=(
+        CardCap(family=Family.AMOUNT.value, points=30),
+        CardCap(family=Family.TIMING.value, points=30),
+        CardCap(family=Family.RELATIONSHIP.value, points=30),
+        CardCap(family=Family.RETURNS.value, points=45),
+        CardCap(family=Family.IDENTITY.value, points=60),
+        CardCap(family=Family.GEOGRAPHY.value, points=40),
+        CardCap(family=Family.DECLARED.value, points=30),
+        CardCap(family=Family.FLOW.value, points=60),
+        CardCap(family=Family.CARD.value, points=45),
+    ),
+    signals=(
+        *amount.POINTS,
+        *timing.POINTS,
+        *relationship.POINTS,
+        *returns.POINTS,
+        *identity.POINTS,
+        *geography.POINTS,
+        *history.POINTS,
+        *flow.POINTS,
+        *card.POINTS,
+    ),
+)
+DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)

@@ -1,17 +1,18 @@
-"""The timing rules of trs-v1: ``velocity_spike`` and ``dormant_reactivation``, with ids TRS-VEL (velocity).
+"""The timing signals of trs-v1: ``velocity_spike`` and ``dormant_reactivation``, with ids TRS-VEL (velocity).
 
-Source  named at each rule; [P] is proposed here, to be tuned on labels
+Source  named at each signal; [P] is proposed here, to be tuned on labels
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from features.catalogue.vector import FeatureVector
-from features.core.reason import Reason
+from features.core.scorecards import points_from, points_when
 from features.scorers.families import Family
-from features.scorers.rule import ReasonKind, Rule
 from features.scorers.scorecard import CREDIBILITY_K
 from features.scorers.sentences import money, tenths
-from features.scorers.trs_v1.amount import amount_spike
+from features.scorers.signal import Signal
+from features.scorers.trs_v1.amount import is_spike
 from features.scorers.trs_v1.relationship import is_large_first
 
 VELOCITY_COUNT_FLOOR: Final = 5
@@ -24,25 +25,8 @@ DORMANT_DAYS: Final = 90
 DORMANT_SUM_CENTS: Final = 500_000
 _DAYS_30: Final = 30
 
-VELOCITY: Final = ReasonKind(
-    "TRS-VEL-01",
-    "velocity_spike",
-    (15,),
-    Family.TIMING,
-    "In 24 h at least 5 transfers, or $2,500, 3 times the usual a day and 1.5 times the busiest day of 5 weeks.",
-    "[P]; Tazama counts 3 in 24 h",
-)
-DORMANT: Final = ReasonKind(
-    "TRS-VEL-02",
-    "dormant_reactivation",
-    (15,),
-    Family.TIMING,
-    "First transfer after 90 days, and large for the program or with $5,000 in 24 h.",
-    "FATF, Virtual Assets Red Flag Indicators, 2020 (previously inactive account); 90 days: Tazama; cents [P]",
-)
 
-
-def velocity_spike(v: FeatureVector) -> Reason | None:
+def _is_fast(v: FeatureVector) -> bool:
     """Far more transfers, or cents, in 24 h than usual, and than on the busiest day of the five weeks before.
 
     Floors of 5 and $2,500 and the factors 3 and 1.5: [P]. From 10 transfers in 30 days on the usual is the entity's own
@@ -52,32 +36,43 @@ def velocity_spike(v: FeatureVector) -> Reason | None:
     of a day is no pace: where its amount is a spike, or large for a first one, that is its reason.
     """
     if v.velocity_24h_count < VELOCITY_COUNT_FLOOR and v.velocity_24h_sum_cents < VELOCITY_SUM_FLOOR_CENTS:
-        return None
-    usual_count = _usual_count(v)
-    if usual_count is None:
-        return None
-    line = velocity_line_cents(v)
-    if not _is_often(v) and (line is None or v.velocity_24h_sum_cents < line or _is_one_large(v)):
-        return None
-    (count, days), cents = usual_count, _usual_cents(v)
+        return False
+    if _usual_count(v) is None:
+        return False
+    if _is_often(v):
+        return True
+    line = _line_cents(v)
+    return line is not None and v.velocity_24h_sum_cents >= line and not _is_one_large(v)
+
+
+def _velocity_sentence(v: FeatureVector, _: int) -> str:
+    usual_count, cents = _usual_count(v), _usual_cents(v)
+    assert usual_count is not None
+    count, days = usual_count
     usual = (
         f"{tenths(count, days)} a day" if cents is None else f"{tenths(count, days)} and {money(cents // days)} a day"
     )
-    return VELOCITY.reason(
+    return (
         f"{v.velocity_24h_count} transfers and {money(v.velocity_24h_sum_cents)} in 24 h against a usual {usual} "
         f"(n = {v.entity_count_30d}; busiest {v.entity_busiest_day_count_35d} and "
         f"{money(v.entity_busiest_day_cents_35d or 0)})."
     )
 
 
+def _velocity_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+    line = _line_cents(v)
+    if line is not None and v.amount_cents is not None:
+        yield line - (v.velocity_24h_sum_cents - v.amount_cents)
+
+
 def _is_one_large(v: FeatureVector) -> bool:
-    """The only transfer of the day, of an entity that is held against the program: its amount is told of it already."""
+    """The only transfer of the day, of an entity that is held against the program: its amount has a reason already."""
     if v.velocity_24h_count > 1 or v.entity_count_30d >= VELOCITY_HISTORY_FLOOR:
         return False
-    return is_large_first(v) or amount_spike(v) is not None
+    return is_large_first(v) or is_spike(v)
 
 
-def velocity_line_cents(v: FeatureVector) -> int | None:
+def _line_cents(v: FeatureVector) -> int | None:
     """The smallest sum of 24 h that is a spike; None when nothing says what is usual or what the busiest day was."""
     cents, usual_count, busiest = _usual_cents(v), _usual_count(v), v.entity_busiest_day_cents_35d
     if cents is None or usual_count is None or busiest is None:
@@ -119,16 +114,44 @@ def _usual_cents(v: FeatureVector) -> int | None:
     return n * v.entity_sum_cents_30d + CREDIBILITY_K * _DAYS_30 * v.program_median_cents
 
 
-def dormant_reactivation(v: FeatureVector) -> Reason | None:
+def _dormant_days(v: FeatureVector) -> int | None:
     """A sleeping account that moves a large amount; 90 days: a vendor default, p95 and $5,000: [P]."""
-    days = v.typology_dormant_days
-    if days is None or days < DORMANT_DAYS:
+    days, p95 = v.typology_dormant_days, v.program_p95_cents
+    if days is None:
         return None
-    p95 = v.program_p95_cents
     large = p95 is not None and v.amount_cents is not None and v.amount_cents >= p95
-    if not large and v.velocity_24h_sum_cents < DORMANT_SUM_CENTS:
-        return None
-    return DORMANT.reason(f"First transfer after {days} days, with {money(v.velocity_24h_sum_cents)} in 24 h.")
+    return days if large or v.velocity_24h_sum_cents >= DORMANT_SUM_CENTS else None
 
 
-RULES: Final[tuple[Rule, ...]] = (Rule(velocity_spike, (VELOCITY,)), Rule(dormant_reactivation, (DORMANT,)))
+def _dormant_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+    if v.program_p95_cents is not None:
+        yield v.program_p95_cents
+    if v.amount_cents is not None:
+        yield DORMANT_SUM_CENTS - (v.velocity_24h_sum_cents - v.amount_cents)
+
+
+VELOCITY: Final = Signal[FeatureVector](
+    "TRS-VEL-01",
+    "velocity_spike",
+    Family.TIMING,
+    "In 24 h at least 5 transfers, or $2,500, 3 times the usual a day and 1.5 times the busiest day of 5 weeks.",
+    "[P]; Tazama counts 3 in 24 h",
+    _is_fast,
+    _velocity_sentence,
+    edges=_velocity_edges,
+)
+DORMANT: Final = Signal[FeatureVector](
+    "TRS-VEL-02",
+    "dormant_reactivation",
+    Family.TIMING,
+    "First transfer after 90 days, and large for the program or with $5,000 in 24 h.",
+    "FATF, Virtual Assets Red Flag Indicators, 2020 (previously inactive account); 90 days: Tazama; cents [P]",
+    _dormant_days,
+    lambda v, days: f"First transfer after {days} days, with {money(v.velocity_24h_sum_cents)} in 24 h.",
+    unit="days of silence",
+    edges=_dormant_edges,
+)
+
+SIGNALS: Final = (VELOCITY, DORMANT)
+POINTS: Final = (points_when(VELOCITY.id, 15), points_from(DORMANT.id, (DORMANT_DAYS, 15)))
+"""Of the default card."""

@@ -30,7 +30,7 @@ SPIKE: Final = a_vector(amount_cents=9_400_00, counterparty_first_time=True, cou
 
 def a_scoring(vector: FeatureVector = SPIKE, **over: Any) -> TransferFeaturesRow:
     """A degraded transfer, scored as the service scores."""
-    score = trs_v1.score(vector, degraded=True)
+    score = trs_v1.DEFAULT.score(vector, degraded=True)
     usual: dict[str, Any] = {
         "transfer_id": TRANSFER,
         "feature_version": FEATURE_VERSION,
@@ -63,7 +63,7 @@ def test_given_a_stored_scoring_when_explained_then_inputs_reasons_and_the_same_
     tmp_path: Path,
 ) -> None:
     row = a_scoring()
-    score = trs_v1.score(row.vector, degraded=True)
+    score = trs_v1.DEFAULT.score(row.vector, degraded=True)
     assert score.reasons
 
     result = explained("--data", stored(tmp_path, a_scoring(offset=0, score=1), row))
@@ -79,7 +79,7 @@ def test_given_a_stored_scoring_when_explained_then_inputs_reasons_and_the_same_
         assert any(line.startswith(reason.id) and line.endswith(reason.sentence) for line in lines)
     kept, again = (next(line.split() for line in lines if line.startswith(word)) for word in ("stored", "recomputed"))
     assert kept[1:] == again[1:] == [str(score.value), score.band, str(score.n), str(score.confidence), "trs-v1"]
-    change = smallest_change(row.vector, degraded=True)
+    change = smallest_change(row.vector, trs_v1.DEFAULT, degraded=True)
     assert change is not None
     assert f"it would have been {change.band} with {change.score} points." in lines[-1]
 

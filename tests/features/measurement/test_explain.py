@@ -148,7 +148,7 @@ CONTEXTS: Final[tuple[dict[str, Any], ...]] = (
 
 
 def band_at(vector: FeatureVector, cents: int) -> Band:
-    return trs_v1.score(with_amount(vector, cents), degraded=False).band
+    return trs_v1.DEFAULT.score(with_amount(vector, cents), degraded=False).band
 
 
 def amount_of(vector: FeatureVector) -> int:
@@ -190,7 +190,7 @@ def test_given_any_vector_when_every_amount_nearby_is_tried_then_the_nearest_cha
 ) -> None:
     vector = data.draw(near_a_line(name, line))
 
-    change = smallest_change(vector, degraded=False)
+    change = smallest_change(vector, trs_v1.DEFAULT, degraded=False)
 
     near = change.amount_cents if change is not None and abs(change.change_cents) <= NEARBY_CENTS else None
     event(f"found nearby: {near is not None}")
@@ -203,7 +203,7 @@ def test_given_a_change_when_nearer_amounts_are_tried_then_none_changes_the_band
     vector: FeatureVector, data: st.DataObject
 ) -> None:
     assume(vector.amount_cents is not None)
-    change = smallest_change(vector, degraded=True)
+    change = smallest_change(vector, trs_v1.DEFAULT, degraded=True)
 
     amount = amount_of(vector)
     band = band_at(vector, amount)
@@ -240,7 +240,7 @@ def test_given_a_change_when_nearer_amounts_are_tried_then_none_changes_the_band
 def test_given_a_transfer_then_the_nearest_amount_of_another_band_is_told(
     facts: dict[str, Any], amount_cents: int | None, score: int | None
 ) -> None:
-    change = smallest_change(a_vector(**facts), degraded=False)
+    change = smallest_change(a_vector(**facts), trs_v1.DEFAULT, degraded=False)
 
     assert (change and change.amount_cents, change and change.score) == (amount_cents, score)
 

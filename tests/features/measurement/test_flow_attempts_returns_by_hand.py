@@ -31,7 +31,7 @@ def opened(story: ShardStory) -> set[str]:
 
 def signals(story: ShardStory) -> set[str]:
     """Of the last transfer, whether the program has history enough for a score or not."""
-    return {reason.signal for reason in trs_v1.fired(story.vector)}
+    return {reason.signal for reason in trs_v1.DEFAULT.fired(story.vector)}
 
 
 def test_given_money_that_was_pulled_in_when_it_is_sent_on_then_it_came_in_and_left() -> None:

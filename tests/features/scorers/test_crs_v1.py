@@ -3,7 +3,7 @@
 import pytest
 
 from features.core.vocabulary import Band
-from features.scorers.crs_v1 import is_hard, score
+from features.scorers.crs_v1 import DEFAULT, is_hard
 from tests.checks.crs_v1_cases import inputs_of, scored
 from tests.checks.scorecards import found, weights
 from tests.support.policies import seeded_lists_of
@@ -58,6 +58,6 @@ def test_given_a_counterparty_below_the_floor_then_its_country_alone_says_whethe
         country=country,
     )
 
-    assert [score(inputs).hard for inputs in (everything, inputs_of(2, country=country))] == 2 * [
+    assert [DEFAULT.score(inputs).hard for inputs in (everything, inputs_of(2, country=country))] == 2 * [
         is_hard(seeded_lists_of(country))
     ]

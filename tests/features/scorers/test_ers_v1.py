@@ -4,7 +4,7 @@ import pytest
 
 from features.core.vocabulary import Band, VerificationStatus
 from features.scorers.ers_inputs import EntityInputs
-from features.scorers.ers_v1 import is_hard, score
+from features.scorers.ers_v1 import DEFAULT, is_hard
 from tests.checks.ers_v1_cases import CASES, scored
 from tests.checks.scorecards import found, weights
 
@@ -102,6 +102,6 @@ def test_given_an_entity_below_the_floor_then_its_verification_says_whether_it_i
         probed_counterparties_30d=9,
     )
 
-    assert [score(inputs).hard for inputs in (everything, EntityInputs(4, verification_status=status))] == 2 * [
+    assert [DEFAULT.score(inputs).hard for inputs in (everything, EntityInputs(4, verification_status=status))] == 2 * [
         is_hard(status)
     ]

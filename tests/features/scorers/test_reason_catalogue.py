@@ -5,12 +5,12 @@ from pathlib import Path
 from hypothesis import given, settings
 
 from features.catalogue.vector import FeatureVector
-from features.scorers.docs_page import SECTIONS, markdown
+from features.scorers.cards import DEFAULTS
+from features.scorers.docs_page import markdown
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.scorers.trs_v1.rules import REASONS
 from tests.support.vectors import VECTORS
 
-KINDS = {kind.id: kind for section in SECTIONS for kind in section.reasons}
+SIGNALS = {signal.id: signal for default in DEFAULTS.values() for signal in default.scorer.signals.values()}
 
 
 def test_given_the_page_then_it_is_the_catalogue() -> None:
@@ -20,19 +20,28 @@ def test_given_the_page_then_it_is_the_catalogue() -> None:
 
 
 def test_given_the_catalogue_then_ids_are_unique_and_each_says_what_it_means_and_whence_it_comes() -> None:
-    listed = [kind for section in SECTIONS for kind in section.reasons]
+    groups = [group for default in DEFAULTS.values() for group in default.scorer.groups]
+    listed = [signal for group in groups for signal in group.signals]
+    of_transfers = trs_v1.SCORER.signals.values()
 
-    assert len(KINDS) == len(listed)
-    assert len({kind.signal for kind in REASONS}) == len(REASONS)
-    assert all(kind.meaning.endswith(".") and kind.source for kind in listed)
-    assert all(kind.id.startswith(section.version[:3].upper()) for section in SECTIONS for kind in section.reasons)
-    assert not [kind for kind in listed if "|" in kind.meaning + kind.source + kind.signal]
+    assert len(SIGNALS) == len(listed)
+    assert len({signal.name for signal in of_transfers}) == len(of_transfers)
+    assert all(signal.meaning.endswith(".") and signal.source for signal in listed)
+    assert all(
+        signal_id.startswith(default.scorer.prefix)
+        for default in DEFAULTS.values()
+        for signal_id in default.scorer.signals
+    )
+    assert not [signal for signal in listed if "|" in signal.meaning + signal.source + signal.name + signal.unit]
 
 
 @settings(max_examples=200, deadline=None)
 @given(vector=VECTORS)
 def test_given_any_vector_when_it_is_scored_then_every_reason_is_as_the_catalogue_has_it(vector: FeatureVector) -> None:
-    for reason in trs_v1.score(vector, degraded=False).reasons:
-        kind = KINDS[reason.id]
-        assert (reason.signal, reason.hard) == (kind.signal, kind.hard)
-        assert reason.weight in kind.weights or (not kind.weights and reason.id.startswith("TRS-CAP-"))
+    for reason in trs_v1.DEFAULT.score(vector, degraded=False).reasons:
+        if reason.id.startswith("TRS-CAP-"):
+            assert (reason.hard, reason.weight != 0) == (False, True)
+            continue
+        signal = SIGNALS[reason.id]
+        assert (reason.signal, reason.hard) == (signal.name, signal.hard)
+        assert reason.weight in {each.points for each in trs_v1.DEFAULT.bins_of(reason.id)}

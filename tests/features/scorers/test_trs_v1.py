@@ -10,22 +10,18 @@ from features.core.reason import Reason, Score
 from features.core.vocabulary import Band
 from features.scorers.families import Family
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.scorers.trs_v1.rules import CAPS, RULES
 from tests.checks.scorecards import found
 from tests.support.builders import a_vector
 from tests.support.vectors import VECTORS
 
 
 def scored(**over: object) -> Score:
-    return trs_v1.score(a_vector(**over), degraded=False)
+    return trs_v1.DEFAULT.score(a_vector(**over), degraded=False)
 
 
-def fired(vector: FeatureVector, family: Family) -> list[Reason]:
-    rules = [
-        rule for rule in RULES[family] if vector.rail in rule.rails and (rule.of_attempts or vector.moved is not False)
-    ]
-    answers = (rule.check(vector) for rule in rules)
-    return [reason for reason in answers if reason is not None]
+def fired(vector: FeatureVector, family: Family | None = None) -> list[Reason]:
+    reasons = trs_v1.DEFAULT.fired(vector)
+    return [reason for reason in reasons if family in (None, trs_v1.SCORER.families[reason.id])]
 
 
 def below_the_floor(vector: FeatureVector) -> bool:
@@ -38,7 +34,7 @@ def below_the_floor(vector: FeatureVector) -> bool:
 def test_given_any_vector_when_it_is_scored_then_the_weights_add_up_and_the_order_is_settled(
     *, vector: FeatureVector, degraded: bool
 ) -> None:
-    score = trs_v1.score(vector, degraded=degraded)
+    score = trs_v1.DEFAULT.score(vector, degraded=degraded)
 
     assert (score.value is None) == (score.confidence is None) == below_the_floor(vector)
     if score.value is not None:
@@ -48,15 +44,15 @@ def test_given_any_vector_when_it_is_scored_then_the_weights_add_up_and_the_orde
     order = [(-reason.weight, reason.id) for reason in score.reasons]
     assert order == sorted(order)
     assert len({reason.id for reason in score.reasons}) == len(score.reasons)
-    assert trs_v1.score(vector, degraded=degraded) == score
+    assert trs_v1.DEFAULT.score(vector, degraded=degraded) == score
 
 
 @settings(max_examples=100, deadline=None)
 @given(vector=VECTORS)
 def test_given_any_vector_when_it_is_scored_then_hard_signals_are_listed_scored_or_not(vector: FeatureVector) -> None:
-    score = trs_v1.score(vector, degraded=False)
+    score = trs_v1.DEFAULT.score(vector, degraded=False)
 
-    hard = {reason.id for family in Family for reason in fired(vector, family) if reason.hard}
+    hard = {reason.id for reason in fired(vector) if reason.hard}
     assert {reason.id for reason in score.reasons if reason.hard} == hard
     assert score.hard == bool(hard)
     if score.value is None:
@@ -68,18 +64,18 @@ def test_given_any_vector_when_it_is_scored_then_hard_signals_are_listed_scored_
 def test_given_any_vector_when_a_family_is_over_its_cap_then_the_cap_is_a_reason_of_its_own(
     vector: FeatureVector,
 ) -> None:
-    score = trs_v1.score(vector, degraded=False)
+    score = trs_v1.DEFAULT.score(vector, degraded=False)
     if score.value is None:
         return
 
-    for family, cap in CAPS.items():
+    for family, most in trs_v1.DEFAULT.caps.items():
         points = sum(reason.weight for reason in fired(vector, family))
-        expected = [cap.points - points] if points > cap.points else []
-        assert [reason.weight for reason in found(score, cap.kind.id)] == expected
+        expected = [most - points] if points > most else []
+        assert [reason.weight for reason in found(score, trs_v1.SCORER.cap_id(family))] == expected
 
 
 def test_given_the_families_then_their_caps_are_the_documented_ones() -> None:
-    assert {family.value: cap.points for family, cap in CAPS.items()} == {
+    assert {family.value: points for family, points in trs_v1.DEFAULT.caps.items()} == {
         "amount": 30,
         "timing": 30,
         "relationship": 30,
@@ -90,7 +86,7 @@ def test_given_the_families_then_their_caps_are_the_documented_ones() -> None:
         "flow": 60,
         "card": 45,
     }
-    assert Family.HISTORY not in CAPS
+    assert Family.HISTORY not in trs_v1.SCORER.capped
 
 
 def test_given_points_beyond_a_hundred_when_a_transfer_is_scored_then_the_ceiling_is_a_reason() -> None:
@@ -167,7 +163,7 @@ def test_given_a_history_around_the_floor_when_a_transfer_is_scored_then_n_says_
 def test_given_a_history_when_a_transfer_is_scored_then_confidence_grows_with_it(
     *, n: int, degraded: bool, confidence: float
 ) -> None:
-    assert trs_v1.score(a_vector(entity_prior_transfers=n), degraded=degraded).confidence == confidence
+    assert trs_v1.DEFAULT.score(a_vector(entity_prior_transfers=n), degraded=degraded).confidence == confidence
 
 
 def test_given_a_thin_history_and_a_denied_entity_when_it_moves_then_only_the_hard_signal_is_listed() -> None:

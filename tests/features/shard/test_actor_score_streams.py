@@ -21,14 +21,15 @@ from features.scorers.crs_inputs import CounterpartyInputs
 from features.scorers.ers_inputs import EntityInputs
 from features.shard.shard import ShardState
 from features.state.score_memory import STRONGEST
+from tests.checks.ars_v1_cases import scored_alone
 from tests.support.random_streams import streams
 
 SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 _OF_VERSION: Final[dict[str, tuple[Any, Callable[[Any], Score]]]] = {
-    "ers-v1": (EntityInputs, ers_v1.score),
-    "crs-v1": (CounterpartyInputs, crs_v1.score),
-    "ars-v1": (ars_v1.AgentInputs, ars_v1.score),
-    "prs-v1": (dict[KriName, KriValue], prs_v1.score),
+    "ers-v1": (EntityInputs, ers_v1.DEFAULT.score),
+    "crs-v1": (CounterpartyInputs, crs_v1.DEFAULT.score),
+    "ars-v1": (ars_v1.AgentInputs, scored_alone),
+    "prs-v1": (dict[KriName, KriValue], prs_v1.DEFAULT.score),
 }
 
 

@@ -13,6 +13,7 @@ from features.core.rows.backfills import BackfillRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import TransferRow
 from features.measurement.rescored import rescored, vector_of
+from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.shard import ShardState
 from tests.support.bank_events import an_account, an_ach_transfer, changed
 from tests.support.builders import a_vector
@@ -152,10 +153,10 @@ def test_given_a_result_when_the_state_is_restored_then_the_next_version_still_h
 def test_given_what_the_stream_has_stored_when_scored_again_then_it_is_the_same(story: ShardStory) -> None:
     stored = story.scoring
 
-    assert rescored(stored) is None
+    assert rescored(stored, trs_v1.DEFAULT) is None
     for over in ({"score": 99}, {"n": 99}, {"confidence": 0.99}, {"score_version": "trs-v0"}, {"reasons": "[1]"}):
         other: Any = over
-        result = rescored(msgspec.structs.replace(stored, **other))
+        result = rescored(msgspec.structs.replace(stored, **other), trs_v1.DEFAULT)
         assert result is not None
         assert result.score.value == stored.score
         assert vector_of(result.vector) == stored.vector

@@ -12,7 +12,9 @@ from features.core.backfill import ActorsRescored
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, shard_of
 from features.core.program import Program
-from features.core.reason import Score
+from features.core.scorecards import points_from
+from features.scorers.cards import compile_card
+from features.scorers.engine import CompiledCard
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_book import AlertBook
 from features.state.program import ProgramState
@@ -97,18 +99,14 @@ def just_below_a_line(count: int) -> list[bytes]:
     return made
 
 
-def louder(vector: FeatureVector, *, degraded: bool) -> Score:
-    """Another scorer, under which other transfers are the strongest of their entity."""
-    score = QUIET(vector, degraded=degraded)
-    if score.value is None:
-        return score
-    return msgspec.structs.replace(score, value=min(100, score.value + (vector.amount_cents or 0) % 61), reasons=())
+def another_card() -> CompiledCard[FeatureVector]:
+    """A card under which other transfers are the strongest of their entity."""
+    names = [signal.id for signal in trs_v1.DEFAULT_CARD.signals]
+    signals = tuple(points_from(name, (0, number * 37 % 50)) for number, name in enumerate(names))
+    return compile_card(msgspec.structs.replace(trs_v1.DEFAULT_CARD, signals=signals))
 
 
-QUIET = trs_v1.score
-
-
-def test_given_transfers_that_another_scorer_scored_higher_when_all_is_rescored_then_entities_stand_as_if_it_never_had(
+def test_given_transfers_that_another_card_scored_higher_when_all_is_rescored_then_entities_stand_as_if_it_never_had(
     room: BackfillRoom,
     tmp_path: Path,
     redis_server: EmbeddedRedis,
@@ -126,7 +124,7 @@ def test_given_transfers_that_another_scorer_scored_higher_when_all_is_rescored_
     )
     append(log_redis, PROGRAM, log_bodies[:1], EntryKind.PROGRAM)
     append(log_redis, PROGRAM, log_bodies[1:])
-    monkeypatch.setattr(trs_v1, "score", louder)
+    monkeypatch.setattr(trs_v1, "DEFAULT", another_card())
     with loud.room.running() as engine:
         rescored_actors(loud, engine)
     assert loud.room.rows(SCORES) != right

@@ -28,7 +28,7 @@ def a_page(first: int) -> pa.Table:
     rows = []
     for number in range(first, first + ROWS):
         vector = a_vector(amount_cents=1_000 + number * 37, velocity_24h_count=number % 9)
-        score = trs_v1.score(vector, degraded=False)
+        score = trs_v1.DEFAULT.score(vector, degraded=False)
         stored = some_features(
             transfer_id=f"t{number}",
             feature_version=FEATURE_VERSION,

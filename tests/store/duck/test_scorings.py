@@ -13,7 +13,7 @@ from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFe
 from features.core.instants import DAY_US
 from features.core.reason import Reason
 from features.landing.actor_scores import shares_of
-from features.scorers.trs_v1.rules import REASONS
+from features.scorers.trs_v1.scorer import SCORER
 from features.state.score_memory import StrongestTransfers
 from flows.backfill.actors import FADING
 from store.duck.scorings import NewestScorings, newest_of
@@ -122,12 +122,15 @@ def test_given_one_id_in_two_programs_then_the_newest_of_each_is_found(database:
     assert newest_of(database, "nothing") == []
 
 
+REASON_IDS: Final = tuple(SCORER.families)
+
+
 def shares(points: int, number: int) -> tuple[Reason, ...]:
     """Reasons that add up to the points, some of identity, some of returns, some of neither."""
-    kinds = [REASONS[number % len(REASONS)], REASONS[number * 7 % len(REASONS)]]
+    ids = [REASON_IDS[number % len(REASON_IDS)], REASON_IDS[number * 7 % len(REASON_IDS)]]
     return tuple(
-        Reason(id=kind.id, signal="s", weight=weight, hard=False, sentence="S.")
-        for kind, weight in zip(kinds, (points // 3, points - points // 3), strict=True)
+        Reason(id=reason_id, signal="s", weight=weight, hard=False, sentence="S.")
+        for reason_id, weight in zip(ids, (points // 3, points - points // 3), strict=True)
     )
 
 

@@ -1,0 +1,179 @@
+"""The one scorecard engine: signals are measured, their bins give points, and caps and limits take some away.
+
+Unit    points 0-100, integers; None below the card's floor, because unscored is not clear
+Errors  none: all inputs have an answer, and the same inputs always the same one. A card is checked before it comes
+        here (``features/scorers/card_check.py``)
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from features.core.reason import Reason, Score
+from features.core.scorecards import Bin, Scorecard, scorecard_sha256
+from features.scorers.families import Family
+from features.scorers.scorecard import CEILING, cap_reason, confidence_of, in_order, limit_reason
+from features.scorers.scorer import ONE_KIND, InputKind, Scorer
+from features.scorers.signal import Signal
+
+Inputs = TypeVar("Inputs")
+
+
+class WeighedSignal(Generic[Inputs]):
+    """A signal with its bins: ``points[k]`` counts from ``edges[k - 1]`` on, and is None outside of every bin."""
+
+    __slots__ = ("edges", "least", "measure", "points", "signal")
+
+    def __init__(self, signal: Signal[Inputs], bins: tuple[Bin, ...]) -> None:
+        points: list[int | None] = [None]
+        edges: list[int] = []
+        for each in bins:
+            edges.append(each.at_least)
+            points.append(each.points)
+        if bins and bins[-1].below is not None:
+            edges.append(bins[-1].below)
+            points.append(None)
+        self.signal = signal
+        self.measure: Callable[[Inputs], int | None] = signal.measure
+        self.edges: tuple[int, ...] = tuple(edges)
+        self.points: tuple[int | None, ...] = tuple(points)
+        self.least: int = edges[0] if edges else 1
+
+    def points_of(self, measured: int) -> int | None:
+        """The points of a measure of ``least`` or more."""
+        return self.points[bisect_right(self.edges, measured)] if self.edges else measured
+
+
+Fired = tuple[Signal[Inputs], int, int]
+"""A signal that fired, its measure and its points."""
+
+_Group = tuple[Callable[[Inputs], object] | None, tuple[WeighedSignal[Inputs], ...]]
+
+Weighed = tuple[int | None, bool, int, list[Fired[Inputs]], list[Reason]]
+"""A score before its reasons are worded: points, whether a hard signal fired, n, what fired, and what was taken away.
+
+Below the floor there are no points, and hard signals alone are measured.
+"""
+
+
+class CompiledCard(Generic[Inputs]):
+    """A card that scores. ``version`` is what its scores are said to be given by."""
+
+    def __init__(self, scorer: Scorer[Inputs], card: Scorecard, version: str) -> None:
+        self.scorer, self.card, self.version = scorer, card, version
+        self.sha256 = scorecard_sha256(card)
+        self.caps: dict[Family, int] = {Family(cap.family): cap.points for cap in card.caps}
+        bins = {each.id: each.bins for each in card.signals}
+        self.weighed: dict[str, WeighedSignal[Inputs]] = {
+            signal.id: WeighedSignal(signal, bins.get(signal.id, ()))
+            for signal in scorer.signals.values()
+            if signal.worked_out or signal.id in bins
+        }
+        self._groups_of = {kind.name: self._groups(kind, only_hard=False) for kind in scorer.kinds}
+        self._hard_groups_of = {kind.name: self._groups(kind, only_hard=True) for kind in scorer.kinds}
+        self._kind_of: Callable[[Inputs], str] | None = scorer.kind_of
+        self._observations: Callable[[Inputs, int, int], tuple[int, bool]] = scorer.observations
+        self._floor: int = card.floor
+        self._program_floor: int = card.program_floor or 0
+        self._prefix: str = scorer.prefix
+        self._whole: int | None = scorer.whole
+
+    def weigh(self, inputs: Inputs) -> Weighed[Inputs]:
+        """The points alone, for a caller that only compares them with the last ones."""
+        n, is_enough = self._observations(inputs, self._floor, self._program_floor)
+        kind = ONE_KIND.name if self._kind_of is None else self._kind_of(inputs)
+        if not is_enough:
+            fired = _measure(self._hard_groups_of[kind], inputs)
+            return None, bool(fired), n, fired, []
+        fired = _measure(self._groups_of[kind], inputs)
+        if not fired:
+            return 0, False, n, fired, []
+        total, cuts = self._add_up(inputs, fired)
+        return min(CEILING, max(0, total)), _is_hard(fired), n, fired, cuts
+
+    def score(self, inputs: Inputs, *, degraded: bool = False) -> Score:
+        """The points with all their reasons, caps and limits among them; ``degraded`` halves the confidence."""
+        return self.explain(inputs, self.weigh(inputs), degraded=degraded)
+
+    def explain(self, inputs: Inputs, weighed: Weighed[Inputs], *, degraded: bool = False) -> Score:
+        """The score with its reasons; a null score lists the hard ones."""
+        value, _, n, fired, cuts = weighed
+        reasons = in_order([*_reasons(inputs, fired), *cuts]) if fired else ()
+        confidence = None if value is None else self._confidence(n, degraded=degraded)
+        return Score(version=self.version, value=value, n=n, confidence=confidence, reasons=reasons)
+
+    def fired(self, inputs: Inputs) -> list[Reason]:
+        """Every reason that the signals give, whether there is enough for a score or not; no caps."""
+        kind = ONE_KIND.name if self._kind_of is None else self._kind_of(inputs)
+        return _reasons(inputs, _measure(self._groups_of[kind], inputs))
+
+    def bins_of(self, signal_id: str) -> tuple[Bin, ...]:
+        """The bins that the card gives a signal; none for one that it does not name."""
+        return next((each.bins for each in self.card.signals if each.id == signal_id), ())
+
+    def amount_edges(self, inputs: Inputs) -> Iterator[int]:
+        """Every amount in cents from which on a signal may give other points than just below it."""
+        for each in self.weighed.values():
+            if each.signal.edges is not None:
+                yield from each.signal.edges(inputs, each.edges)
+
+    def _confidence(self, n: int, *, degraded: bool) -> float:
+        return confidence_of(n, degraded=degraded) if self._whole is None else round(n / self._whole, 2)
+
+    def _add_up(self, inputs: Inputs, fired: list[Fired[Inputs]]) -> tuple[int, list[Reason]]:
+        """The points before the limits, and the reasons of all that is taken away, by the limits too."""
+        total, by_family = 0, dict[Family | None, int]()
+        for signal, _, points in fired:
+            total += points
+            by_family[signal.family] = by_family.get(signal.family, 0) + points
+        cuts = [
+            cap_reason(self.scorer.cap_id(family), family, points, by_family[family])
+            for family, points in self.caps.items()
+            if by_family.get(family, 0) > points
+        ]
+        cuts += self._overlaps(inputs, by_family)
+        total += sum([cut.weight for cut in cuts])
+        limited = limit_reason(self._prefix, total)
+        if limited is not None:
+            cuts.append(limited)
+        return total, cuts
+
+    def _overlaps(self, inputs: Inputs, by_family: dict[Family | None, int]) -> Iterator[Reason]:
+        for each in self.scorer.overlaps:
+            own = by_family.get(each.family, 0)
+            shared = min(each.points(inputs), own, self.caps.get(each.family, own))
+            if shared > 0:
+                yield Reason(id=each.id, signal=each.name, weight=-shared, hard=False, sentence=each.sentence(shared))
+
+    def _groups(self, kind: InputKind, *, only_hard: bool) -> tuple[_Group[Inputs], ...]:
+        """The groups with the signals that count in a kind, without those that have none."""
+        weighed = self.weighed
+        compiled = []
+        for group in self.scorer.groups:
+            signals = [each for each in group.signals if each.id in weighed and kind.holds(each)]
+            counting = tuple(weighed[each.id] for each in signals if each.hard or not only_hard)
+            if counting:
+                compiled.append((group.may_fire, counting))
+        return tuple(compiled)
+
+
+def _measure(groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[Inputs]]:
+    fired: list[Fired[Inputs]] = []
+    for may_fire, signals in groups:
+        if may_fire is None or may_fire(inputs):
+            for weighed in signals:
+                measured = weighed.measure(inputs)
+                if measured is None or measured < weighed.least:
+                    continue
+                points = weighed.points_of(measured)
+                if points is not None:
+                    fired.append((weighed.signal, measured, points))
+    return fired
+
+
+def _is_hard(fired: list[Fired[Inputs]]) -> bool:
+    return any([signal.hard for signal, _, _ in fired])  # noqa: C419 - a list costs half as much
+
+
+def _reasons(inputs: Inputs, fired: list[Fired[Inputs]]) -> list[Reason]:
+    return [signal.reason(inputs, measured, points) for signal, measured, points in fired]
