@@ -253,7 +253,7 @@ def a_snapshot(at: int, **over: Any) -> KriSnapshotRow:
         "cause": "scheduled",
         "as_of_at": at,
         "window_days": 60,
-        "kris": '{"ach_unauthorized_return_rate":{"value":null,"n":0}}',
+        "kris": "{}",
         "program_score": None,
         "program_score_n": 0,
         "program_score_version": "prs-v1",
