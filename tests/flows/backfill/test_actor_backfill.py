@@ -28,7 +28,7 @@ from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 
 SCORES = (
-    "SELECT COLUMNS(c -> c NOT IN ('id', 'offset')) FROM scores WHERE subject_type <> 'program' "
+    "SELECT COLUMNS(c -> c NOT IN ('id', 'offset', 'former_band')) FROM scores WHERE subject_type <> 'program' "
     'QUALIFY row_number() OVER (PARTITION BY subject_type, subject_id ORDER BY "offset" DESC) = 1 '
     "ORDER BY subject_type, subject_id"
 )
