@@ -20,7 +20,7 @@ from features.core.backtests import (
     ShadowReport,
 )
 from features.core.instants import DAY_US, format_instant
-from features.core.measured import measured, rounded
+from features.core.measured import Measured, measured, rounded
 from features.core.rules import Rule, RuleAction, rule_hash
 from features.core.vocabulary import Band
 from features.core.weeks import week_of
@@ -50,20 +50,53 @@ class BacktestCounts(NamedTuple):
     ``labelled_bad`` and ``landed`` are of all transfers that were read, whether the rule matches them or not.
     """
 
-    scanned: Mapping[int, int]  # by day
+    scanned_by_day: Mapping[int, int]
     matches: tuple[MatchCount, ...]
     newest_ids: tuple[str, ...]
     false_positive_ids: tuple[str, ...]
     labelled_bad: int
     landed: int
 
+    @property
+    def scanned(self) -> int:
+        return sum(self.scanned_by_day.values())
+
+    @property
+    def matched(self) -> int:
+        return sum(each.matched for each in self.matches)
+
+    @property
+    def matched_share(self) -> float | None:
+        return rounded(self.matched / self.scanned) if self.scanned else None
+
+    @property
+    def matched_by_day(self) -> Counter[int]:
+        by_day = Counter[int]()
+        for each in self.matches:
+            by_day[each.day] += each.matched
+        return by_day
+
+    @property
+    def alerted(self) -> int:
+        return sum(each.alerted for each in self.matches)
+
+    @property
+    def bad(self) -> int:
+        return sum(each.bad for each in self.matches)
+
+    @property
+    def ok(self) -> int:
+        return sum(each.ok for each in self.matches)
+
+    @property
+    def precision(self) -> Measured:
+        return measured(self.bad, self.bad + self.ok)
+
 
 def to_backtest(
     rule: Rule, counts: BacktestCounts, *, key: str, at: int, days: int, sampled: bool, full: bool
 ) -> Backtest:
     """The backtest of a rule over the ``days`` before ``at``."""
-    scanned = sum(counts.scanned.values())
-    matched = sum(each.matched for each in counts.matches)
     return Backtest(
         key=key,
         rule_id=rule.id,
@@ -71,40 +104,34 @@ def to_backtest(
         program_id=rule.program_id,
         at=format_instant(at),
         days=days,
-        scanned=scanned,
+        scanned=counts.scanned,
         sampled=sampled,
-        matched=matched,
-        matched_share=rounded(matched / scanned) if scanned else None,
-        would_hold=matched if rule.action is RuleAction.HOLD else 0,
-        would_alert=0 if rule.action is RuleAction.LOG else matched,
-        overlap_with_existing_alerts=sum(each.alerted for each in counts.matches),
+        matched=counts.matched,
+        matched_share=counts.matched_share,
+        would_hold=counts.matched if rule.action is RuleAction.HOLD else 0,
+        would_alert=0 if rule.action is RuleAction.LOG else counts.matched,
+        overlap_with_existing_alerts=counts.alerted,
         by_band=_by_band(counts),
         sample_transfer_ids=counts.newest_ids[:MOST_EXAMPLES],
-        full=_full(rule, counts, matched, upto_day=at - at % DAY_US) if full else msgspec.UNSET,
+        full=_full(rule, counts, upto_day=at - at % DAY_US) if full else msgspec.UNSET,
     )
 
 
 def to_shadow_report(rule: Rule, counts: BacktestCounts, *, version: str, since: int) -> ShadowReport:
-    """What a rule in testing has matched since it came into shadow; the days are those on which it matched."""
-    scanned = sum(counts.scanned.values())
-    matched = sum(each.matched for each in counts.matches)
-    bad = sum(each.bad for each in counts.matches)
-    ok = sum(each.ok for each in counts.matches)
-    by_day = Counter[int]()
-    for each in counts.matches:
-        by_day[each.day] += each.matched
+    """What a rule that is counted has matched since it came into force so; the days are those on which it matched."""
+    by_day = counts.matched_by_day
     return ShadowReport(
         rule_id=rule.id,
         rule_sha256=rule_hash(rule),
         version=version,
         since=format_instant(since),
-        scanned=scanned,
-        matched=matched,
-        matched_share=rounded(matched / scanned) if scanned else None,
+        scanned=counts.scanned,
+        matched=counts.matched,
+        matched_share=counts.matched_share,
         by_band=_by_band(counts),
         by_day=tuple(ShadowDay(day=_date(day), matched=by_day[day]) for day in sorted(by_day)),
-        overlap_with_existing_alerts=sum(each.alerted for each in counts.matches),
-        precision=measured(bad, bad + ok),
+        overlap_with_existing_alerts=counts.alerted,
+        precision=counts.precision,
         sample_transfer_ids=counts.newest_ids[:MOST_EXAMPLES],
         false_positive_transfer_ids=counts.false_positive_ids,
     )
@@ -136,31 +163,27 @@ def _by_band(counts: BacktestCounts) -> dict[str, int]:
     return by_band
 
 
-def _full(rule: Rule, counts: BacktestCounts, matched: int, *, upto_day: int) -> FullBacktest:
-    bad = sum(each.bad for each in counts.matches)
-    ok = sum(each.ok for each in counts.matches)
+def _full(rule: Rule, counts: BacktestCounts, *, upto_day: int) -> FullBacktest:
     would_hold = sum(each.landed for each in counts.matches) if rule.action is RuleAction.HOLD else 0
     return FullBacktest(
-        precision=measured(bad, bad + ok),
-        recall=measured(bad, counts.labelled_bad),
+        precision=counts.precision,
+        recall=measured(counts.bad, counts.labelled_bad),
         false_positive_transfer_ids=counts.false_positive_ids,
         volume_a_day=_volume(counts, upto_day),
         by_week=_weeks(counts),
         preflights_held=measured(would_hold, counts.landed),
         caught=CaughtTransfers(
-            count=matched, cents=str(sum(each.cents for each in counts.matches)), transfer_ids=counts.newest_ids
+            count=counts.matched, cents=str(sum(each.cents for each in counts.matches)), transfer_ids=counts.newest_ids
         ),
     )
 
 
 def _volume(counts: BacktestCounts, upto_day: int) -> DailyVolume:
     """Days without a transfer count too: a rule that matches on Mondays alone has no volume on the others."""
-    if not counts.scanned:
+    if not counts.scanned_by_day:
         return DailyVolume(mean=None, p95=None, max=None, n=0)
-    by_day = Counter[int]()
-    for each in counts.matches:
-        by_day[each.day] += each.matched
-    ordered = sorted(by_day[day] for day in range(min(counts.scanned), upto_day + 1, DAY_US))
+    by_day = counts.matched_by_day
+    ordered = sorted(by_day[day] for day in range(min(counts.scanned_by_day), upto_day + 1, DAY_US))
     n = len(ordered)
     nearest_rank = -(-n * _P95_PERCENT // 100)
     return DailyVolume(mean=rounded(sum(ordered) / n), p95=ordered[nearest_rank - 1], max=ordered[-1], n=n)
@@ -168,14 +191,14 @@ def _volume(counts: BacktestCounts, upto_day: int) -> DailyVolume:
 
 def _weeks(counts: BacktestCounts) -> tuple[BacktestWeek, ...]:
     """Oldest first; weeks without a transfer among them."""
-    if not counts.scanned:
+    if not counts.scanned_by_day:
         return ()
     scanned, matched = Counter[str](), Counter[str]()
-    for day, transfers in counts.scanned.items():
+    for day, transfers in counts.scanned_by_day.items():
         scanned[str(week_of(day))] += transfers
     for each in counts.matches:
         matched[str(week_of(each.day))] += each.matched
-    days = range(min(counts.scanned), max(counts.scanned) + 1, DAY_US)
+    days = range(min(counts.scanned_by_day), max(counts.scanned_by_day) + 1, DAY_US)
     weeks = dict.fromkeys(str(week_of(day)) for day in days)
     return tuple(BacktestWeek(week=week, scanned=scanned[week], matched=matched[week]) for week in weeks)
 

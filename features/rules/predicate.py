@@ -14,6 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from features.catalogue.vector import FeatureVector
+from features.core.program import declared_words
 from features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
 from features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
@@ -39,6 +40,7 @@ _FALSE_OF_NONE: Final = frozenset({RuleOp.EQ, RuleOp.IN, RuleOp.IS_NULL, RuleOp.
 
 _VECTOR: Final = "vector"
 _MATCHED: Final = "matched"
+_DECLARED_WORDS: Final = "declared_words"
 
 
 def compiled(rules: Sequence[Rule]) -> Predicate:
@@ -55,7 +57,7 @@ def compiled(rules: Sequence[Rule]) -> Predicate:
     code = compile(ast.fix_missing_locations(_module(body)), "<rules>", "exec")
     (function,) = (each for each in code.co_consts if isinstance(each, CodeType))
     # Without builtins: the function can reach the two names that it needs.
-    return FunctionType(function, {"__builtins__": {}, "tuple": tuple, "frozenset": frozenset})
+    return FunctionType(function, {"__builtins__": {}, "tuple": tuple, _DECLARED_WORDS: declared_words})
 
 
 def _module(body: list[ast.stmt]) -> ast.Module:
@@ -64,11 +66,10 @@ def _module(body: list[ast.stmt]) -> ast.Module:
 
 
 def _read(column: str, kind: FieldKind) -> ast.stmt:
-    """``column = vector.column``; a list is taken apart."""
+    """``column = vector.column``; a list is taken apart, once for all transfers that have it."""
     value: ast.expr = ast.Attribute(_name(_VECTOR), column, ast.Load())
     if kind is FieldKind.COUNTRIES:
-        parts = ast.Call(ast.Attribute(value, "split", ast.Load()), [ast.Constant(",")], [])
-        value = ast.Call(_name("frozenset"), [parts], [])
+        value = ast.Call(_name(_DECLARED_WORDS), [value], [])
     return _assigned(column, value)
 
 
@@ -107,16 +108,13 @@ def _of_list(op: RuleOp, column: str, operands: tuple[Operand, ...]) -> ast.expr
     if op in {RuleOp.EQ, RuleOp.NEQ}:
         return _compared(column, op, frozenset(operands))
     disjoint = ast.Attribute(_name(column), "isdisjoint", ast.Load())
-    none_of_them = ast.Call(disjoint, [_constant(frozenset(operands))], [])
+    values: Any = frozenset(operands)  # a constant to the compiler, if not to the stubs of ``ast``
+    none_of_them = ast.Call(disjoint, [ast.Constant(values)], [])
     return none_of_them if op is RuleOp.NOT_IN else ast.UnaryOp(ast.Not(), none_of_them)
 
 
 def _compared(column: str, op: RuleOp, constant: Any) -> ast.expr:
-    return ast.Compare(_name(column), [_COMPARISONS[op]()], [_constant(constant)])
-
-
-def _constant(value: Any) -> ast.Constant:
-    return ast.Constant(value)
+    return ast.Compare(_name(column), [_COMPARISONS[op]()], [ast.Constant(constant)])
 
 
 def _name(name: str) -> ast.Name:

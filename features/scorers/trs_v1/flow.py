@@ -11,11 +11,11 @@ from typing import Final
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from features.catalogue.vector import FeatureVector, pays
+from features.core.program import declared_words
 from features.core.scorecards import points_from, points_when
 from features.scorers.families import Family
 from features.scorers.sentences import money
 from features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
-from features.scorers.trs_v1.geography import words_of
 
 FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8
@@ -158,7 +158,7 @@ def _marks_of_a_mule(v: FeatureVector) -> list[str]:
     if v.counterparty_first_time:
         marks.append("the counterparty is new")
     home = v.declared_countries or HOME_COUNTRY
-    if v.counterparty_country is not None and v.counterparty_country not in words_of(home):
+    if v.counterparty_country is not None and v.counterparty_country not in declared_words(home):
         marks.append(f"the counterparty is in {v.counterparty_country}")
     return marks
 

@@ -6,11 +6,11 @@ asks for attention, not for refusal. No declaration, or no country delivered, is
 Source  the lists of the thresholds in force (``docs/policies.md``); [P] is proposed here, to be tuned on labels
 """
 
-from functools import lru_cache
 from typing import Final
 
 from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from features.catalogue.vector import FeatureVector
+from features.core.program import declared_words
 from features.core.scorecards import points_when
 from features.scorers.families import Family
 from features.scorers.signal import Signal
@@ -28,18 +28,12 @@ def _is_on(v: FeatureVector, name: str) -> bool:
 def _is_other_country(v: FeatureVector) -> bool:
     """Against the program's own declaration; weight [P]."""
     country = v.counterparty_country
-    return country is not None and bool(v.declared_countries) and country not in words_of(v.declared_countries)
+    return country is not None and bool(v.declared_countries) and country not in declared_words(v.declared_countries)
 
 
 def _is_other_rail(v: FeatureVector) -> bool:
     """Against the program's own declaration; weight [P]."""
-    return bool(v.declared_rails) and v.rail not in words_of(v.declared_rails)
-
-
-@lru_cache(maxsize=4096)
-def words_of(declared: str) -> frozenset[str]:
-    """A declaration's words; programs declare rarely and move money often, so each is taken apart once."""
-    return frozenset(declared.split(","))
+    return bool(v.declared_rails) and v.rail not in declared_words(v.declared_rails)
 
 
 CALLED: Final = Signal[FeatureVector](

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.catalogue.rule_fields import RULE_FIELDS
+from features.core.program import declared_words
 from features.core.rules import Rule
 from features.rules.columns import sql_of
 from features.rules.predicate import compiled
@@ -16,7 +17,7 @@ from tests.support.rule_agreement import by_database, stored
 from tests.support.rules import RULES, a_condition, a_rule
 
 COLUMNS: Final = {feature.column for feature in RULE_FIELDS}
-METHODS: Final = {"append", "tuple", "split", "frozenset", "isdisjoint"}
+METHODS: Final = {"append", "tuple", "declared_words", "isdisjoint"}
 HOSTILE: Final = (
     "__import__('os').system('touch /tmp/owned')",
     "') or (lambda: 1/0)() or ('",
@@ -52,7 +53,7 @@ def test_given_any_rules_then_the_predicate_names_nothing_but_columns_and_holds_
     assert set(code.co_names) <= COLUMNS | METHODS
     assert set(code.co_varnames) <= COLUMNS | {"vector", "matched"}
     assert not any(isinstance(constant, CodeType) for constant in code.co_consts)
-    assert predicate.__globals__ == {"__builtins__": {}, "tuple": tuple, "frozenset": frozenset}
+    assert predicate.__globals__ == {"__builtins__": {}, "tuple": tuple, "declared_words": declared_words}
 
 
 @pytest.mark.parametrize("field", ["amount_cents", "__class__", "raíl", "amountCents; import os"])
