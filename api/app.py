@@ -191,15 +191,15 @@ def _open_stores(
     scoring: _Scoring,
     opened: ExitStack,
 ) -> Stores:
-    clock = SystemClock()
+    clock, shards = SystemClock(), data_dir.shards
     reading = opened.enter_context(closing(connect_sync(target)))
-    reader = LogReader(reading, range(data_dir.shards))
+    reader = LogReader(reading, range(shards))
     hot = connect_async(target)
-    appender = LogAppender(hot, shards=data_dir.shards)
+    appender = LogAppender(hot, shards=shards)
     box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(
-        log=appender, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=data_dir.shards
+        log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
     )
     try:
         registry.tenancy.load(reader.control())

@@ -19,8 +19,7 @@ from api.telemetry.readiness import Readiness
 from features.core.backfill import ActorsRescored
 from features.core.backtests import Backtest, ShadowReport
 from features.core.principal import Principal
-from features.core.rules import Rule
-from features.policy.bodies import ActiveVersion
+from features.core.rules import Rule, RuleMode
 from store.control.webhook_registry import WebhookRegistry
 from store.control.webhooks import Endpoint
 from store.duck.webhooks import StoredDelivery
@@ -62,8 +61,10 @@ class Backtests(Protocol):
     async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool, at: int) -> Backtest:
         """The backtest of a rule over the days before ``at``; ``key`` becomes its own."""
 
-    async def shadow(self, principal: Principal, rule: Rule, *, shadowed: ActiveVersion | None) -> ShadowReport:
-        """What a rule has matched in live shadow; ``shadowed`` is the version that has it, None when none does."""
+    async def shadow(
+        self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int
+    ) -> ShadowReport:
+        """What a rule has matched live in a mode in which it is counted; ``version`` has had it since ``since``."""
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):

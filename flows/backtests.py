@@ -17,9 +17,8 @@ from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from features.core.errors import ErrorCode, RateLimitedError, UnavailableError
 from features.core.instants import DAY_US
 from features.core.principal import Principal
-from features.core.rules import Rule
-from features.policy.bodies import ActiveVersion
-from features.rules.backtest import not_in_shadow, to_backtest, to_shadow_report
+from features.core.rules import Rule, RuleMode
+from features.rules.backtest import to_backtest, to_shadow_report
 from store.clock import Clock
 from store.duck.report_scores import Span
 from store.duck.rule_backtests import RuleBacktest
@@ -56,15 +55,15 @@ class BacktestRunner:
                 counts, sampled = await self._read(principal, backtest, backtest.over_newest)
         return to_backtest(rule, counts, key=key, at=at, days=days, sampled=sampled, full=full)
 
-    async def shadow(self, principal: Principal, rule: Rule, *, shadowed: ActiveVersion | None) -> ShadowReport:
-        """Since the rule came into shadow as it is, at most so many days back as a backtest goes."""
-        if shadowed is None:
-            return not_in_shadow(rule)
+    async def shadow(
+        self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int
+    ) -> ShadowReport:
+        """Since the rule is counted as it is, at most so many days back as a backtest goes."""
         now = self._clock.now()
-        span = Span(max(shadowed.since, now - MOST_DAYS * DAY_US), now + 1)
-        with RuleShadow(self._database, principal, rule, span) as reader:
+        span = Span(max(since, now - MOST_DAYS * DAY_US), now + 1)
+        with RuleShadow(self._database, principal, rule, mode, span) as reader:
             counts = await self._read(principal, reader, reader.counts)
-        return to_shadow_report(rule, counts, version=shadowed.version, since=span.start)
+        return to_shadow_report(rule, counts, version=version, since=span.start)
 
     async def _read(self, principal: Principal, reader: RuleReader, work: Callable[[], T]) -> T:
         """The work's result, once it is its turn and within the time."""

@@ -190,7 +190,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Choose another id, or write that rule again with `PUT /api/rules/{id}`.",
     ),
     ErrorCode.TOO_MANY_RULES: ErrorEntry(
-        409, "The tenant has as many rules as it may.", "Archive one with `POST /api/rules/{id}/archive`."
+        409,
+        "The tenant has as many rules as it may, or those that count are too long for all of its programs together.",
+        "Archive one with `POST /api/rules/{id}/archive`, or shorten some.",
     ),
     ErrorCode.RULE_NOT_TESTED: ErrorEntry(
         409,

@@ -22,7 +22,7 @@ from features.core.principal import Principal
 from features.policy.bodies import RULES, SHADOW, RulesBody, decode_body, prefix_of
 from features.policy.bodies import PolicyVersion as StoredPolicy
 from store.control.registry import Registry
-from store.control.rules import is_reached
+from store.control.rules import reached_rules_in
 from store.duck.policies import PolicyTable
 
 log = structlog.get_logger()
@@ -116,5 +116,4 @@ def within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
     """A version of the rules without those of programs that the principal does not reach; any other as it is."""
     if not isinstance(stored.body, RulesBody):
         return stored
-    rules = tuple(rule for rule in stored.body.rules if is_reached(principal, rule))
-    return replace(stored, body=RulesBody(rules=rules))
+    return replace(stored, body=RulesBody(rules=reached_rules_in(stored, principal)))

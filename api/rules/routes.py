@@ -122,7 +122,7 @@ _BACKTEST: Final = Operation(
     "goes into testing: from then on it is counted in live shadow, and opens nothing.",
     access=Access.OPERATOR,
     answers={201: Backtest},
-    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(BacktestRequest),
     body_required=False,
     example=BACKTEST_REQUEST,
@@ -141,7 +141,7 @@ _BACKTESTS: Final = Operation(
 _SHADOW: Final = Operation(
     id="getRuleShadow",
     tag=_TAG,
-    summary="What a rule in testing has matched in live traffic, beside alerts and labels.",
+    summary="What a rule in testing, or one in force that logs, has matched in live traffic, beside alerts and labels.",
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: ShadowReport},

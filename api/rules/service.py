@@ -23,12 +23,13 @@ from features.core.actions import ActionStatus, ActionType
 from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from features.core.errors import ConflictError, ErrorCode
 from features.core.principal import Principal
-from features.core.rules import Rule, RuleStatus, rule_hash
-from features.policy.bodies import RULES, SHADOW, ActiveVersion, PolicyVersion, RulesBody, prefix_of
+from features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
+from features.policy.bodies import RULES, SHADOW, PolicyVersion, prefix_of
+from features.rules.backtest import not_in_shadow
 from store.clock import Clock
 from store.control.policies import Policies, number_of
 from store.control.rule_registry import NOT_ACTIVE, RuleRegistry
-from store.control.rules import Rules, StoredRule, is_reached
+from store.control.rules import Rules, reached_rules_in
 from store.control.tenancy import Tenancy
 from store.ids import IdFactory
 
@@ -80,10 +81,10 @@ class RuleService:
             RulesVersion(
                 id=each.id,
                 version=each.version,
-                rules=tuple(rule for rule in _rules_in(each.body) if is_reached(principal, rule)),
+                rules=reached_rules_in(each, principal),
                 created_at=each.created_at,
                 active=each.active,
-                note=notes.note_of(each.version) or msgspec.UNSET,
+                note=notes.note_of(principal, each.version) or msgspec.UNSET,
             )
             for each in sorted(versions, key=_number, reverse=True)[:LISTED_VERSIONS]
         )
@@ -123,7 +124,13 @@ class RuleService:
 
     async def shadow(self, principal: Principal, rule_id: str) -> ShadowReport:
         stored = self._registry.read(principal, rule_id)
-        return await self._backtests.shadow(principal, stored.rule, shadowed=self._shadowed(principal, stored))
+        prefix, mode = _counted_as(stored.rule)
+        counted = None if prefix is None else self._policies.of_tenant(principal.tenant_id).in_force(prefix)
+        if counted is None or stored.counted_since is None:
+            return not_in_shadow(stored.rule)
+        return await self._backtests.shadow(
+            principal, stored.rule, mode, version=counted.version, since=stored.counted_since
+        )
 
     async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
         """The action that brings the rule into force as it is written, once another person approves it."""
@@ -175,14 +182,12 @@ class RuleService:
         program_id = request.program_id
         return to_rule(request, None if program_id is None else self._programs.read(principal, str(program_id)).id)
 
-    def _shadowed(self, principal: Principal, stored: StoredRule) -> ActiveVersion | None:
-        """The version in shadow, with the instant from which it has had the rule as it is written."""
-        newest = self._policies.of_tenant(principal.tenant_id).newest(SHADOW)
-        if newest is None or stored.shadowed_since is None or stored.rule.status is not RuleStatus.TESTING:
-            return None
-        return ActiveVersion(
-            version=newest.version, body=newest.body, since=stored.shadowed_since, action_id="", of_program=False
-        )
+
+def _counted_as(rule: Rule) -> tuple[str | None, RuleMode]:
+    """The prefix of the version by which a rule is counted as it is written, if it is, and the mode."""
+    if rule.status is RuleStatus.ACTIVE and rule.action is RuleAction.LOG:
+        return RULES, RuleMode.LOG
+    return SHADOW if rule.status is RuleStatus.TESTING else None, RuleMode.SHADOW
 
 
 def _is_reached(principal: Principal, backtest: Backtest) -> bool:
@@ -212,8 +217,3 @@ def _figures(backtest: Backtest) -> dict[str, Any]:
 
 def _number(policy: PolicyVersion) -> int:
     return number_of(policy.version)
-
-
-def _rules_in(body: Any) -> tuple[Rule, ...]:
-    assert isinstance(body, RulesBody), "the prefix says which body a version has"
-    return body.rules

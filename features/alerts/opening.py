@@ -81,7 +81,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     opener.open_for_band()
     _emit_newest(rows, emit)
     if matches:
-        emit_rule_matches(context, matches, opener.alert_ids, position, emit)
+        emit_rule_matches(context, matches, position, emit)
     if label is not None:
         emit(return_label_row(program, landed, label, position))
 
@@ -139,23 +139,21 @@ def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bo
 class AlertOpener:
     """The alerts of one assessed transfer, at one entry of the log."""
 
-    __slots__ = ("_book", "_context", "_emit", "_policies", "_position", "_program", "alert_ids")
+    __slots__ = ("_book", "_context", "_emit", "_policies", "_position", "_program")
 
     def __init__(self, context: DetectionContext, position: EntryPosition, emit: Emit) -> None:
         self._context, self._position, self._emit = context, position, emit
         self._program, self._book = context.program, context.program.alerts
         self._policies = policy_in_force(context.program, position.appended_at)
-        self.alert_ids: dict[str, str] = {}  # by detector: the newest alert that covers a finding of this entry
 
     def open_or_join(self, finding: Finding) -> None:
         """Let the finding join the alert that covers it, or open one."""
         routing = route(self._routing_input(finding), self._policies.policy)
         alert = self.alert_covering(finding)
         if alert is None or not self._may_join(alert, finding, routing):
-            alert = self._open_alert(finding, routing)
+            self._open_alert(finding, routing)
         else:
             self._join_alert(alert, finding, routing)
-        self.alert_ids[finding.detector.id] = alert.id
 
     def open_for_band(self) -> None:
         """Open an alert on a transfer in review or hold that is in none which a person decides."""
@@ -227,7 +225,7 @@ class AlertOpener:
     def _in_hold(self, finding: Finding) -> bool:
         return finding.subject.type is not SubjectType.PROGRAM and self._context.assessment.score.band is Band.HOLD
 
-    def _open_alert(self, finding: Finding, routing: Routing) -> AlertState:
+    def _open_alert(self, finding: Finding, routing: Routing) -> None:
         program, position = self._program, self._position
         alert = self._new_alert(finding, routing)
         evidence = evidence_of(self._context, finding, alert, routing, self._policies)
@@ -251,7 +249,6 @@ class AlertOpener:
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
             self._emit(row)
-        return alert
 
     def _new_alert(self, finding: Finding, routing: Routing) -> AlertState:
         context, routed = self._context, self._routing_input(finding)

@@ -7,11 +7,9 @@ import msgspec
 
 from features.catalogue.feature import Feature
 from features.catalogue.vector import FeatureVector
-from features.core.rules import RuleValue
+from features.core.rules import RuleValue, Scalar
 from features.policy.rule_set import RuleInForce
 from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
-
-Observed = str | int | float | bool | None
 
 
 class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -20,7 +18,7 @@ class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     field: str
     op: str
     value: RuleValue | msgspec.UnsetType
-    observed: Observed
+    observed: Scalar
 
 
 class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -53,6 +51,6 @@ def rule_evidence(match: RuleInForce, vector: FeatureVector) -> RuleEvidence:
     )
 
 
-def _observed(feature: Feature, vector: FeatureVector) -> Observed:
-    value: Observed = getattr(vector, feature.column)
+def _observed(feature: Feature, vector: FeatureVector) -> Scalar:
+    value: Scalar = getattr(vector, feature.column)
     return str(value) if value is not None and kind_of(feature) is FieldKind.MONEY else value

@@ -1,6 +1,9 @@
-"""The matches of rules that are new: a row each, the first time that a rule in a mode matches a transfer."""
+"""The matches of rules that are counted: a row each, the first time that such a rule matches a transfer.
 
-from collections.abc import Mapping, Sequence
+A rule that logs and one in testing are counted so. One that opens an alert is not: the alert is its match.
+"""
+
+from collections.abc import Sequence
 
 from features.core.log_entry import EntryPosition
 from features.core.rows.emit import Emit
@@ -10,18 +13,12 @@ from features.policy.rule_set import RuleInForce
 
 
 def emit_rule_matches(
-    context: DetectionContext,
-    matches: Sequence[RuleInForce],
-    alert_ids: Mapping[str, str],
-    position: EntryPosition,
-    emit: Emit,
+    context: DetectionContext, matches: Sequence[RuleInForce], position: EntryPosition, emit: Emit
 ) -> None:
-    """Remember the matches of an assessed transfer; ``alert_ids`` are the alerts that cover it, by detector."""
+    """Remember the matches of an assessed transfer that are counted."""
     program, row = context.program, context.landed.row_index
-    other = next(iter(alert_ids.values()), None)
     for match in matches:
-        rule_id = match.rule.id
-        if not program.rule_matches.add(rule_id, match.mode, row):
+        if match.opens_alert or not program.rule_matches.add(match.mode, match.sha256, row):
             continue
         emit(
             RuleMatchRow(
@@ -29,14 +26,12 @@ def emit_rule_matches(
                 program_id=program.id,
                 shard=position.shard,
                 offset=position.offset,
-                rule_id=rule_id,
+                rule_id=match.rule.id,
                 rule_sha256=match.sha256,
                 version=match.version,
                 mode=match.mode.value,
                 transfer_id=context.transfer_id,
                 band=context.assessment.score.band.value,
-                alert_id=alert_ids[match.detector] if match.opens_alert else other,
-                opened=match.opens_alert,
                 bank_created_at=context.at,
                 matched_at=position.appended_at,
             )

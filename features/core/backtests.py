@@ -94,9 +94,10 @@ class ShadowDay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShadowReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a rule in testing has matched in live traffic since it came into shadow with its present text.
+    """What a rule in testing, or one in force that logs, has matched in live traffic since it is so with its present
+    text.
 
-    What is counted is null for a rule that is not in shadow, where nothing is measured.
+    What is counted is null for any other rule, where nothing is measured.
     """
 
     rule_id: str

@@ -42,7 +42,7 @@ class RuleStatus(StrEnum):
 
 
 class RuleMode(StrEnum):
-    """What a match leads to: an alert, nothing (an active rule that logs), or nothing yet (a rule in testing)."""
+    """What a match leads to: an alert, or a count, of an active rule that logs or of one in testing."""
 
     ACTIVE = "active"
     LOG = "log"

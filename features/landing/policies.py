@@ -7,8 +7,9 @@ from features.core.log_entry import EntryPosition
 from features.core.policies import PolicyEntry
 from features.core.rows.emit import Emit
 from features.core.rows.policies import PolicyRow
+from features.core.rules import RuleMode
 from features.landing.new_lines import start_counting
-from features.policy.bodies import POLICY, ActiveVersion, RulesBody, decode_body
+from features.policy.bodies import POLICY, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
 from features.policy.in_force import effective_policy, thresholds_of, version_in_force
 from features.policy.rule_set import checked_body
 from features.state.program import ProgramState
@@ -36,9 +37,18 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
 
 
 def bring_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
-    """Put a version into the program's book, count under its thresholds, and emit its row."""
+    """Put a version into the program's book, count under its thresholds, and emit its row.
+
+    Rules change no thresholds and no other policy. One in testing decides nothing, so no record cites its version.
+    """
     in_force = program.policies.activate(version)
     if in_force is None:
+        return
+    if isinstance(in_force.body, RulesBody):
+        is_testing = prefix_of(in_force.version) == SHADOW
+        program.rule_matches.keep(RuleMode.SHADOW if is_testing else RuleMode.LOG, in_force.body.hashes)
+        if not is_testing:
+            emit(policy_row(program, in_force, position))
         return
     start_counting(program, thresholds_of(program, in_force.since).lines.cents, since=in_force.since)
     emit(policy_row(program, in_force, position))

@@ -6,7 +6,7 @@ Unit    hours of clocks may be fractions; money is cents as strings of digits, N
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec import Meta
 from features.core.actions import ActionType
 from features.core.canonical import MAX_INTEGER, canonical, digest_of
 from features.core.kris import KriName
-from features.core.rules import Rule
+from features.core.rules import Rule, rule_hash
 from features.core.vocabulary import Band
 
 POLICY: Final = "policy"
@@ -149,10 +149,17 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         return tuple(int(cap) for cap in caps if cap is not None)
 
 
-class RulesBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True):
+class RulesBody(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True, dict=True
+):
     """The rules in force: with the prefix ``rules`` those that are active, with ``shadow`` those in testing."""
 
     rules: tuple[Rule, ...]
+
+    @cached_property
+    def hashes(self) -> tuple[str, ...]:
+        """The digest of each rule, computed once for all programs that share the body."""
+        return tuple(map(rule_hash, self.rules))
 
 
 Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | KriBody | LimitsBody | RulesBody

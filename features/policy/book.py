@@ -2,7 +2,7 @@
 
 A version that was activated for the program alone stands above one of the whole tenant. Where nothing was activated,
 the seeds are in force, so a book that is empty is complete. Rules count from their entry on, whatever the clock says,
-so of a version of theirs that was replaced no more is kept than that it was in force.
+so of a version of theirs that was replaced nothing is kept.
 
 Errors  none: a prefix without a seed, and without a version at that instant, is None
 """
@@ -25,7 +25,7 @@ from features.policy.bodies import (
     decode_body,
     prefix_of,
 )
-from features.policy.rule_set import NO_RULES, RuleSet, rule_set, shared_body
+from features.policy.rule_set import RuleSet, rule_set, shared_body
 from features.policy.seeds import SEEDS
 from features.windows.series import ALWAYS
 
@@ -38,7 +38,8 @@ SEEDED: Final = {
 class PolicyBook:
     """At most one version of a prefix counts at an instant; versions are only ever added, in the order of the log."""
 
-    def __init__(self) -> None:
+    def __init__(self, program_id: str) -> None:
+        self._program_id = program_id
         self._of_tenant: dict[str, list[ActiveVersion]] = {}
         self._of_program: dict[str, list[ActiveVersion]] = {}
         self._activations: set[str] = set()
@@ -72,10 +73,10 @@ class PolicyBook:
         thresholds = self._thresholds[version.version]
         return thresholds if limits is None else self._with_caps(thresholds, limits)
 
-    def rules(self, program_id: str) -> RuleSet:
+    def rules(self) -> RuleSet:
         """The rules of the newest versions that count in the program, ready for use."""
         if self._rule_set is None:
-            self._rule_set = rule_set(self._newest(RULES), self._newest(SHADOW), program_id)
+            self._rule_set = rule_set(self._newest(RULES), self._newest(SHADOW), self._program_id)
         return self._rule_set
 
     def _newest(self, prefix: str) -> ActiveVersion | None:
@@ -91,7 +92,7 @@ class PolicyBook:
         return capped
 
     def knows(self, action_id: str) -> bool:
-        """Whether the activation that an action stands for was applied."""
+        """Whether the activation that an action stands for was applied; of rules, the newest alone is remembered."""
         return action_id in self._activations
 
     def dump(self) -> Any:
@@ -102,6 +103,8 @@ class PolicyBook:
     def load(self, dumped: Any) -> None:
         for fields in dumped:
             body = decode_body(fields["version"], fields["body"])
+            if isinstance(body, RulesBody):
+                body = shared_body(body)
             self.activate(ActiveVersion(**{**fields, "body": body}))
 
     def _put(self, version: ActiveVersion) -> ActiveVersion:
@@ -111,9 +114,8 @@ class PolicyBook:
         since = max(version.since, versions[-1].since) if versions else version.since
         in_force = msgspec.structs.replace(version, since=since)
         if isinstance(in_force.body, RulesBody):
-            in_force = msgspec.structs.replace(in_force, body=shared_body(in_force.body))
-            if versions:
-                versions[-1] = msgspec.structs.replace(versions[-1], body=NO_RULES)
+            self._activations.difference_update([each.action_id for each in versions])
+            versions.clear()  # replaced for good: the order of the log decides, not the clock
             self._rule_set = None
         versions.append(in_force)
         if isinstance(version.body, ThresholdsBody):

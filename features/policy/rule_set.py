@@ -15,26 +15,28 @@ import msgspec
 
 from features.catalogue.vector import FeatureVector
 from features.core.canonical import canonical, digest_of
-from features.core.rules import Rule, RuleAction, RuleMode, rule_hash
+from features.core.rules import Rule, RuleAction, RuleMode
 from features.policy.bodies import ActiveVersion, RulesBody
 from features.policy.routing import RULE_PREFIX
+from features.rules.fields import RULE_FIELD_OF
 from features.rules.language import faults_of
 from features.rules.predicate import compiled
-
-NO_RULES: Final = RulesBody(rules=())
+from features.rules.words import shown_conditions
 
 
 class RuleInForce(msgspec.Struct, frozen=True):
-    """A rule with the digest and the version that its matches cite."""
+    """A rule with the digest and the version that its matches cite, and what its alerts say of it.
+
+    ``conditions`` are the first of them in words, as many as a sentence takes, and ``columns`` what those look at.
+    """
 
     rule: Rule
     sha256: str
     version: str
     mode: RuleMode
-
-    @property
-    def detector(self) -> str:
-        return f"{RULE_PREFIX}{self.rule.id}"
+    detector: str
+    conditions: str
+    columns: tuple[str, ...]
 
     @property
     def opens_alert(self) -> bool:
@@ -48,31 +50,33 @@ class RuleSet(msgspec.Struct, frozen=True, weakref=True, eq=False):
     matching: Callable[[FeatureVector], tuple[int, ...]]
 
 
-NO_RULE_SET: Final = RuleSet((), lambda _vector: ())
 _BODIES: Final[WeakValueDictionary[str, RulesBody]] = WeakValueDictionary()
+_CHECKED: Final[WeakValueDictionary[str, RulesBody]] = WeakValueDictionary()
 _SETS: Final[WeakValueDictionary[tuple[tuple[str, str, RuleMode], ...], RuleSet]] = WeakValueDictionary()
 
 
 def shared_body(body: RulesBody) -> RulesBody:
     """The one body of this content, as its canonical form reads."""
-    return _shared(canonical(body))
+    encoded = canonical(body)
+    return _shared(encoded, digest_of(encoded))
 
 
 def checked_body(body: RulesBody) -> RulesBody:
-    """The same of a version that is new here; ``ValueError`` names the first rule that cannot be evaluated, and where.
-
-    One that another program has in force was checked there.
+    """The same of a version that comes into force; ``ValueError`` names the first rule that cannot be evaluated, and
+    where. Each content is checked once, whoever else has it: a snapshot brings bodies that nothing checked here.
     """
     encoded = canonical(body)
-    if digest_of(encoded) not in _BODIES:
+    digest = digest_of(encoded)
+    checked = _CHECKED.get(digest)
+    if checked is None:
         for rule in body.rules:
             for fault in faults_of(rule):
                 raise ValueError(f"rule {rule.id}, {fault.path}: {fault.sentence}")
-    return _shared(encoded)
+        checked = _CHECKED[digest] = _shared(encoded, digest)
+    return checked
 
 
-def _shared(encoded: bytes) -> RulesBody:
-    digest = digest_of(encoded)
+def _shared(encoded: bytes, digest: str) -> RulesBody:
     known = _BODIES.get(digest)
     if known is None:
         known = _BODIES[digest] = msgspec.json.decode(encoded, type=RulesBody)
@@ -81,29 +85,45 @@ def _shared(encoded: bytes) -> RulesBody:
 
 def rule_set(active: ActiveVersion | None, testing: ActiveVersion | None, program_id: str) -> RuleSet:
     """The rules of both versions that count in the program."""
-    rules = (
+    counting = (
         *_counting(active, program_id, is_testing=False),
         *_counting(testing, program_id, is_testing=True),
     )
-    if not rules:
-        return NO_RULE_SET
-    key = tuple((each.version, each.sha256, each.mode) for each in rules)
+    key = tuple((version, sha256, mode) for _, sha256, version, mode in counting)
     known = _SETS.get(key)
     if known is None:
+        rules = tuple(_in_force(*each) for each in counting)
         known = _SETS[key] = RuleSet(rules, compiled([each.rule for each in rules]))
     return known
 
 
-def _counting(version: ActiveVersion | None, program_id: str, *, is_testing: bool) -> Iterator[RuleInForce]:
+def _counting(
+    version: ActiveVersion | None, program_id: str, *, is_testing: bool
+) -> Iterator[tuple[Rule, str, str, RuleMode]]:
     if version is None:
         return
     assert isinstance(version.body, RulesBody)
-    for rule in version.body.rules:
+    for rule, sha256 in zip(version.body.rules, version.body.hashes, strict=True):
         if rule.program_id in {None, program_id}:
-            yield RuleInForce(rule, rule_hash(rule), version.version, _mode_of(rule, is_testing=is_testing))
+            yield rule, sha256, version.version, _mode_of(rule, is_testing=is_testing)
 
 
 def _mode_of(rule: Rule, *, is_testing: bool) -> RuleMode:
     if is_testing:
         return RuleMode.SHADOW
     return RuleMode.LOG if rule.action is RuleAction.LOG else RuleMode.ACTIVE
+
+
+def _in_force(rule: Rule, sha256: str, version: str, mode: RuleMode) -> RuleInForce:
+    """What every match of a rule says, put together once."""
+    sentence, count = shown_conditions(rule)
+    rest = len(rule.when) - count
+    return RuleInForce(
+        rule=rule,
+        sha256=sha256,
+        version=version,
+        mode=mode,
+        detector=f"{RULE_PREFIX}{rule.id}",
+        conditions=sentence + (f", and {rest} more" if rest else ""),
+        columns=tuple(dict.fromkeys(RULE_FIELD_OF[each.field].column for each in rule.when[:count])),
+    )

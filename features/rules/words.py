@@ -8,6 +8,9 @@ from features.core.rules import Rule, RuleCondition, RuleOp
 from features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 SHOWN_VALUES: Final = 10
+SHOWN_WORDS: Final = 50
+"""About so many words of a rule's conditions stand in sentences; the evidence has all of them with the values found."""
+
 _WORDS: Final[Mapping[RuleOp, str]] = {
     RuleOp.GT: "is over",
     RuleOp.GTE: "is at least",
@@ -32,6 +35,19 @@ _WORDS_OF_LISTS: Final[Mapping[RuleOp, str]] = {
 def sentence_of(rule: Rule) -> str:
     """The conditions of a rule that has no faults, as in ``rail is wire and amountCents is over $3,000.00``."""
     return " and ".join(_words_of(condition) for condition in rule.when)
+
+
+def shown_conditions(rule: Rule) -> tuple[str, int]:
+    """The first conditions as a sentence, as many as fit and at least one; and how many they are."""
+    sentences: list[str] = []
+    words = 0
+    for condition in rule.when:
+        sentence = _words_of(condition)
+        words += len(sentence.split()) + bool(sentences)  # "and"
+        if sentences and words > SHOWN_WORDS:
+            break
+        sentences.append(sentence)
+    return " and ".join(sentences), len(sentences)
 
 
 def _words_of(condition: RuleCondition) -> str:

@@ -72,7 +72,7 @@ class ProgramState:
         self.scores = ScoreMemory()
         self.alerts = AlertBook()
         self.actions = ActionBook()
-        self.policies = PolicyBook()
+        self.policies = PolicyBook(program_id)
         self.autonomy = AutonomyBook()
         self.closing_evidence = ClosingEvidence()
         self.rule_matches = RuleMatches()

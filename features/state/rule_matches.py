@@ -1,12 +1,16 @@
-"""Which transfers each rule of the bank matched before, by the mode in which it was in force.
+"""Which transfers each rule that is counted matched before: a rule that logs, or one in testing.
+
+A rule is known by its digest, so that another text of it is counted anew. What a rule matched is forgotten when it is
+no longer in force in that mode: it then comes back only with a new start.
 
 Unit    rows of the table of transfers
-Cost    four bytes a match: most are of a transfer that just landed, whose row is the highest so far
+Cost    four bytes for a transfer that matched as it landed, whose row is the highest so far: most do; some sixty bytes
+        for one that matched first when it changed
 """
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from features.core.rules import RuleMode
@@ -24,9 +28,9 @@ class RuleMatches:
         self._rows: dict[str, array[int]] = {}
         self._later: dict[str, set[int]] = {}
 
-    def add(self, rule_id: str, mode: RuleMode, row: int) -> bool:
+    def add(self, mode: RuleMode, sha256: str, row: int) -> bool:
         """Remember a match; False when the rule matched the transfer in this mode before."""
-        key = f"{mode}:{rule_id}"
+        key = _key(mode, sha256)
         rows = self._rows.get(key)
         if rows is None:
             rows = self._rows[key] = array("I")
@@ -37,6 +41,13 @@ class RuleMatches:
             return False
         self._later.setdefault(key, set()).add(row)
         return True
+
+    def keep(self, mode: RuleMode, hashes: Collection[str]) -> None:
+        """Forget what was matched in a mode by rules other than these, which are in force now."""
+        kept = {_key(mode, sha256) for sha256 in hashes}
+        for key in [key for key in self._rows if key.startswith(f"{mode}:") and key not in kept]:
+            del self._rows[key]
+            self._later.pop(key, None)
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """In parts that ``load`` puts together again."""
@@ -53,3 +64,7 @@ class RuleMatches:
             return
         for key, row in content:
             self._later.setdefault(key, set()).add(row)
+
+
+def _key(mode: RuleMode, sha256: str) -> str:
+    return f"{mode}:{sha256}"

@@ -17,17 +17,22 @@ _OF_RULES: Final = frozenset({RULES, SHADOW})
 
 
 class TenantPolicies:
-    """The policies of one tenant; ``policies`` are those in force tenant-wide."""
+    """The policies of one tenant; ``policies`` are those in force tenant-wide, but for rules."""
 
     def __init__(self, tenant_id: str, created_at: int) -> None:
-        self.policies = PolicyBook()
+        self.policies = PolicyBook(tenant_id)
         self._versions = {each.version: each for each in seeded_policies(tenant_id, created_at)}
-        self._activations: dict[str, PolicyActivatedEntry] = {}
-        self._newest: dict[str, str] = {}  # by prefix the version in force tenant-wide, seeds apart
+        self._activations: set[str] = set()  # by the ids of actions
+        self._in_force = {  # by prefix and program; seeds have no action
+            (prefix_of(version), each.program_id): PolicyActivatedEntry(version=version, action_id="", at=created_at)
+            for version, each in self._versions.items()
+        }
         self._numbers = Counter(map(prefix_of, self._versions))
 
     def add(self, entry: PolicyCreatedEntry) -> None:
-        """Keep a new version. One that stands there already was never confirmed, and nobody has activated it."""
+        """Keep a new version, in force nowhere. One that stands there already was never confirmed: the writer of this
+        one did not know of it. Of rules it may be in force; the activation of this one follows in the same entry.
+        """
         prefix, number = prefix_of(entry.version), number_of(entry.version)
         self._numbers[prefix] = max(self._numbers[prefix], number)
         self._versions[entry.version] = PolicyVersion(
@@ -44,15 +49,14 @@ class TenantPolicies:
         """Bring a version into force in place of the one before; an activation that was written twice counts once."""
         if entry.action_id in self._activations:
             return
-        self._activations[entry.action_id] = entry
-        activated = self._versions[entry.version]
-        if prefix_of(entry.version) == SHADOW:
-            self._forget_shadows_before(entry)
-        for version, other in self._versions.items():
-            if other.program_id == activated.program_id and prefix_of(version) == prefix_of(entry.version):
-                self._versions[version] = msgspec.structs.replace(other, active=version == entry.version)
-        if activated.program_id is None:
-            self._newest[prefix_of(entry.version)] = entry.version
+        self._activations.add(entry.action_id)
+        activated, prefix = self._versions[entry.version], prefix_of(entry.version)
+        before = self._in_force.get((prefix, activated.program_id))
+        if before is not None:
+            self._take_out(before)
+        self._in_force[prefix, activated.program_id] = entry
+        self._versions[entry.version] = msgspec.structs.replace(activated, active=True)
+        if activated.program_id is None and prefix not in _OF_RULES:
             self.policies.activate(
                 ActiveVersion(
                     version=entry.version,
@@ -82,29 +86,29 @@ class TenantPolicies:
         """The versions of the rules in force, past ones too."""
         return self._numbers[RULES]
 
-    def newest(self, prefix: str) -> PolicyVersion | None:
-        """The tenant-wide version of a prefix in force, None where nothing was activated."""
-        version = self._newest.get(prefix)
-        return None if version is None else self._versions[version]
+    def in_force(self, prefix: str) -> PolicyVersion | None:
+        """The tenant-wide version of a prefix in force, None where there is none."""
+        entry = self._in_force.get((prefix, None))
+        return None if entry is None else self._versions[entry.version]
 
     def was_activated_by(self, action_id: str) -> bool:
         return action_id in self._activations
 
     def activated(self, program_id: str | None) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
         """The activated versions in force tenant-wide, or on one program alone, each with its newest activation."""
-        newest = {
-            prefix_of(entry.version): (self._versions[entry.version], entry)
-            for entry in self._activations.values()
-            if self._versions[entry.version].program_id == program_id
-        }
-        return tuple(newest.values())
+        return tuple(
+            (self._versions[entry.version], entry)
+            for (_, of_program), entry in self._in_force.items()
+            if of_program == program_id and entry.action_id
+        )
 
-    def _forget_shadows_before(self, newest: PolicyActivatedEntry) -> None:
-        """Nobody reads which rules were in testing before: the log has that."""
-        for action_id, other in list(self._activations.items()):
-            if prefix_of(other.version) == SHADOW and other.version != newest.version:
-                del self._activations[action_id]
-                self._versions.pop(other.version, None)
+    def _take_out(self, before: PolicyActivatedEntry) -> None:
+        """Take a version out of force. Nobody reads which rules were in testing before: the log has that."""
+        if prefix_of(before.version) == SHADOW:
+            del self._versions[before.version]
+            self._activations.remove(before.action_id)
+        else:
+            self._versions[before.version] = msgspec.structs.replace(self._versions[before.version], active=False)
 
 
 def number_of(version: str) -> int:

@@ -11,13 +11,13 @@ Errors  ConflictError for a taken slug or version, and for one API key or policy
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 import structlog
 
-from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
+from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
 from features.core.instants import HOUR_US, format_instant
 from features.core.log_entry import EntryKind, shard_of
 from features.core.policies import PolicyEntry
@@ -31,6 +31,7 @@ from store.control.entries import (
     ApiKeyRevokedEntry,
     BankKeyEntry,
     BankKeyRemovedEntry,
+    ControlEntry,
     ControlKind,
     PolicyActivatedEntry,
     PolicyCreatedEntry,
@@ -45,7 +46,7 @@ from store.control.keys import StoredKey
 from store.control.tenancy import Tenancy
 from store.ids import IdFactory, new_token
 from store.keys.secrets import SecretBox, token_digest
-from store.redis_log.appender import LogAppender, ToProgram
+from store.redis_log.appender import UNAVAILABLE, LogAppender, ToProgram
 
 KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
@@ -77,16 +78,18 @@ class Registry:
         self,
         *,
         log: LogAppender,
+        read: Callable[[str, int], Iterable[ControlEntry]],
         copy: Callable[[str], None],
         box: SecretBox,
         clock: Clock,
         new_id: IdFactory,
         shards: int,
     ) -> None:
-        """``copy`` copies a tenant's entries into the lake, on a worker thread."""
+        """``read`` reads a tenant's entries behind an offset, ``copy`` copies them into the lake, in worker threads."""
         self.tenancy = Tenancy(box=box, shards=shards)
         self._log, self._box, self._clock, self._new_id, self._shards = log, box, clock, new_id, shards
-        self._copy = copy
+        self._read, self._copy = read, copy
+        self._in_doubt: dict[tuple[str, ControlKind], int] = {}  # the offset behind which such an entry may stand
         self.writing = asyncio.Lock()
 
     async def create_tenant(self, *, slug: str, name: str, effect_id: str | None = None) -> tuple[Tenant, str | None]:
@@ -298,15 +301,14 @@ class Registry:
             policy = policies.find(version)
             assert policy is not None, "an activation is requested of a version that is there"
             entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
-            await self.write(
-                tenant_id, ControlKind.POLICY_ACTIVATED, entry, self.to_places(policy_entry(policy, action_id), policy)
-            )
+            to_programs = self.to_places(policy_entry(policy, action_id), policy.program_id)
+            await self.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
 
-    def to_places(self, entry: PolicyEntry, policy: PolicyVersion) -> list[ToProgram]:
-        """What brings a version into force wherever it counts."""
-        everywhere = (policy.tenant_id, *self.tenancy.programs.ids_of_tenant(policy.tenant_id))
-        places = everywhere if policy.program_id is None else (policy.program_id,)
-        return [self._to_program(place, EntryKind.POLICY, entry) for place in places]
+    def to_places(self, entry: PolicyEntry, program_id: str | None) -> list[ToProgram]:
+        """What brings a version into force in its program, or wherever the tenant is."""
+        everywhere = (entry.tenant_id, *self.tenancy.programs.ids_of_tenant(entry.tenant_id))
+        places, body = everywhere if program_id is None else (program_id,), msgspec.json.encode(entry)
+        return [ToProgram(shard_of(place, self._shards), EntryKind.POLICY, place, body) for place in places]
 
     async def restore_policy(self, place: str, entry: PolicyEntry) -> None:
         """Append to one program's shard what the control stream has in force, and the shard has lost."""
@@ -347,13 +349,33 @@ class Registry:
         self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct, to_programs: Sequence[ToProgram] = ()
     ) -> None:
         """Append an entry, apply it, and copy it into the lake; for who holds ``writing``."""
-        body = msgspec.json.encode(entry)
-        await self._log.append_control(tenant_id, kind, self._clock.now(), body, to_programs=to_programs)
-        self.tenancy.apply(tenant_id, kind, body)
+        body, behind = msgspec.json.encode(entry), self.tenancy.end_of(tenant_id)
+        try:
+            offset = await self._log.append_control(tenant_id, kind, self._clock.now(), body, to_programs=to_programs)
+        except BaseException:  # it may be in the log all the same
+            self._in_doubt.setdefault((tenant_id, kind), behind)
+            raise
+        self.tenancy.apply(tenant_id, kind, body, offset=offset)
         try:
             await asyncio.to_thread(self._copy, tenant_id)
         except Exception as error:  # noqa: BLE001 - the entry is durable, and maintenance copies what was left out
             log.warning("control_copy_failed", tenant_id=tenant_id, error=f"{type(error).__name__}: {error}")
+
+    async def settle(self, tenant_id: str, kind: ControlKind) -> None:
+        """Apply the entries of a kind that are in the log although their writers never heard so; for who holds
+        ``writing`` and writes no such entry before. UnavailableError while the log cannot be read.
+        """
+        behind = self._in_doubt.get((tenant_id, kind))
+        if behind is None:
+            return
+        try:
+            entries = await asyncio.to_thread(lambda: [*self._read(tenant_id, behind)])
+        except ConnectionError as error:
+            raise UnavailableError(UNAVAILABLE) from error
+        for _, offset, written, _, body in entries:
+            if written == kind:
+                self.tenancy.apply(tenant_id, kind, body, offset=offset)
+        del self._in_doubt[tenant_id, kind]
 
 
 def policy_entry(policy: PolicyVersion, action_id: str, *, from_start: bool = False) -> PolicyEntry:

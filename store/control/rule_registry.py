@@ -10,7 +10,8 @@ Errors  ConflictError for what the rule's state does not allow; NotFoundError fo
         StaleError for one that was changed since; UnavailableError when the log cannot be written
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import msgspec
@@ -19,9 +20,10 @@ from features.core.backtests import MOST_DAYS, Backtest
 from features.core.canonical import canonical, digest_of
 from features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
 from features.core.instants import DAY_US, format_instant, parse_instant
+from features.core.policies import PolicyEntry
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleStatus, rule_hash
-from features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, decode_body
+from features.policy.bodies import RULES, SHADOW, RulesBody
 from features.policy.seeds import policy_id_of
 from store.clock import Clock
 from store.control.entries import (
@@ -31,9 +33,9 @@ from store.control.entries import (
     RuleEntry,
     RulesVersionEntry,
 )
-from store.control.registry import Registry, policy_entry
-from store.control.rules import StoredRule, with_status
-from store.redis_log.appender import ToProgram
+from store.control.registry import Registry
+from store.control.rules import StoredRule, rules_in, with_status
+from store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
 
 MOST_RULES: Final = 200
 """Rules of a tenant that are not archived: each is evaluated for every transfer."""
@@ -41,6 +43,8 @@ MOST_RULE_IDS: Final = 2_000
 """Rules of a tenant with the archived ones, which are kept for good and listed without pages."""
 MOST_VERSIONS: Final = 1_000
 """Versions of a tenant's rules, which are kept for good. A rule can be paused beyond them."""
+MOST_WRITTEN_BYTES: Final = 4 * MAX_WRITE_BYTES
+"""Of one change, over all programs: it is one write, and what others append waits behind it."""
 BACKTEST_VALID_US: Final = DAY_US
 
 UNKNOWN_RULE: Final = "Unknown rule on this tenant. GET /api/rules lists them."
@@ -49,6 +53,10 @@ TOO_MANY: Final = f"A tenant has at most {MOST_RULES} rules that are not archive
 TOO_MANY_IDS: Final = f"A tenant has at most {MOST_RULE_IDS} rules with the archived ones, which are kept for good."
 TOO_MANY_VERSIONS: Final = (
     f"A tenant has at most {MOST_VERSIONS} versions of its rules, which are kept for good. Rules can only be paused."
+)
+TOO_LARGE: Final = (
+    f"A change of the rules that count is at most {MOST_WRITTEN_BYTES} bytes, over all programs of the tenant, each of "
+    "which gets them all. Shorten rules, or pause or archive some."
 )
 CHANGED: Final = "The rule was changed since it was read. Read it again, and send its ETag in If-Match."
 ARCHIVED: Final = "This rule is archived, which is final. Write a new rule with another id."
@@ -81,7 +89,7 @@ class RuleRegistry:
 
     async def create(self, principal: Principal, rule: Rule, effect_id: str | None) -> Rule:
         """The rule as a draft. The same ``effect_id`` gives the same one."""
-        async with self._registry.writing:
+        async with self._writing(principal.tenant_id):
             known = self._rules.find(principal, rule.id)
             if known is not None and self._registry.tenancy.has_effect(effect_id):
                 return known.rule
@@ -94,7 +102,7 @@ class RuleRegistry:
         self, principal: Principal, rule: Rule, *, is_current: Callable[[Rule], bool], effect_id: str | None
     ) -> Rule:
         """The rule as it is written now, back in draft. ``is_current`` is whether the caller knew what it replaces."""
-        async with self._registry.writing:
+        async with self._writing(principal.tenant_id):
             known = self.read(principal, rule.id).rule
             if self._registry.tenancy.has_effect(effect_id):
                 return known
@@ -105,7 +113,7 @@ class RuleRegistry:
 
     async def add_backtest(self, principal: Principal, backtest: Backtest, effect_id: str | None) -> Backtest:
         """Keep a backtest. A draft goes into testing, unless it was written again while the backtest ran."""
-        async with self._registry.writing:
+        async with self._writing(principal.tenant_id):
             stored = self.read(principal, backtest.rule_id)
             known = self.find_backtest(stored, backtest.key)
             if known is not None:
@@ -118,7 +126,7 @@ class RuleRegistry:
 
     async def archive(self, principal: Principal, rule_id: str, *, note: str | None, effect_id: str | None) -> Rule:
         """The rule, archived for good; 409 while a version of it is in force."""
-        async with self._registry.writing:
+        async with self._writing(principal.tenant_id):
             known = self.read(principal, rule_id).rule
             if self._registry.tenancy.has_effect(effect_id):
                 return known
@@ -129,16 +137,8 @@ class RuleRegistry:
             return await self._write(principal, archived, note=note, effect_id=effect_id)
 
     def check_activation(self, principal: Principal, stored: StoredRule) -> Backtest:
-        """The backtest that allows the activation of a rule now; ConflictError without one."""
-        _check_not_archived(stored.rule)
-        if self._is_in_force(principal.tenant_id, stored):
-            raise ConflictError(IN_FORCE, ErrorCode.RULE_IN_FORCE)
-        if self._policies.of_tenant(principal.tenant_id).rules_count() >= MOST_VERSIONS:
-            raise ConflictError(TOO_MANY_VERSIONS, ErrorCode.TOO_MANY_POLICIES)
-        backtest = valid_backtest(stored, self._clock.now())
-        if backtest is None:
-            raise ConflictError(NOT_TESTED, ErrorCode.RULE_NOT_TESTED)
-        return backtest
+        """The backtest that allows the activation of a rule now; ConflictError when it is not allowed."""
+        return self._check(principal.tenant_id, stored, self._clock.now(), NOT_TESTED)
 
     def read_in_force(self, principal: Principal, rule_id: str) -> Rule:
         """The rule as it is in force; ConflictError when it is not."""
@@ -154,21 +154,23 @@ class RuleRegistry:
 
         Raises ConflictError when the rule is no longer what was requested, or no longer tested.
         """
-        async with self._registry.writing:
+        async with self._writing(tenant_id):
             rules = self._rules.of_tenant(tenant_id)
             done = rules.version_of(action_id)
             if done is not None:
                 return done
             stored = rules.find(rule_id)
             assert stored is not None, "an activation is requested of a rule that is there"
-            self._check_as_approved(tenant_id, stored, sha256, approved_at)
+            if stored.sha256 != sha256:
+                raise ConflictError(EDITED, ErrorCode.RULE_NOT_TESTED)
+            self._check(tenant_id, stored, approved_at, NO_LONGER_TESTED)
             rule = with_status(stored.rule, RuleStatus.ACTIVE)
             active = [rule, *(each for each in self.active(tenant_id) if each.id != rule_id)]
             return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
 
     async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str | None) -> str:
         """Take a rule out of force, once for each action; the version without it. ConflictError when it is not."""
-        async with self._registry.writing:
+        async with self._writing(tenant_id):
             rules = self._rules.of_tenant(tenant_id)
             done = rules.version_of(action_id)
             if done is not None:
@@ -183,8 +185,8 @@ class RuleRegistry:
 
     def active(self, tenant_id: str) -> tuple[Rule, ...]:
         """The rules in force, each as it was when it was activated."""
-        version = self._policies.of_tenant(tenant_id).newest(RULES)
-        return () if version is None else _rules_in(version)
+        version = self._policies.of_tenant(tenant_id).in_force(RULES)
+        return () if version is None else rules_in(version)
 
     def in_force(self, tenant_id: str, rule_id: str) -> Rule | None:
         return next((rule for rule in self.active(tenant_id) if rule.id == rule_id), None)
@@ -193,18 +195,25 @@ class RuleRegistry:
     def find_backtest(stored: StoredRule, key: str) -> Backtest | None:
         return next((backtest for backtest in stored.backtests if backtest.key == key), None)
 
-    def _is_in_force(self, tenant_id: str, stored: StoredRule) -> bool:
-        active = self.in_force(tenant_id, stored.rule.id)
-        return active is not None and rule_hash(active) == stored.sha256
+    @asynccontextmanager
+    async def _writing(self, tenant_id: str) -> AsyncIterator[None]:
+        """The registry's lock, with every change of the rules in memory that the log has, confirmed or not."""
+        async with self._registry.writing:
+            await self._registry.settle(tenant_id, ControlKind.RULE)
+            yield
 
-    def _check_as_approved(self, tenant_id: str, stored: StoredRule, sha256: str, approved_at: int) -> None:
+    def _check(self, tenant_id: str, stored: StoredRule, at: int, untested: str) -> Backtest:
+        """The backtest that allows the activation of a rule at ``at``, when it is requested and when it is approved."""
         _check_not_archived(stored.rule)
-        if stored.sha256 != sha256:
-            raise ConflictError(EDITED, ErrorCode.RULE_NOT_TESTED)
-        if self._is_in_force(tenant_id, stored):
+        active = self.in_force(tenant_id, stored.rule.id)
+        if active is not None and rule_hash(active) == stored.sha256:
             raise ConflictError(IN_FORCE, ErrorCode.RULE_IN_FORCE)
-        if valid_backtest(stored, approved_at) is None:
-            raise ConflictError(NO_LONGER_TESTED, ErrorCode.RULE_NOT_TESTED)
+        if self._policies.of_tenant(tenant_id).rules_count() >= MOST_VERSIONS:
+            raise ConflictError(TOO_MANY_VERSIONS, ErrorCode.TOO_MANY_POLICIES)
+        backtest = valid_backtest(stored, at)
+        if backtest is None:
+            raise ConflictError(untested, ErrorCode.RULE_NOT_TESTED)
+        return backtest
 
     def _check_room(self, tenant_id: str) -> None:
         rules = self._rules.of_tenant(tenant_id).all()
@@ -255,6 +264,9 @@ class RuleRegistry:
 
     async def _append(self, tenant_id: str, entry: RuleEntry) -> None:
         to_programs = [each for version in entry.versions for each in self._to_programs(version)]
+        is_wider = entry.rule.status in {RuleStatus.TESTING, RuleStatus.ACTIVE}  # whatever narrows is never refused
+        if is_wider and sum(len(each.body) for each in to_programs) > MOST_WRITTEN_BYTES:
+            raise ConflictError(TOO_LARGE, ErrorCode.TOO_MANY_RULES)
         await self._registry.write(tenant_id, ControlKind.RULE, entry, to_programs)
 
     def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[RulesVersionEntry, ...]:
@@ -266,7 +278,9 @@ class RuleRegistry:
         return () if after == before else (self._version(tenant_id, SHADOW, after.values(), at=at, by=by),)
 
     def _version(self, tenant_id: str, prefix: str, rules: Iterable[Rule], *, at: int, by: str) -> RulesVersionEntry:
-        """The next version. Its activation has an id of its own contents: what was appended twice counts once."""
+        """The next version. Its activation has an id of this write: one that was not confirmed may stand in the log
+        under the same version, with other contents.
+        """
         version = self._policies.of_tenant(tenant_id).next_version(prefix)
         body = RulesBody(rules=tuple(sorted(rules, key=_id_of)))
         created = PolicyCreatedEntry(
@@ -278,23 +292,21 @@ class RuleRegistry:
             created_at=format_instant(at),
             created_by=by,
         )
-        activation_id = policy_id_of(tenant_id, f"{version}/{digest_of(canonical(body))}")
+        activation_id = policy_id_of(tenant_id, f"{version}/{at}/{digest_of(canonical(body))}")
         return RulesVersionEntry(
             created=created, activated=PolicyActivatedEntry(version=version, action_id=activation_id, at=at)
         )
 
     def _to_programs(self, version: RulesVersionEntry) -> list[ToProgram]:
         created = version.created
-        policy = PolicyVersion(
-            id=created.id,
+        entry = PolicyEntry(
             tenant_id=created.tenant_id,
-            program_id=None,
             version=created.version,
-            body=decode_body(created.version, created.body),
-            active=True,
-            created_at=created.created_at,
+            body=created.body,
+            action_id=version.activated.action_id,
+            of_program=False,
         )
-        return self._registry.to_places(policy_entry(policy, version.activated.action_id), policy)
+        return self._registry.to_places(entry, None)
 
 
 def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
@@ -311,11 +323,6 @@ def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
 def _check_not_archived(rule: Rule) -> None:
     if rule.status is RuleStatus.ARCHIVED:
         raise ConflictError(ARCHIVED, ErrorCode.RULE_ARCHIVED)
-
-
-def _rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
-    assert isinstance(version.body, RulesBody), "the prefix says which body a version has"
-    return version.body.rules
 
 
 def _id_of(rule: Rule) -> str:

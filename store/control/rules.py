@@ -15,22 +15,25 @@ from msgspec.structs import replace
 from features.core.backtests import Backtest
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleStatus, rule_hash
+from features.policy.bodies import RULES, PolicyVersion, RulesBody, prefix_of
 from store.control.entries import RuleEntry
 
 KEPT_BACKTESTS: Final = 100
 """The newest of a rule; older ones stay in the log alone."""
 
+_COUNTED: Final = frozenset({RuleStatus.TESTING, RuleStatus.ACTIVE})
+
 
 class StoredRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule as last written; backtests are newest first.
 
-    Instants are in microseconds. ``shadowed_since`` is when the rule, as it is written, went into testing.
+    Instants are in microseconds. ``counted_since`` is when the rule, as it is written, went into testing or into force.
     """
 
     rule: Rule
     sha256: str
     created_at: int
-    shadowed_since: int | None = None
+    counted_since: int | None = None
     backtests: tuple[Backtest, ...] = ()
 
 
@@ -47,19 +50,20 @@ class TenantRules:
         backtests = () if known is None else known.backtests
         if entry.backtest is not None:
             backtests = (entry.backtest, *backtests)[:KEPT_BACKTESTS]
-        was_testing = known is not None and known.rule.status is RuleStatus.TESTING
-        is_testing = entry.rule.status is RuleStatus.TESTING
+        since = known.counted_since if known is not None and known.rule.status is entry.rule.status else entry.at
         self._rules[entry.rule.id] = StoredRule(
             rule=entry.rule,
             sha256=rule_hash(entry.rule),
             created_at=entry.at if known is None else known.created_at,
-            shadowed_since=None if not is_testing else known.shadowed_since if known and was_testing else entry.at,
+            counted_since=since if entry.rule.status in _COUNTED else None,
             backtests=backtests,
         )
         for version in entry.versions:
+            if prefix_of(version.created.version) != RULES:
+                continue
             if entry.note is not None:
                 self._notes[version.created.version] = entry.note
-            if entry.action_id is not None:
+            if entry.action_id is not None:  # the first of them, if it was carried out twice
                 self._version_of.setdefault(entry.action_id, version.created.version)
 
     def all(self) -> tuple[StoredRule, ...]:
@@ -72,9 +76,9 @@ class TenantRules:
     def testing(self) -> Iterator[Rule]:
         return (each.rule for each in self._rules.values() if each.rule.status is RuleStatus.TESTING)
 
-    def note_of(self, version: str) -> str | None:
-        """What the person wrote who brought a version into force."""
-        return self._notes.get(version)
+    def note_of(self, principal: Principal, version: str) -> str | None:
+        """What the person wrote who brought a version into force; it may be about any program of the tenant."""
+        return self._notes.get(version) if principal.tenant_wide else None
 
     def version_of(self, action_id: str) -> str | None:
         """The version of the rules that an action brought into force."""
@@ -108,6 +112,17 @@ class Rules:
 def is_reached(principal: Principal, rule: Rule) -> bool:
     """Whether a principal may see a rule: everybody sees those of the whole tenant."""
     return rule.program_id is None or principal.reaches(rule.program_id)
+
+
+def rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
+    """The rules of a version of them."""
+    assert isinstance(version.body, RulesBody), "the prefix says which body a version has"
+    return version.body.rules
+
+
+def reached_rules_in(version: PolicyVersion, principal: Principal) -> tuple[Rule, ...]:
+    """Those of them that a principal may see."""
+    return tuple(rule for rule in rules_in(version) if is_reached(principal, rule))
 
 
 def with_status(rule: Rule, status: RuleStatus) -> Rule:

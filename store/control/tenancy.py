@@ -71,6 +71,7 @@ class Tenancy:
         self.rules = Rules()
         self.webhooks = WebhookEndpoints(box=box)
         self._effects: set[str] = set()
+        self._ends: dict[str, int] = {}
         self._projected: Mapping[str, Callable[[str, bytes], None]] = {
             ControlKind.TENANT: _Projected(TenantEntry, self._add_tenant),
             ControlKind.PROGRAM: _Projected(ProgramEntry, self._add_program),
@@ -91,17 +92,22 @@ class Tenancy:
 
     def load(self, entries: Iterable[ControlEntry]) -> None:
         """Replay the control streams, in the order in which they were written."""
-        for tenant_id, _, kind, _, body in sorted(entries, key=lambda entry: entry[1]):
-            self.apply(tenant_id, kind, body)
+        for tenant_id, offset, kind, _, body in sorted(entries, key=lambda entry: entry[1]):
+            self.apply(tenant_id, kind, body, offset=offset)
 
-    def apply(self, tenant_id: str, kind: str, body: bytes) -> None:
+    def apply(self, tenant_id: str, kind: str, body: bytes, *, offset: int) -> None:
         """Apply one entry. Kinds without a projection share the streams and are skipped."""
+        self._ends[tenant_id] = max(offset, self.end_of(tenant_id))
         effect_id = _EFFECT.decode(body).effect_id
         if effect_id is not None:
             self._effects.add(effect_id)
         project = self._projected.get(kind)
         if project is not None:
             project(tenant_id, body)
+
+    def end_of(self, tenant_id: str) -> int:
+        """The highest offset that was applied of a tenant's stream, 0 if none was."""
+        return self._ends.get(tenant_id, 0)
 
     def has_effect(self, effect_id: str | None) -> bool:
         """Whether the idempotent request with this effect id has already been carried out."""

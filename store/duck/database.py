@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 
 from store.data_dir import StartupError
-from store.duck.renamed_columns import rename_columns
+from store.duck.renamed_columns import drop_columns, rename_columns
 from store.duck.schema import TABLES, ddl
 from store.tables.columns import columns_of
 
@@ -46,9 +46,10 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as error:
         cure = "" if "lock" in str(error) else " If it is damaged, clearhold rebuild makes it again from the log."
         raise StartupError(f"{path} cannot be opened: {error}{cure}") from error
-    renamed = rename_columns(connection)  # before any column is missed and added as an empty one
+    changed = rename_columns(connection)  # before any column is missed and added as an empty one
+    changed += drop_columns(connection)
     _make_schema(connection)
-    if _add_columns(connection) or renamed:
+    if _add_columns(connection) or changed:
         _make_schema(connection)  # views name their columns when they are made
         connection.execute("CHECKPOINT")  # DuckDB cannot read such a change of a table back from its log
     connection.execute(_KEEP_NEWEST_OFFSETS)

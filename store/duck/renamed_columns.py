@@ -1,7 +1,8 @@
-"""Columns that carried another name in an earlier version, renamed when a database of that version is opened.
+"""Columns that an earlier version had under another name, or that no row has any more: renamed or dropped when a
+database of that version is opened.
 
-An entry is removed only when no directory of its version can be around any more. A rename changes the catalogue and no
-rows, so it costs the same for a table of any size. Opening may be interrupted and repeated: each rename is done once.
+An entry is removed only when no directory of its version can be around any more. Both change the catalogue and no rows,
+so they cost the same for a table of any size. Opening may be interrupted and repeated: each is done once.
 """
 
 from typing import Final
@@ -31,6 +32,9 @@ RENAMED_COLUMNS: Final[dict[str, dict[str, str]]] = {
         "program_card_small_1h": "program_card_small_count_1h",
     },
 }
+DROPPED_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "rule_matches": ("alert_id", "opened"),  # of rules that open alerts, whose matches are those alerts
+}
 _COLUMNS: Final = "SELECT column_name FROM duckdb_columns() WHERE NOT internal AND table_name = ?"
 
 
@@ -44,3 +48,14 @@ def rename_columns(connection: duckdb.DuckDBPyConnection) -> int:
                 connection.execute(f"ALTER TABLE {table} RENAME COLUMN {former} TO {name}")
                 renamed += 1
     return renamed
+
+
+def drop_columns(connection: duckdb.DuckDBPyConnection) -> int:
+    """Drop the columns that the file still has and no row fills; how many that were."""
+    dropped = 0
+    for table, names in DROPPED_COLUMNS.items():
+        present = {column for (column,) in connection.execute(_COLUMNS, [table]).fetchall()}
+        for name in present.intersection(names):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
+            dropped += 1
+    return dropped

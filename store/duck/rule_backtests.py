@@ -114,7 +114,7 @@ class RuleBacktest(RuleReader):
         """What matches are held against, as temporary tables."""
         tables = self.within()
         self.read(_STEPS.format(within=tables.sql), tables.values)
-        self.prepare_facts(span)
+        self.prepare_facts(span.start)
 
     def _match(self, stretch: Span) -> None:
         within = self.within("taken_at", *stretch)

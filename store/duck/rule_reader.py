@@ -11,7 +11,6 @@ from features.core.principal import Principal
 from features.core.rules import Rule
 from features.policy.routing import RULE_PREFIX
 from features.rules.backtest import BacktestCounts, MatchCount
-from store.duck.report_scores import Span
 from store.tables.predicate import Predicate
 
 # Each version of an alert names its newest transfers, so that all versions together name every one.
@@ -98,13 +97,13 @@ class RuleReader:
             raise duckdb.InterruptException("interrupted before a statement")
         return self._cursor.execute(sql, values).fetchall()
 
-    def prepare_facts(self, span: Span) -> None:
+    def prepare_facts(self, oldest: int | None) -> None:
         """Put into ``facts`` which transfers are in an alert that is not the rule's own, how they are labelled, and
-        whether they landed for a pre-flight. Nothing of that is older than the transfers, which are of the span.
+        whether they landed for a pre-flight. Nothing of that is before the ``oldest`` transfer's own time.
         """
-        alerts, labels = self.within("updated_at", span.start), self.within()
+        alerts, labels = self.within("updated_at", oldest), self.within()
         alerts.add("detector <> ?", RULE_PREFIX + self._rule.id)
-        matches = self.within("matched_at", span.start)
+        matches = self.within("matched_at", oldest)
         sql = _FACTS.format(alerts=alerts.sql, labels=labels.sql, matches=matches.sql)
         self.read(sql, [*alerts.values, *labels.values, *matches.values])
 

@@ -1,6 +1,8 @@
-"""What a rule in testing has matched beside the stream: its rows of ``rule_matches``, and what is known of those now.
+"""What a rule that is counted has matched beside the stream: its rows of ``rule_matches``, and what is known of those
+now.
 
-How     A match counts for the rule as it is written now; matches of its earlier texts have another digest.
+How     A match counts for the rule as it is written now; matches of its earlier texts have another digest. The span is
+        of when it matched: that may be long after the transfer landed, and was alerted on.
 """
 
 from typing import Final
@@ -16,8 +18,10 @@ from store.duck.rule_reader import MatchTally, RuleReader
 # A day of shadow is the one on which the rule matched, not the transfer's own.
 _MATCHES: Final = """
     CREATE TEMP TABLE matches AS
-    SELECT program_id, transfer_id, min(matched_at) AS taken_at, arg_min(band, "offset") AS band, NULL::BIGINT AS cents
+    SELECT program_id, transfer_id, min(matched_at) AS taken_at, arg_min(band, "offset") AS band, NULL::BIGINT AS cents,
+        min(bank_created_at) AS created_at
     FROM rule_matches WHERE {within} GROUP BY program_id, transfer_id"""
+_OLDEST: Final = "SELECT epoch_us(min(created_at)) FROM matches"
 _SCANNED: Final = """
     SELECT epoch_us(day), count(*) FROM (
         SELECT date_trunc('day', min(scored_at)) AS day FROM transfer_features
@@ -27,22 +31,23 @@ _SCANNED: Final = """
 
 
 class RuleShadow(RuleReader):
-    """What a rule has matched in a span of time, and how many transfers were scored in it."""
+    """What a rule has matched in a mode and a span of time, and how many transfers were scored in it."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, span: Span) -> None:
+    def __init__(
+        self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, mode: RuleMode, span: Span
+    ) -> None:
         super().__init__(database, principal, rule)
-        self._span = span
+        self._mode, self._span = mode, span
 
     def counts(self) -> BacktestCounts:
         steps, scored = self.within(), self.within("scored_at", *self._span)
         sql = _SCANNED.format(steps=steps.sql, within=scored.sql)
         scanned = dict(self.read(sql, [*steps.values, *scored.values]))
         within = self.within("matched_at", *self._span)
-        within.add(
-            "rule_id = ? AND rule_sha256 = ? AND mode = ?", self._rule.id, rule_hash(self._rule), RuleMode.SHADOW
-        )
+        within.add("rule_id = ? AND rule_sha256 = ? AND mode = ?", self._rule.id, rule_hash(self._rule), self._mode)
         self.read(_MATCHES.format(within=within.sql), within.values)
-        self.prepare_facts(self._span)
+        ((oldest,),) = self.read(_OLDEST)
+        self.prepare_facts(oldest)
         tally = MatchTally()
         self.count_matches(tally)
         return tally.counts(scanned, labelled_bad=0, landed=0)

@@ -197,7 +197,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 3 * 3 + 2
     assert [rule["status"] for rule in stopped.rules[0]][:3] == ["paused", "testing", "draft"]
     assert [rule["severity"] for rule in stopped.rules[1][0]["rules"]][-1:] == ["medium"]
-    assert {RuleMode.ACTIVE, RuleMode.SHADOW} <= {value for row in before["rule_matches"] for value in row}
+    assert RuleMode.SHADOW in {value for row in before["rule_matches"] for value in row}
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
     with RunningService(data) as service:

@@ -137,5 +137,5 @@ def a_vector(**over: Any) -> FeatureVector:
     Its country is on the lists that a new tenant has it on.
     """
     values = _QUIET | over
-    lists = PolicyBook().thresholds(0).lists_of(values["counterparty_country"])
+    lists = PolicyBook("prg_1").thresholds(0).lists_of(values["counterparty_country"])
     return FeatureVector(**{"counterparty_country_lists": lists} | values)

@@ -5,13 +5,17 @@ from typing import Any, Final
 import msgspec
 
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.core.instants import DAY_US
 from features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.kris import KriSnapshotRow
+from features.core.rows.rules import RuleMatchRow
 from features.core.rows.scores import ScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
+from features.core.rules import rule_hash
 from store.record.rows import RecordChainRow
+from tests.support.rules import a_rule
 
 TENANT: Final = "tnt_1"
 PROGRAM: Final = "prg_1"
@@ -281,3 +285,19 @@ def a_score(**over: Any) -> ScoreRow:
         "scored_at": AT,
     }
     return ScoreRow(**_WRITTEN | usual | over)
+
+
+def a_rule_match(transfer_id: str = "trf_1", **over: Any) -> RuleMatchRow:
+    """In shadow, of the rule that ``a_rule`` builds."""
+    rule = a_rule()
+    usual: dict[str, Any] = {
+        "rule_id": rule.id,
+        "rule_sha256": rule_hash(rule),
+        "version": "shadow-v1",
+        "mode": "shadow",
+        "transfer_id": transfer_id,
+        "band": "clear",
+        "bank_created_at": AT - 60 * DAY_US,
+        "matched_at": AT - DAY_US,
+    }
+    return RuleMatchRow(**_WRITTEN | usual | over)

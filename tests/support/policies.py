@@ -12,7 +12,7 @@ from tests.support.stories import ShardStory
 
 def seeded_lists_of(country: str | None) -> str | None:
     """The lists of a new tenant that a country is on."""
-    return PolicyBook().thresholds(0).lists_of(country)
+    return PolicyBook("prg_1").thresholds(0).lists_of(country)
 
 
 def in_force_at(story: ShardStory, version: str, body: Body, at: int, *, of_program: bool = False) -> None:

@@ -264,6 +264,7 @@ class RunningApp:
         box = SecretBox(MASTER_KEY)
         registry = Registry(
             log=self.appender,
+            read=self.reader.control_of,
             copy=self.control_copy.copy,
             box=box,
             clock=self.clock,

@@ -221,7 +221,7 @@ def tables_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
         "FROM dispositions d JOIN alerts_latest a ON a.id = alert_id LEFT JOIN record_chain r ON r.id = d.id",
         "entities": "SELECT id, verification_status, name, raw FROM entities",
         "counterparties": "SELECT id, name, routing_number, account_last4, country_code FROM counterparties",
-        "rule_matches": "SELECT rule_id, mode, transfer_id, rule_sha256, version, band, opened, alert_id IS NULL, "
+        "rule_matches": "SELECT rule_id, mode, transfer_id, rule_sha256, version, band, "
         "bank_created_at FROM rule_matches",
         "quarantine": "SELECT error FROM quarantine",
     }

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ from flows.webhooks.counts import WebhookCounts
 from flows.webhooks.dispatcher import WebhookDispatcher
 from flows.webhooks.outbox import WebhookOutbox
 from store.control.entries import (
+    ControlEntry,
     ControlKind,
     ProgramEntry,
     TenantEntry,
@@ -118,8 +119,13 @@ class WebhookBank:
         def copy(_: str) -> None:
             raise AssertionError("nothing is written")
 
+        def read(_: str, __: int) -> Iterator[ControlEntry]:
+            raise AssertionError("nothing is read")
+
         log = LogAppender(connect_async(folder / "redis.sock"), shards=SHARDS)
-        return Registry(log=log, copy=copy, box=self.box, clock=self.clock, new_id=self.new_id, shards=SHARDS)
+        return Registry(
+            log=log, read=read, copy=copy, box=self.box, clock=self.clock, new_id=self.new_id, shards=SHARDS
+        )
 
     def new_dispatcher(self) -> WebhookDispatcher:
         return WebhookDispatcher(
@@ -245,4 +251,4 @@ class WebhookBank:
                 await self.dispatcher._writing
 
     def _apply(self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct) -> None:
-        self.tenancy.apply(tenant_id, kind, msgspec.json.encode(entry))
+        self.tenancy.apply(tenant_id, kind, msgspec.json.encode(entry), offset=0)

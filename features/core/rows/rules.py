@@ -7,10 +7,9 @@ import msgspec
 
 
 class RuleMatchRow(msgspec.Struct, frozen=True, gc=False):
-    """The first time that a rule matched a transfer in a mode of ``RuleMode``.
+    """The first time that a rule which opens no alert matched a transfer: ``mode`` is ``log`` or ``shadow``.
 
-    ``alert_id`` is the rule's own alert where the match ``opened`` one, else an alert of another detector that covers
-    the transfer as of the same entry, if there is one. ``band`` is that of the score as of that entry.
+    ``band`` is that of the score as of that entry, ``bank_created_at`` the transfer's own time.
     """
 
     tenant_id: str
@@ -23,7 +22,5 @@ class RuleMatchRow(msgspec.Struct, frozen=True, gc=False):
     mode: str
     transfer_id: str
     band: str
-    alert_id: str | None
-    opened: bool
     bank_created_at: int
     matched_at: int

@@ -52,6 +52,7 @@ def with_secret(api: RunningApp, program: dict[str, Any], secret: str) -> None:
                 "othersUntil": 0,
             }
         ),
+        offset=0,
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from features.core.backtests import Backtest
-from features.core.errors import UnavailableError
 from features.core.instants import HOUR_US, SECOND_US
 from features.core.principal import Principal
 from features.core.rules import Rule
@@ -20,7 +19,6 @@ from flows.backtests import BacktestRunner
 from flows.lost_policies import restore_lost_policies
 from store.control.rule_registry import RuleRegistry, valid_backtest
 from store.control.rules import StoredRule
-from store.redis_log import appender
 from tests.support.principals import an_operator
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
@@ -207,41 +205,6 @@ def test_given_two_texts_that_wait_then_only_the_one_that_is_written_comes_into_
     assert rules.approve(first["id"])["status"] == "failed"
     assert rules.approve(second.json()["id"])["status"] == "executed"
     assert [rule.note for rule in rules.of_program(program["id"])[1]] == ["another"]
-
-
-@pytest.mark.parametrize("in_log", [False, True], ids=["lost", "confirmation lost"])
-def test_given_an_approved_activation_when_the_log_fails_it_then_the_next_process_brings_it_into_force_once(
-    api: RunningApp,
-    rules: RuleCalls,
-    program: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    in_log: bool,  # noqa: FBT001 - a parameter of the test
-) -> None:
-    rules.tested()
-    action = rules.activate().json()
-    append = api.appender.append_control
-
-    async def fail(*args: Any, **sent: Any) -> int:
-        if in_log:
-            await append(*args, **sent)
-        raise UnavailableError(appender.UNAVAILABLE)
-
-    path, approval = f"/api/actions/{action['id']}/approve", {"approverId": "ben"}
-    with monkeypatch.context() as patch:
-        patch.setattr(api.appender, "append_control", fail)
-        assert api.client.post(path, json=approval, headers=api.operator(rules.tenant)).status_code == 503
-    api.restart()
-    assert rules.approve(action["id"])["status"] == "approved"
-
-    api.on_loop(lambda: api.actions.executor.conclude(rules.tenant["id"], action["id"], within_s=20))
-    api.catch_up()
-
-    done = api.client.get(f"/api/actions/{action['id']}", headers=api.operator(rules.tenant)).json()
-    assert done["status"] == "executed"
-    assert [version["version"] for version in rules.versions()] == ["rules-v1"]
-    assert [rule.id for rule in rules.of_program(program["id"])[1]] == [RULE_ID]
-    rows = api.database.execute("SELECT program_id FROM policies WHERE version = 'rules-v1' ORDER BY ALL").fetchall()
-    assert rows == [(rules.tenant["id"],), (program["id"],)]
 
 
 @pytest.mark.parametrize("change", ["activate", "pause"])

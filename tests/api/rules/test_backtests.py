@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from features.core.instants import MINUTE_US, format_instant
 from tests.support.alerting import ALERTING, deliver, outgoing
 from tests.support.backtest_readings import WITHIN_S, BacktestReadings
 from tests.support.rule_calls import RuleCalls
@@ -91,6 +92,26 @@ def test_given_a_rule_in_testing_when_transfers_come_then_its_shadow_is_what_a_b
     )
     assert sorted(shadow["sampleTransferIds"]) == sorted(result["sampleTransferIds"])
     assert (shadow["precision"]["value"], shadow["precision"]["n"]) == (None, 0)
+
+
+def test_given_a_rule_in_force_that_logs_when_transfers_come_then_its_shadow_counts_them_since_its_activation(
+    api: RunningApp, rules: RuleCalls, program: dict[str, Any]
+) -> None:
+    rules.tested("over-500", when=OVER_500, action="log")
+    deliver(api, program, *transfers(6))
+    api.clock.advance(MINUTE_US)
+    rules.in_force("over-500")
+    since = api.clock.now()
+    rules.active("other", when=OVER_500)
+    deliver(api, program, *transfers(20, first=20))
+
+    shadow = rules.send("GET", "/over-500/shadow").json()
+
+    assert (shadow["version"], shadow["since"]) == ("rules-v2", format_instant(since))
+    assert (shadow["scanned"], shadow["matched"]) == (20, 7)
+    assert rules.send("GET", "/other/shadow").json()["matched"] is None, "an alert is its match"
+    rules.pause("over-500")
+    assert rules.send("GET", "/over-500/shadow").json()["version"] is None
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -273,10 +273,38 @@ def test_given_as_many_versions_as_there_may_be_then_rules_can_only_be_paused(
     rules: RuleCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules.active()
-    monkeypatch.setattr("store.control.rule_registry.MOST_VERSIONS", 1)
     rules.tested("second")
-    assert_refused(rules.activate("second"), 409, "only be paused")
+    waiting = rules.activate("second").json()["id"]
+    monkeypatch.setattr("store.control.rule_registry.MOST_VERSIONS", 1)
+    rules.tested("third")
+    assert_refused(rules.activate("third"), 409, "only be paused")
+    ended = rules.approve(waiting)
+    assert (ended["status"], "only be paused" in ended["error"]) == ("failed", True)
     assert rules.pause().status_code == 200
+
+
+def test_given_a_change_that_is_larger_than_one_write_may_be_then_rules_can_only_be_narrowed(
+    api: RunningApp, rules: RuleCalls, program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules.active()
+    rules.tested("second")
+    rules.tested("third")
+    rules.create("fourth")
+    waiting = rules.activate("second").json()["id"]
+    before = api.stored()
+    monkeypatch.setattr("store.control.rule_registry.MOST_WRITTEN_BYTES", 1_000)
+
+    assert_refused(rules.backtest("fourth"), 409, "Shorten rules")
+    assert api.stored() == before
+    assert rules.status("fourth") == "draft"
+    ended = rules.approve(waiting)
+    assert (ended["status"], "Shorten rules" in ended["error"]) == ("failed", True)
+    assert [rule.id for rule in rules.of_program(program["id"])[1]] == [RULE_ID]
+
+    assert rules.write("third", severity="high").status_code == 200
+    assert rules.archive("second").status_code == 200
+    assert rules.pause().status_code == 200
+    assert rules.of_program(program["id"], "shadow")[1] == []
 
 
 def test_given_the_fields_then_each_says_its_type_and_operations(rules: RuleCalls) -> None:

@@ -31,6 +31,7 @@ def test_given_a_key_of_one_program_then_it_sees_its_rules_and_the_tenants_and_n
         assert read(f"/api/rules/here{path}").status_code == 200
     for version in read("/api/rules/versions").json():
         assert {rule["id"] for rule in version["rules"]} <= {"everywhere", "here"}
+        assert "note" not in version, "it may be about a program that is out of reach"
     policies = read("/api/policies?prefix=rules").json()
     assert [policy["version"] for policy in policies if policy["active"]] == ["rules-v3"]
     for policy in policies:

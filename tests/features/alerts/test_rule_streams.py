@@ -14,7 +14,7 @@ from features.core.policies import PolicyEntry
 from features.core.rows.alerts import AlertBodyRow, AlertRow
 from features.core.rows.events import QuarantineRow
 from features.core.rows.rules import RuleMatchRow
-from features.core.rules import Rule
+from features.core.rules import Rule, rule_hash
 from features.policy.bodies import RulesBody
 from features.shard.shard import ShardState
 from tests.support.random_streams import streams
@@ -77,24 +77,49 @@ def expected(entries: Sequence[LogEntry], rows: Sequence[msgspec.Struct]) -> lis
     """What the vectors of the rows say, held against the versions that the entries brought."""
     vectors = {row.offset: row for row in rows if isinstance(row, TransferFeaturesRow)}
     in_force: dict[str, tuple[Rule, ...]] = {}
+    remembered: set[tuple[str, str, str]] = set()  # what a text matched, for as long as it stays in force in a mode
     found: list[Match] = []
     for entry in entries:
         if entry.kind == EntryKind.POLICY:
             policy = msgspec.json.decode(entry.body, type=PolicyEntry)
-            in_force[policy.version.partition("-")[0]] = msgspec.convert(policy.body, RulesBody).rules
+            prefix, rules = policy.version.partition("-")[0], msgspec.convert(policy.body, RulesBody).rules
+            in_force[prefix], mode = rules, "log" if prefix == "rules" else "shadow"
+            hashes = set(map(rule_hash, rules))
+            remembered = {each for each in remembered if each[0] != mode or each[1] in hashes}
             continue
         scored = vectors.get(entry.offset)
         if scored is None:
             continue
         inputs = values_by_name(scored.vector)
-        for prefix in ("rules", "shadow"):
+        for prefix, mode in (("rules", "log"), ("shadow", "shadow")):
             for rule in in_force.get(prefix, ()):
-                active = "log" if rule.action == "log" else "active"
-                mode = active if prefix == "rules" else "shadow"
-                is_new = (rule.id, mode, scored.transfer_id) not in {match[1:] for match in found}
-                if is_new and rule.program_id in {None, PROGRAM} and interpreted(rule, inputs):
+                match = (mode, rule_hash(rule), scored.transfer_id)
+                is_counted = mode == "shadow" or rule.action == "log"
+                if is_counted and match not in remembered and counts(rule) and interpreted(rule, inputs):
+                    remembered.add(match)
                     found.append((entry.offset, rule.id, mode, scored.transfer_id))
     return found
+
+
+def counts(rule: Rule) -> bool:
+    return rule.program_id in {None, PROGRAM}
+
+
+def alerted(entries: Sequence[LogEntry], rows: Sequence[msgspec.Struct]) -> list[tuple[int, str, str]]:
+    """Offset, detector and transfer of the alerts that active rules open: the first match of a rule's id is one."""
+    vectors = {row.offset: row for row in rows if isinstance(row, TransferFeaturesRow)}
+    active: tuple[Rule, ...] = ()
+    opened: dict[tuple[str, str], int] = {}
+    for entry in entries:
+        if entry.kind == EntryKind.POLICY:
+            policy = msgspec.json.decode(entry.body, type=PolicyEntry)
+            active = msgspec.convert(policy.body, RulesBody).rules if policy.version.startswith("rules") else active
+        scored = vectors.get(entry.offset)
+        for rule in active if scored is not None else ():
+            assert scored is not None
+            if rule.action != "log" and counts(rule) and interpreted(rule, values_by_name(scored.vector)):
+                opened.setdefault((f"rule:{rule.id}", scored.transfer_id), entry.offset)
+    return [(offset, *place) for place, offset in opened.items()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -111,15 +136,10 @@ def test_given_any_rules_over_any_stream_then_matches_and_alerts_are_what_the_ve
         state.apply(entry, rows.append)
 
     matches = [row for row in rows if isinstance(row, RuleMatchRow)]
-    opened = [(row.offset, row.alert_id) for row in rows if isinstance(row, AlertBodyRow)]
+    opened = [(row.alert_id, row.offset) for row in rows if isinstance(row, AlertBodyRow)]
     of_rules = {row.id: row for row in rows if isinstance(row, AlertRow) and row.detector.startswith("rule:")}
     assert [(row.offset, row.rule_id, row.mode, row.transfer_id) for row in matches] == expected(log, rows)
-    assert {row.alert_id: (f"rule:{row.rule_id}", row.transfer_id) for row in matches if row.opened} == {
-        row.id: (row.detector, row.transfer_id) for row in of_rules.values()
-    }
-    assert [(row.offset, row.alert_id) for row in matches if row.opened] == [
-        each for each in opened if each[1] in of_rules
-    ]
-    assert {row.mode == "active" for row in matches if row.opened} <= {True}
+    found = [(offset, of_rules[alert_id]) for alert_id, offset in opened if alert_id in of_rules]
+    assert sorted((offset, row.detector, row.transfer_id or "") for offset, row in found) == sorted(alerted(log, rows))
     assert {row.route for row in of_rules.values()} <= {"reviewed"}
     assert not [row for row in rows if isinstance(row, QuarantineRow) and row.kind == EntryKind.POLICY]

@@ -51,6 +51,7 @@ class Opened:
         box = SecretBox(KEY)
         registry = Registry(
             log=self.appender,
+            read=self.reader.control_of,
             copy=self._copy,
             box=box,
             clock=self.clock,

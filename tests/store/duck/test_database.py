@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from features.catalogue.vector import TransferFeaturesRow
+from features.core.rows.rules import RuleMatchRow
 from store.data_dir import StartupError
 from store.duck.database import open_database, open_to_read
 from store.duck.renamed_columns import RENAMED_COLUMNS
@@ -15,7 +16,7 @@ from store.duck.writer import BatchWriter
 from store.tables.columns import columns_of
 from store.tables.row_tables import row_tables
 from tests.support.builders import a_vector
-from tests.support.duck_rows import AT, some_features
+from tests.support.duck_rows import AT, a_rule_match, some_features
 
 _COLUMNS_OF_FEATURES = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'transfer_features'"
 
@@ -83,6 +84,21 @@ def test_given_columns_with_the_names_of_an_earlier_version_when_opened_then_the
             assert newest_of(database, "old") == [stored]
             columns = {name for (name,) in database.execute(_COLUMNS_OF_FEATURES).fetchall()}
             assert columns == {column.name for column in columns_of(TransferFeaturesRow)}
+
+
+def test_given_columns_that_no_row_has_any_more_when_opened_then_rows_are_written_without_them(tmp_path: Path) -> None:
+    path = tmp_path / "clearhold.duckdb"
+    with open_database(path) as database:
+        for name, kind in (("alert_id", "VARCHAR"), ("opened", "BOOLEAN")):
+            database.execute(f"ALTER TABLE rule_matches ADD COLUMN {name} {kind}")
+            database.execute(f"ALTER TABLE rule_matches ALTER COLUMN {name} SET NOT NULL")
+        database.execute("CHECKPOINT")
+
+    for _ in range(2):
+        with open_database(path) as database:
+            BatchWriter(database).commit(row_tables({RuleMatchRow: [a_rule_match()]}), {}, AT)
+    with open_database(path) as database:
+        assert database.execute("SELECT count(*) FROM rule_matches").fetchone() == (2,)
 
 
 def test_given_a_rename_that_was_interrupted_when_opened_again_then_the_rest_is_renamed(tmp_path: Path) -> None:

@@ -14,42 +14,27 @@ from features.core.principal import Principal
 from features.core.rows.alerts import AlertRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.rules import RuleMatchRow
-from features.core.rules import Rule, rule_hash
+from features.core.rules import Rule, RuleMode
 from features.rules.backtest import not_in_shadow, to_shadow_report
 from store.duck.report_scores import Span
 from store.duck.rule_shadows import RuleShadow
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_scoring, a_step, an_alert
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_rule_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_rule
 
-RULE: Final = a_rule()
+RULE: Final = a_rule()  # that of ``a_rule_match``
 SINCE: Final = AT - 10 * DAY_US
 
 
-def a_rule_match(transfer_id: str, **over: Any) -> RuleMatchRow:
-    usual: dict[str, Any] = {
-        "tenant_id": TENANT,
-        "program_id": PROGRAM,
-        "shard": 3,
-        "offset": 1,
-        "rule_id": RULE.id,
-        "rule_sha256": rule_hash(RULE),
-        "version": "shadow-v1",
-        "mode": "shadow",
-        "transfer_id": transfer_id,
-        "band": "clear",
-        "alert_id": None,
-        "opened": False,
-        "bank_created_at": AT - 60 * DAY_US,
-        "matched_at": AT - DAY_US,
-    }
-    return RuleMatchRow(**usual | over)
-
-
-def report(database: duckdb.DuckDBPyConnection, rule: Rule = RULE, by: Principal | None = None) -> ShadowReport:
-    with RuleShadow(database, by or an_operator(TENANT), rule, Span(SINCE, AT + 1)) as shadow:
+def report(
+    database: duckdb.DuckDBPyConnection,
+    rule: Rule = RULE,
+    by: Principal | None = None,
+    mode: RuleMode = RuleMode.SHADOW,
+) -> ShadowReport:
+    with RuleShadow(database, by or an_operator(TENANT), rule, mode, Span(SINCE, AT + 1)) as shadow:
         return to_shadow_report(rule, shadow.counts(), version="shadow-v1", since=SINCE)
 
 
@@ -60,7 +45,7 @@ def test_given_matches_of_all_kinds_when_reported_then_only_those_in_shadow_with
         a_rule_match("trf_1", band="review"),
         a_rule_match("trf_2", matched_at=AT),
         a_rule_match("trf_3", program_id="prg_2"),
-        a_rule_match("trf_4", mode="active"),
+        a_rule_match("trf_4", mode="log"),
         a_rule_match("trf_5", rule_sha256="0" * 64),
         a_rule_match("trf_6", rule_id="another"),
         a_rule_match("trf_7", tenant_id="tnt_2"),
@@ -93,8 +78,22 @@ def test_given_matches_of_all_kinds_when_reported_then_only_those_in_shadow_with
     assert found.sample_transfer_ids == ("trf_2", "trf_1", "trf_3")
     assert found.false_positive_transfer_ids == ("trf_2",)
     assert report(database, by=a_key(TENANT, "prg_2")).sample_transfer_ids == ("trf_3",)
+    assert report(database, mode=RuleMode.LOG).sample_transfer_ids == ("trf_4",)
     with pytest.raises(ForbiddenError):
         report(database, msgspec.structs.replace(RULE, program_id="prg_2"), a_key(TENANT, PROGRAM))
+
+
+def test_given_a_transfer_that_is_older_than_the_shadow_when_it_matches_then_its_alerts_and_pre_flights_are_known(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    landed = AT - 60 * DAY_US
+    rows: dict[type[msgspec.Struct], list[Any]] = {
+        RuleMatchRow: [a_rule_match("trf_1", bank_created_at=landed)],
+        AlertRow: [an_alert(evidence='{"transferIds":["trf_1"]}', updated_at=landed)],
+    }
+    BatchWriter(database).commit(row_tables(rows), {}, AT)
+
+    assert report(database).overlap_with_existing_alerts == 1
 
 
 def test_given_a_rule_in_shadow_that_met_no_transfer_when_reported_then_counts_are_zero_and_shares_null(
