@@ -9,11 +9,10 @@ from typing import Any, Final
 import jsonschema_rs
 import msgspec
 
-from api.http.fields import COUNTRY, RULE_OF_PATTERN
+from api.http.countries import country_failures
 from api.http.validation import Failure, failures_of
 from features.catalogue.kris import KRIS
 from features.core.canonical import MAX_INTEGER
-from features.core.countries import COUNTRIES
 from features.core.errors import FieldCode
 from features.core.vocabulary import Band
 from features.detectors.table import DETECTOR_OF
@@ -88,8 +87,7 @@ def _of_thresholds(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
         yield from _too_large(path, cents)
     for name in ("callForAction", "comprehensivelySanctioned", "increasedMonitoring"):
         for place, country in enumerate(body[name]["countries"]):
-            if country not in COUNTRIES:
-                yield Failure(f"{name}.countries[{place}]", RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+            yield from country_failures(f"{name}.countries[{place}]", country)
 
 
 def _of_kri(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:

@@ -43,6 +43,15 @@ def test_given_a_rule_that_is_wrong_then_the_400_names_the_part_and_nothing_is_s
     assert rules.send("GET", "").json() == []
 
 
+@pytest.mark.parametrize("field", ["counterpartyCountry", "declared.countries"])
+def test_given_kosovo_which_transfers_and_programs_may_name_then_rules_may_name_it(
+    rules: RuleCalls, field: str
+) -> None:
+    answer = rules.create(when=[{"field": field, "op": "in", "value": ["XK", "US"]}])
+
+    assert answer.status_code == 201, answer.text
+
+
 @pytest.mark.parametrize(
     ("value", "path", "status"),
     [
