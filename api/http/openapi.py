@@ -38,7 +38,7 @@ from api.http.openapi_texts import (
     USUAL_HEADERS,
 )
 from api.http.operation import JSON, OPT, PROVEN, Access, Operation
-from api.http.parameters import PARAMETERS
+from api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
 from api.http.tags import ADMIN_TAGS, TAGS
 from features.core.errors import ErrorCode
 
@@ -154,17 +154,23 @@ def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) 
 
 
 def _query_parameter(name: str, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:
-    """A parameter that takes several values has a key that ends in ``[]``. None can be null: it is left out instead."""
+    """None can be null: it is left out instead."""
     branches = schema.get("anyOf", [schema])
-    is_list = any(branch.get("type") == "array" for branch in branches)
-    is_day = any(branch.get("pattern") == MIDNIGHT for branch in branches)
-    words = PARAMETERS[f"{name}[]" if is_list else f"{name} (day)" if is_day else name]
+    suffix = _suffix_of(branches)
+    words = PARAMETERS[f"{name}{suffix}"]
     if schema.get("default") is not None:
         words += f" Left out: {in_words(schema['default'])}."
-    if is_list:
+    if suffix == LIST_SUFFIX:
         words += " Several are repeated, or separated by commas."
     inline = {key: value for key, value in branches[0].items() if key != "default"}
     return _parameter(name, "query", simplified(inline), words, required=required)
+
+
+def _suffix_of(branches: list[dict[str, Any]]) -> str:
+    """What the key of a parameter's words ends in, by what it takes."""
+    if any(branch.get("type") == "array" for branch in branches):
+        return LIST_SUFFIX
+    return DAY_SUFFIX if any(branch.get("pattern") == MIDNIGHT for branch in branches) else ""
 
 
 def _parameter(name: str, place: str, schema: Any, words: str, *, required: bool = False) -> dict[str, Any]:

@@ -6,6 +6,8 @@ A parameter that takes several values has a key that ends in ``[]``, one that bo
 from collections.abc import Mapping
 from typing import Final
 
+LIST_SUFFIX: Final = "[]"
+DAY_SUFFIX: Final = " (day)"
 PARAMETERS: Final[Mapping[str, str]] = {
     "tenant": "The tenant's slug; it can only confirm the token's own tenant.",
     "accountId": "The bank's id of the account.",

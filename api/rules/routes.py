@@ -92,7 +92,7 @@ _READ: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: Rule, 304: None},
-    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=RULE,
     headers=(ETAG,),
 )
@@ -135,7 +135,7 @@ _BACKTESTS: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: tuple[Backtest, ...]},
-    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=[BACKTEST],
 )
 _SHADOW: Final = Operation(
@@ -145,12 +145,7 @@ _SHADOW: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: ShadowReport},
-    refusals=(
-        ErrorCode.RULE_NOT_FOUND,
-        ErrorCode.PROGRAM_OUT_OF_REACH,
-        ErrorCode.TOO_MANY_AT_ONCE,
-        ErrorCode.OVERLOADED,
-    ),
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.OVERLOADED),
     answer_example=SHADOW,
 )
 _ACTIVATE: Final = Operation(

@@ -154,7 +154,9 @@ class RuleService:
         return self._registry.read(principal, rule_id).rule
 
     async def archive(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
-        return await self._registry.archive(principal, rule_id, note=note, effect_id=effect_id)
+        rule = await self._registry.archive(principal, rule_id, note=note, effect_id=effect_id)
+        log.info("rule_archived", tenant_id=principal.tenant_id, rule_id=rule_id, operator=principal.operator)
+        return rule
 
     async def _caught(self, principal: Principal, rule: Rule, tested: Backtest) -> dict[str, Any]:
         """The past transfers that the rule would have caught, all of them: read now unless the backtest was full."""

@@ -23,8 +23,7 @@ from store.duck.transfers import StoredTransfer
 MOST_SEED: Final = 2**31 - 1
 NOBODY: Final = "Sandbox Counterparty"
 """The other side where the caller names none."""
-
-_CONFLICTING: Final = FieldCode.CONFLICTING
+BOOK_INCOMING: Final = "must be outgoing on book, which the bank reports from the sender"
 
 
 class ScenarioListing(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -99,7 +98,7 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     if rail != Rail.ACH and ach_type is not None:
         yield Failure("type", "must be left out but on ach", FieldCode.CONFLICTING)
     if rail == Rail.BOOK and plain.get("direction") == Direction.INCOMING:
-        yield Failure("direction", "must be outgoing on book, which the bank reports from the sender", _CONFLICTING)
+        yield Failure("direction", BOOK_INCOMING, FieldCode.CONFLICTING)
     if plain.get("amountCents") == "0":
         yield Failure("amountCents", "must be at least 1", FieldCode.TOO_SMALL)
     counterparty = plain.get("counterparty")

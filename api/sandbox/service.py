@@ -72,6 +72,9 @@ MOST_IN_ALL: Final = 16
 UNKNOWN_ENTITY: Final = (
     "Unknown entity on this program. The event identity.created makes one known: POST /api/sandbox/{programId}/event."
 )
+NO_ACH_CODE: Final = "must be an ACH return code: R01 to R47, R50 to R53, R80 to R85"
+NO_CHECK_CODE: Final = "must be a check's return reason: A, B, C, D, E, F, N or Q"
+CODE_OF_WIRE: Final = "must be left out: an international wire comes back without one"
 RETURN_UNDER_WAY: Final = "Another request returns this transfer right now."
 NOT_SETTLED: Final = (
     "What this program was sent before is not committed yet, so whether the transfer can come back is not known. Try "
@@ -258,16 +261,12 @@ def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:
         if code is None:
             raise invalid("returnCode", "is required for an ACH transfer, as in R01", FieldCode.REQUIRED)
         if not re.fullmatch(ACH_RETURN_CODE, code):
-            raise invalid("returnCode", "must be an ACH return code: R01 to R47, R50 to R53, R80 to R85", _NOT_ONE)
+            raise invalid("returnCode", NO_ACH_CODE, FieldCode.NOT_ONE_OF)
         if not is_returnable_as(code, transfer.rail, transfer.type):
             kind = "a DEBIT" if transfer.type is AchType.DEBIT else "a CREDIT"
             raise invalid("returnCode", f"is none under which {kind} comes back", FieldCode.CONFLICTING)
     elif transfer.rail is Rail.CHECK:
         if code is None or not re.fullmatch(CHECK_RETURN_REASON, code):
-            raise invalid("returnCode", "must be a check's return reason: A, B, C, D, E, F, N or Q", _NOT_ONE)
+            raise invalid("returnCode", NO_CHECK_CODE, FieldCode.NOT_ONE_OF)
     elif transfer.rail is Rail.INTL_WIRE and code is not None:
-        raise invalid("returnCode", "must be left out: an international wire comes back without one", _CONFLICT)
-
-
-_NOT_ONE: Final = FieldCode.NOT_ONE_OF
-_CONFLICT: Final = FieldCode.CONFLICTING
+        raise invalid("returnCode", CODE_OF_WIRE, FieldCode.CONFLICTING)

@@ -11,7 +11,7 @@ from api.areas import PROVIDERS, ROUTES
 from api.http.error_table import ERRORS
 from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
 from api.http.http_app import routes_document
-from api.http.parameters import PARAMETERS
+from api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
 from api.http.tags import ADMIN_TAGS, TAGS
 
 Node = dict[str, Any]
@@ -73,7 +73,7 @@ def test_given_the_glossary_when_compared_then_it_has_no_name_that_no_document_h
     found = {name for read in DOCUMENTS.values() for _, name, _ in properties(read)}
     at_places = {f"{component}.{name}" for read in DOCUMENTS.values() for component, name, _ in properties(read)}
     parameters = {
-        parameter["name"] + {"array": "[]", "date": " (day)"}.get(kind_of(parameter["schema"]), "")
+        parameter["name"] + {"array": LIST_SUFFIX, "date": DAY_SUFFIX}.get(kind_of(parameter["schema"]), "")
         for read in DOCUMENTS.values()
         for operation in operations(read)
         for parameter in operation["parameters"]
