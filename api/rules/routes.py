@@ -38,6 +38,7 @@ from store.control.rule_registry import RuleRegistry
 
 _TAG: Final = "rules"
 _ENCODE: Final = msgspec.json.Encoder().encode
+_ENCODED_FIELDS: Final = _ENCODE(FIELDS)
 
 _LIST: Final = Operation(
     id="listRules",
@@ -213,7 +214,7 @@ async def list_rules(request: ApiRequest, rules: NamedDependency[RuleService]) -
 
 @get("/api/rules/fields", opt=_FIELDS.as_opt)
 async def list_rule_fields(request: ApiRequest) -> Response[bytes | None]:
-    return published(request, _ENCODE(FIELDS), media_type=JSON, cache=PRIVATE)
+    return published(request, _ENCODED_FIELDS, media_type=JSON, cache=PRIVATE)
 
 
 @get("/api/rules/versions", opt=_VERSIONS.as_opt)

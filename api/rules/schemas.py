@@ -103,14 +103,4 @@ def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
 
 def to_rule(written: NewRule, program_id: str | None) -> Rule:
     """The rule as a draft, for the program of this id."""
-    return Rule(
-        id=written.id,
-        name=written.name,
-        scope=written.scope,
-        program_id=program_id,
-        when=written.when,
-        action=written.action,
-        severity=written.severity,
-        status=RuleStatus.DRAFT,
-        note=written.note,
-    )
+    return Rule(**msgspec.structs.asdict(written) | {"program_id": program_id, "status": RuleStatus.DRAFT})

@@ -37,6 +37,8 @@ log = structlog.get_logger()
 
 LISTED_VERSIONS: Final = 100
 TARGET: Final = "rule"
+FIGURES: Final = ("key", "at", "days", "scanned", "sampled", "matched", "wouldHold", "wouldAlert", "sampleTransferIds")
+"""What an approver is shown of the backtest."""
 
 
 class RuleService:
@@ -203,18 +205,8 @@ def _change(rule: Rule, note: str | None) -> dict[str, Any]:
 
 
 def _figures(backtest: Backtest) -> dict[str, Any]:
-    """The backtest that an approver decides on."""
-    return {
-        "key": backtest.key,
-        "at": backtest.at,
-        "days": backtest.days,
-        "scanned": backtest.scanned,
-        "sampled": backtest.sampled,
-        "matched": backtest.matched,
-        "wouldHold": backtest.would_hold,
-        "wouldAlert": backtest.would_alert,
-        "sampleTransferIds": list(backtest.sample_transfer_ids),
-    }
+    shown = msgspec.to_builtins(backtest)
+    return {name: shown[name] for name in FIGURES}
 
 
 def _number(policy: PolicyVersion) -> int:

@@ -23,6 +23,7 @@ from api.sandbox.examples import (
 )
 from api.sandbox.log import SandboxLog
 from api.sandbox.schemas import (
+    LISTINGS,
     EventRequest,
     ReturnRequest,
     SandboxResult,
@@ -49,7 +50,7 @@ _LIST: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.SANDBOX,
     sandbox=True,
-    answers={200: list[ScenarioListing]},
+    answers={200: tuple[ScenarioListing, ...]},
     answer_example=[LISTING],
 )
 
@@ -105,8 +106,8 @@ _RETURN: Final = _write(
 
 
 @get("/api/sandbox/scenarios", opt=_LIST.as_opt)
-async def list_scenarios(sandbox: NamedDependency[SandboxService]) -> list[ScenarioListing]:
-    return sandbox.scenarios()
+async def list_scenarios() -> tuple[ScenarioListing, ...]:
+    return LISTINGS
 
 
 @post("/api/sandbox/{program_id:str}/scenario", opt=_RUN.as_opt)

@@ -17,7 +17,8 @@ from features.core.errors import FieldCode
 from features.core.program import Simulated
 from features.core.vocabulary import AchType, Band, Direction, Rail
 from features.sandbox.order import OrderedCounterparty, TransferOrder
-from features.sandbox.scenario import MOST_REPETITIONS, Scenario, ScenarioName
+from features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
+from features.sandbox.scenarios import SCENARIOS
 from store.duck.transfers import StoredTransfer
 
 MOST_SEED: Final = 2**31 - 1
@@ -33,6 +34,9 @@ class ScenarioListing(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     description: str
     rails: tuple[Rail, ...]
     expects: tuple[str, ...]
+
+
+LISTINGS: Final = msgspec.convert(tuple(SCENARIOS.values()), tuple[ScenarioListing, ...], from_attributes=True)
 
 
 class ScenarioRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -130,15 +134,6 @@ def ordered(request: SandboxTransfer) -> TransferOrder:
             account_last4=sought.account_last4 or "",
             country=sought.country_code or "",
         ),
-    )
-
-
-def to_listing(scenario: Scenario) -> ScenarioListing:
-    return ScenarioListing(
-        name=scenario.name,
-        description=scenario.description,
-        rails=scenario.rails,
-        expects=scenario.expects,
     )
 
 

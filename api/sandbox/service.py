@@ -30,10 +30,8 @@ from api.sandbox.schemas import (
     ReturnRequest,
     SandboxResult,
     SandboxTransfer,
-    ScenarioListing,
     ScenarioRequest,
     ordered,
-    to_listing,
     to_score,
 )
 from api.transfers.bank_object import object_of
@@ -103,9 +101,6 @@ class SandboxService:
         self._clock, self._new_id = clock, new_id
         self._under_way = Concurrency(MOST_AT_A_TIME, in_all=MOST_IN_ALL, what="requests of the sandbox")
         self._returning: set[tuple[str, str]] = set()
-
-    def scenarios(self) -> list[ScenarioListing]:
-        return [to_listing(scenario) for scenario in SCENARIOS.values()]
 
     async def run(
         self, principal: Principal, program_id: str, request: ScenarioRequest, effect_id: str | None
