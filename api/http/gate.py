@@ -1,10 +1,11 @@
 """The order of checks. Every request to a route passes here, and the first failure is the answer.
 
 body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400 ─▶ Idempotency-Key 400
-─▶ media type 415 ─▶ validation 400 ─▶ the key's stored answer, or 409 ─▶ the handler: 404, 409
+─▶ media type 415 ─▶ If-Match 400 ─▶ validation 400 ─▶ the key's stored answer, or 409 ─▶ the handler: 404, 409
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -17,6 +18,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.http.auth import Authenticator, NamedPrograms, operator_of
 from api.http.body_budget import BodyBudget, BodyShare
+from api.http.conditional import if_match_of
 from api.http.deadline import answer_by_of
 from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.floods import Floods
@@ -65,6 +67,7 @@ class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
     plain: dict[str, Any]
     query: Any
     keyed: KeyedRequest | None  # with an Idempotency-Key
+    replaces: Callable[[str], bool] | None  # with If-Match: the ETags that it names
     arrived_at: int
     answer_by: float | None  # of the event loop's clock
 
@@ -140,6 +143,7 @@ class Gate(ASGIMiddleware):
         plain: dict[str, Any] = {}
         if shape is not None:
             check_media_type(scope, raw, required=required)
+        replaces = if_match_of(scope) if operation.needs_if_match else None
         if unread is not None:
             raise unread
         query = _query_of(operation, pairs)
@@ -155,6 +159,7 @@ class Gate(ASGIMiddleware):
             plain=plain,
             query=query,
             keyed=keyed,
+            replaces=replaces,
             arrived_at=arrived_at,
             answer_by=answer_by,
         )
@@ -199,6 +204,13 @@ def body_of(scope: Any, struct: type[S]) -> S:
     body = checked(scope).body
     assert isinstance(body, struct), "this route's operation declares another body"
     return body
+
+
+def replaces_of(scope: Any) -> Callable[[str], bool]:
+    """Which ETags this write may replace."""
+    replaces = checked(scope).replaces
+    assert replaces is not None, "this route's operation declares no If-Match"
+    return replaces
 
 
 def optional_body_of(scope: Any, struct: type[S]) -> S:

@@ -11,9 +11,9 @@ from api.actions.examples import ACTION
 from api.actions.routes import action_service
 from api.actions.schemas import Action
 from api.area import Area, Resources
-from api.http.conditional import ETAG, PRIVATE, etag_of, if_match_of, published
+from api.http.conditional import ETAG, PRIVATE, etag_of, published
 from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of, replaces_of
 from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
 from api.programs.service import ProgramService
@@ -31,7 +31,7 @@ from api.rules.schemas import (
 )
 from api.rules.service import RuleService
 from features.core.backtests import Backtest, ShadowReport
-from features.core.errors import ErrorCode, FieldCode, invalid
+from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
 from features.core.rules import Rule
 from store.control.rule_registry import RuleRegistry
@@ -240,13 +240,12 @@ async def get_rule(
 async def replace_rule(
     rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
 ) -> Response[bytes]:
-    body, names = body_of(request.scope, WrittenRule), if_match_of(request.scope)
-    if body.id != rule_id:
-        raise invalid("id", "must be the rule's own, as in the path", FieldCode.CONFLICTING)
+    replaces = replaces_of(request.scope)
     rule = await rules.replace(
         principal_of(request.scope),
-        body,
-        is_current=lambda known: names(etag_of(_ENCODE(known))),
+        rule_id,
+        body_of(request.scope, WrittenRule),
+        is_current=lambda known: replaces(etag_of(_ENCODE(known))),
         effect_id=effect_id_of(request.scope),
     )
     encoded = _ENCODE(rule)

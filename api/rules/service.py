@@ -21,7 +21,7 @@ from api.programs.service import ProgramService
 from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, to_rule
 from features.core.actions import ActionStatus, ActionType
 from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
-from features.core.errors import ConflictError, ErrorCode
+from features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
 from features.policy.bodies import RULES, SHADOW, PolicyVersion, prefix_of
@@ -97,9 +97,17 @@ class RuleService:
         return rule
 
     async def replace(
-        self, principal: Principal, request: NewRule, *, is_current: Callable[[Rule], bool], effect_id: str | None
+        self,
+        principal: Principal,
+        rule_id: str,
+        request: NewRule,
+        *,
+        is_current: Callable[[Rule], bool],
+        effect_id: str | None,
     ) -> Rule:
         """The rule as it is written now, a draft again. What is in force of it stays so until the next activation."""
+        if request.id != rule_id:
+            raise invalid("id", "must be the rule's own, as in the path", FieldCode.CONFLICTING)
         written = self._checked(principal, request)
         rule = await self._registry.replace(principal, written, is_current=is_current, effect_id=effect_id)
         log.info("rule_written", tenant_id=principal.tenant_id, rule_id=rule.id, operator=principal.operator)

@@ -1,15 +1,15 @@
-"""Rules of the gate that a route can ask for: the owner's token alone, and test keys alone."""
+"""Rules of the gate that a route can ask for: the owner's token alone, test keys alone, If-Match."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from litestar import Litestar, Request, post
+from litestar import Litestar, Request, post, put
 from litestar.testing import TestClient
 
 from api.http.envelope import stamp_headers
 from api.http.errors import render_error
-from api.http.gate import principal_of
+from api.http.gate import principal_of, replaces_of
 from api.http.operation import Access, Operation
 from api.wiring import wired_gate
 from features.core.principal import KeyScope
@@ -25,6 +25,9 @@ _SANDBOXED = Operation(
     sandbox=True,
     answers={200: dict[str, str]},
 )
+_REPLACING = Operation(
+    id="replacing", tag="t", summary="s", access=Access.OPERATOR, answers={200: dict[str, bool]}, needs_if_match=True
+)
 
 
 @post("/owned/{program_id:str}", status_code=200, opt=_OWNED.as_opt)
@@ -37,10 +40,20 @@ async def sandboxed(request: Request[Any, Any, Any]) -> dict[str, str]:
     return {"operator": principal_of(request.scope).operator}
 
 
+@put("/replacing", opt=_REPLACING.as_opt)
+async def replacing(request: Request[Any, Any, Any]) -> dict[str, bool]:
+    return {"may": replaces_of(request.scope)('"one"')}
+
+
+@put("/replacing/unseen", opt=_REPLACING.as_opt)
+async def replacing_unseen() -> dict[str, bool]:
+    return {}
+
+
 @pytest.fixture
 def gated(api: RunningApp) -> Iterator[TestClient[Litestar]]:
     app = Litestar(
-        route_handlers=[owned, sandboxed],
+        route_handlers=[owned, sandboxed, replacing, replacing_unseen],
         middleware=[wired_gate(api.stores, admin_token=ADMIN_TOKEN, limits=api.limits)],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
@@ -105,3 +118,19 @@ def test_given_a_sandbox_route_when_called_then_only_a_test_key_on_a_simulated_p
     assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=live), 403)
     assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=scoped), 403)
     assert_refused(gated.post(f"/sandbox/{simulated['id']}", headers=api.operator(tenant)), 403)
+
+
+def test_given_a_route_that_replaces_when_if_match_is_missing_then_400_whatever_its_handler_looks_at(
+    api: RunningApp, gated: TestClient[Litestar]
+) -> None:
+    headers = api.operator(api.create_tenant())
+
+    missing = gated.put("/replacing/unseen", json={"surprise": 1}, headers=headers)
+    text = gated.put("/replacing/unseen", content=b"x", headers=headers | {"Content-Type": "text/plain"})
+    tags = ('"one"', '"two", "one"', "*", '"two"', 'W/"one"')
+    answers = [gated.put("/replacing", headers=headers | {"If-Match": each}) for each in tags]
+
+    assert_refused(missing, 400, "If-Match is required")
+    assert missing.json()["fields"] == [{"path": "If-Match", "code": "required"}]
+    assert_refused(text, 415)
+    assert [answer.json() for answer in answers] == [{"may": may} for may in (True, True, True, False, False)]
