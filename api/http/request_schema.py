@@ -51,25 +51,14 @@ class RequestSchema(Generic[S]):
 
     def decode(self, raw: bytes) -> tuple[S, dict[str, Any]]:
         """The body as its Struct and as submitted; InvalidRequestError lists every failing path."""
-        try:
-            typed = self._decoder.decode(raw)
-            plain, failures = _parsed(raw)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            typed = self._with_whole_numbers(raw, error)
-            plain, failures = _parsed(raw)
-        failures += self._rules(plain)
-        if failures:
+        typed, plain, failures = self._taken(raw)
+        if typed is None or failures:
             raise refusal(failures)
         return typed, plain
 
     def failures(self, raw: bytes) -> list[Failure]:
-        """Everything that is wrong with a body; nothing when it is right."""
-        try:
-            self._decoder.decode(raw)
-            plain, failures = _parsed(raw)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return self._listed(raw)
-        return [*failures, *self._rules(plain)]
+        """Everything that is wrong with a body; nothing when ``decode`` takes it."""
+        return self._taken(raw)[2]
 
     def read_query(self, pairs: Iterable[tuple[str, str]]) -> S:
         """Query parameters as their Struct. Lists take repeats and commas; anything else may be given once."""
@@ -91,15 +80,23 @@ class RequestSchema(Generic[S]):
             raise refusal(failures)
         return msgspec.convert(plain, self.struct)
 
-    def _with_whole_numbers(self, raw: bytes, error: Exception) -> S:
-        """A body that the decoder refused, decoded where nothing else is wrong with it than an integer with a point."""
-        failures = self._listed(raw)
-        if failures:
-            raise refusal(failures) from None
+    def _taken(self, raw: bytes) -> tuple[S | None, dict[str, Any], list[Failure]]:
+        """The body as its Struct and as submitted, and what is wrong with it; no Struct without a failure."""
         try:
-            return msgspec.convert(json.loads(raw.decode(), parse_float=_number), self.struct)
+            typed = self._decoder.decode(raw)
+            plain, failures = _parsed(raw)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            failures = self._listed(raw)
+            return (None, {}, failures) if failures else self._with_whole_numbers(raw, error)
+        return typed, plain, [*failures, *self._rules(plain)]
+
+    def _with_whole_numbers(self, raw: bytes, error: Exception) -> tuple[S | None, dict[str, Any], list[Failure]]:
+        """A body that the decoder refused and its schema takes: nothing but an integer with a point may be wrong."""
+        try:
+            typed = msgspec.convert(json.loads(raw.decode(), parse_float=_number), self.struct)
         except msgspec.ValidationError:
-            raise refusal([Failure(_path_in(error), "is not valid")]) from None
+            return None, {}, [Failure(_path_in(error), "is not valid")]
+        return typed, _parsed(raw)[0], []
 
     def _listed(self, raw: bytes) -> list[Failure]:
         """What is wrong with a body that is refused; nothing when its schema takes it."""

@@ -7,6 +7,7 @@ import pytest
 from msgspec import Meta
 
 from api.http.request_schema import RequestSchema
+from api.http.validation import refusal
 from features.core.errors import InvalidRequestError
 
 
@@ -29,18 +30,36 @@ def test_given_any_short_spelling_of_a_whole_number_when_read_then_it_is_that_in
     assert OVERLAP.decode(b'{"hours": ' + hours + b"}")[0] == Overlap(hours=14)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *(b'{"hours": 14.5}', b'{"hours": 73.0}', b'{"hours": "14"}', b'{"hours": "14.0"}', b'{"hours": true}'),
-        *(b'{"hours": 1.0, "note": 5}', b'{"hours": 1.0, "note": 5.0}', b'{"hours": 14.000000000000001}'),
-        *(b'{"hours": 1e999}', b'{"hours": 1e-999}', b'{"hours": 0.' + b"9" * 50_000 + b"}"),
-        *(b'{"hours": 14.' + b"0" * 50_000 + b"}", b'{"hours": 14.0, "more": 1}', b'{"hours": 14.0'),
-    ],
+REFUSED = (
+    *(b'{"hours": 14.5}', b'{"hours": 73.0}', b'{"hours": "14"}', b'{"hours": "14.0"}', b'{"hours": true}'),
+    *(b'{"hours": 1.0, "note": 5}', b'{"hours": 1.0, "note": 5.0}', b'{"hours": 14.000000000000001}'),
+    *(b'{"hours": 1e999}', b'{"hours": 1e-999}', b'{"hours": 0.' + b"9" * 50_000 + b"}"),
+    *(b'{"hours": 14.' + b"0" * 50_000 + b"}", b'{"hours": 14.0, "more": 1}', b""),
 )
-def test_given_another_number_text_or_truth_when_read_then_it_is_refused(body: bytes) -> None:
-    with pytest.raises(InvalidRequestError):
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_given_another_number_text_or_truth_when_read_then_it_is_refused_and_its_failures_are_the_same(
+    body: bytes,
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
         OVERLAP.decode(body)
+    failures = OVERLAP.failures(body)
+
+    assert failures
+    assert str(refusal(failures)) == str(refused.value)
+
+
+@pytest.mark.parametrize("body", [b'{"hours": 14.0}', b'{"hours": 14, "note": "x"}'])
+def test_given_a_body_that_is_taken_when_its_failures_are_listed_then_there_are_none(body: bytes) -> None:
+    assert OVERLAP.failures(body) == []
+
+
+def test_given_no_json_when_read_then_it_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="must be valid JSON"):
+        OVERLAP.decode(b'{"hours": 14.0')
+    with pytest.raises(InvalidRequestError, match="must be valid JSON"):
+        OVERLAP.failures(b'{"hours": 14.0')
 
 
 def test_given_a_name_twice_beside_a_whole_number_with_a_point_when_read_then_it_is_refused() -> None:
