@@ -8,6 +8,7 @@ Errors  ``RuleFileError`` with everything that is wrong, each with its line, or 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -20,7 +21,9 @@ from features.core.rules import Rule, RuleStatus
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_RULES: Final = 200
-MAX_DEPTH: Final = 16
+MAX_DEPTH: Final = 8
+MAX_KEY: Final = 64
+"""Every value of a file has its path kept, which both of them bound."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SCHEMA: Final = RequestSchema(WrittenRule, rules=rule_failures)
 _INTEGER: Final = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
@@ -66,7 +69,7 @@ def _read(file: Path) -> tuple[Any, Mapping[str, int]]:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RuleFileError(FileFault("", "The file is not UTF-8 text.")) from error
-    return (_json(text), {}) if file.suffix == ".json" else _yaml(text)
+    return (_json(text), {}) if file.suffix.lower() == ".json" else _yaml(text)
 
 
 def _rules_in(value: Any) -> tuple[list[Any], str]:
@@ -87,7 +90,12 @@ def _faults(rules: list[Any], path: str) -> Iterator[FileFault]:
     of_id: dict[str, str] = {}
     for index, rule in enumerate(rules):
         place = f"{path}[{index}]"
-        for failure in _SCHEMA.failures(msgspec.json.encode(rule)):
+        try:
+            raw = msgspec.json.encode(rule)
+        except (UnicodeEncodeError, RecursionError):
+            yield FileFault(place, "has a text or a depth that no rule has")
+            continue
+        for failure in _SCHEMA.failures(raw):
             inner = failure.path and f".{failure.path}"
             yield FileFault(f"{place}{inner}", failure.words)
         rule_id = rule.get("id") if isinstance(rule, dict) else None
@@ -104,7 +112,7 @@ def _line_of(path: str, lines: Mapping[str, int]) -> int | None:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refused)
+        return json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_refused)
     except json.JSONDecodeError as error:
         raise RuleFileError(FileFault("", f"The file is not JSON: {error.msg}.", error.lineno)) from error
     except (RecursionError, ValueError) as error:
@@ -116,11 +124,19 @@ def _refused(_: str) -> NoReturn:
     raise ValueError
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError
+    return number
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    names: set[str] = set()
+    for name, _ in pairs:
+        if name in names:
             raise RuleFileError(FileFault("", f"The key {name!a} stands twice in one object."))
+        names.add(name)
     return dict(pairs)
 
 
@@ -170,6 +186,8 @@ class _Document:
         if self._open and isinstance(self._open[-1][0], dict) and self._key[-1] is None:
             if event.value in self._open[-1][0]:
                 raise RuleFileError(FileFault("", f"The key {event.value!a} stands twice in one mapping.", line))
+            if len(event.value) > MAX_KEY:
+                raise RuleFileError(FileFault("", "A key is longer than any of a rule.", line))
             self._key[-1] = event.value
         else:
             self._add(_plain(event.value) if event.implicit[0] else event.value, line)
@@ -207,4 +225,5 @@ def _plain(text: str) -> Any:
         return _WORDS[text]
     if _INTEGER.fullmatch(text) is not None:
         return int(text)
-    return float(text) if _NUMBER.fullmatch(text) is not None else text
+    number = float(text) if _NUMBER.fullmatch(text) is not None else inf
+    return number if isfinite(number) else text

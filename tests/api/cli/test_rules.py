@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from time import process_time
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,7 @@ from tests.support.alerting import outgoing
 from tests.support.rules import RULES
 from tests.support.running_service import RunningService, free_port, post_in_batches, wait_until_committed
 
+MOST_CPU_S: Final = 2.0
 WIRES: Final = """\
 # What the payments team agreed on.
 rules:
@@ -112,6 +114,7 @@ def test_given_json_with_a_fault_when_checked_then_it_has_its_path(
         ("", "must be a list", None),
         ("\x00", "not YAML", None),
         ("- [" + "[" * 100_000, "nested deeper", 1),
+        (f"- a: 1\n  {'k' * 65}: [1]\n", "longer than any", 2),
     ],
 )
 def test_given_a_file_that_is_no_file_of_rules_when_checked_then_it_says_where(
@@ -135,6 +138,11 @@ def test_given_a_file_that_is_no_file_of_rules_when_checked_then_it_says_where(
         ("[" * 100_000, "depth"),
         ("[1" + "0" * 5_000 + "]", "number or a depth"),
         ("[1", "not JSON"),
+        ('[{"note": "\\ud800"}]', "[0] has a text or a depth"),
+        ('[{"\\ud800": 1}]', "[0] has a text or a depth"),
+        ('[{"note": 1e999}]', "number or a depth"),
+        (f'[{{"note": {10**100}}}]', "[0].note must be a string"),
+        (f'[{{"note": {"[" * 900}{"]" * 900}}}]', "deep"),
     ],
 )
 def test_given_json_that_no_rule_is_when_checked_then_it_says_so(tmp_path: Path, text: str, sentence: str) -> None:
@@ -145,6 +153,32 @@ def test_given_json_that_no_rule_is_when_checked_then_it_says_so(tmp_path: Path,
 
     assert (result.exit_code, isinstance(result.exception, SystemExit)) == (1, True)
     assert sentence in result.stderr
+
+
+def test_given_a_number_without_a_value_when_checked_then_it_is_not_read_as_null(file: Path) -> None:
+    file.write_text(WIRES.replace("action: hold", "action: hold\n    programId: 1e999"))
+
+    result = run("check", file)
+
+    assert (result.exit_code, f"{file}:16: rules[1].programId must be a UUID" in result.stderr) == (1, True)
+
+
+def test_given_a_flat_object_of_many_keys_when_checked_then_it_takes_no_more_than_its_size(tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(json.dumps([dict.fromkeys(map(str, range(30_000)), 1)]))
+    began = process_time()
+
+    result = run("check", file)
+
+    assert (result.exit_code, "is not a known property" in result.stderr) == (1, True)
+    assert process_time() - began < MOST_CPU_S
+
+
+def test_given_a_suffix_in_capitals_when_checked_then_the_file_is_json_as_for_a_backtest(tmp_path: Path) -> None:
+    file = tmp_path / "RULES.JSON"
+    file.write_text("[\t]")  # a tab that YAML does not take
+
+    assert run("check", file).stdout == "ok: 0 rules\n"
 
 
 def test_given_a_file_that_is_not_there_or_too_large_or_no_text_when_checked_then_it_says_so(tmp_path: Path) -> None:
