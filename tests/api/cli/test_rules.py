@@ -176,9 +176,9 @@ def test_given_a_flat_object_of_many_keys_when_checked_then_it_takes_no_more_tha
 
 def test_given_a_suffix_in_capitals_when_checked_then_the_file_is_json_as_for_a_backtest(tmp_path: Path) -> None:
     file = tmp_path / "RULES.JSON"
-    file.write_text("[\t]")  # a tab that YAML does not take
+    file.write_text('[{"note": "\\ud83d\\ude00"}]')  # a pair that YAML does not take
 
-    assert run("check", file).stdout == "ok: 0 rules\n"
+    assert run("check", file).stderr.startswith(f"{file}: [0].id is required\n")
 
 
 def test_given_a_file_that_is_not_there_or_too_large_or_no_text_when_checked_then_it_says_so(tmp_path: Path) -> None:
