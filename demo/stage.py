@@ -109,5 +109,5 @@ def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int, bank
             )
             programs[program.slug] = Access(program_id=created["id"], secret=created["ingestSecret"])
     except RefusedError as error:
-        raise DemoError(f"The service refused to set the demo up: {error}.") from error
+        raise DemoError(f"The service refused to set the demo up: {error}") from error
     return Stage(seed=seed, operator_token=tenant["operatorToken"], programs=programs)

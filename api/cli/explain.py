@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from api.cli.options import Operator, OptionalUrl, token_option
 from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
@@ -44,23 +45,19 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
+    context: typer.Context,
     transfer_id: Annotated[str, typer.Argument(help="The bank's id of the transfer.")],
     data: Annotated[Path | None, typer.Option(help="Data directory of a stopped service.", file_okay=False)] = None,
-    url: Annotated[
-        str | None, typer.Option(help="Base URL of a running service, such as http://127.0.0.1:8080.")
-    ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(envvar="CLEARHOLD_TOKEN", help="An API key or the operator token.", show_envvar=True),
-    ] = None,
-    operator: Annotated[
-        str, typer.Option(help="Your name for the log; used with an operator token.")
-    ] = "clearhold explain",
+    url: OptionalUrl = None,
+    token: Annotated[str | None, token_option("An API key or the operator token.")] = None,
+    operator: Operator = "clearhold explain",
     program: Annotated[
         str | None, typer.Option(help="Id of the program, if several have a transfer with this id.")
     ] = None,
 ) -> None:
     """Print a transfer's score with inputs and reasons, recompute it, and show the nearest amount with another band."""
+    if data is not None and _is_of_variable(context, "url"):
+        url = None
     if (data is None) == (url is None) or (url is not None and token is None):
         _fail("Name either --data, or --url with --token.")
     try:
@@ -73,6 +70,12 @@ def explain(
         _fail(str(error))
     if not _show(stored):
         raise typer.Exit(EXIT_DIFFERS)
+
+
+def _is_of_variable(context: typer.Context, option: str) -> bool:
+    """Whether an option's value comes from its variable, over which other options win."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "ENVIRONMENT"
 
 
 def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> TransferFeaturesRow:

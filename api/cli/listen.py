@@ -7,10 +7,10 @@ Exit codes  0 ended by Ctrl-C or SIGTERM; 1 the service refused to go on, or the
 import signal
 from contextlib import suppress
 from typing import Annotated, Final, NoReturn
-from urllib.parse import urlsplit
 
 import typer
 
+from api.cli.options import Operator, Url, check_address, token_option
 from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from api.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
 from features.core.instants import format_instant
@@ -32,15 +32,13 @@ def register(app: typer.Typer) -> None:
 
 def listen(
     forward_to: Annotated[
-        str, typer.Option(help="Where each delivery is posted, such as http://localhost:3000/hooks.")
-    ],
-    url: Annotated[str, typer.Option(help="Base URL of the service, such as http://127.0.0.1:8080.")],
-    key: Annotated[
         str,
         typer.Option(
-            envvar="CLEARHOLD_TOKEN", help="An API key of scope webhooks, or the operator token.", show_envvar=True
+            help="Where each delivery is posted, such as http://localhost:3000/hooks.", callback=check_address
         ),
     ],
+    url: Url,
+    token: Annotated[str, token_option("An API key of scope webhooks, or the operator token.")],
     program: Annotated[
         str | None,
         typer.Option(help="Id of the program to hear of. An API key needs it; an operator hears of all without it."),
@@ -53,23 +51,18 @@ def listen(
         typer.Option(
             envvar="CLEARHOLD_WEBHOOK_SECRET",
             help="Sign with this secret (whsec_...). Default: a fresh one, which is printed.",
-            show_envvar=True,
         ),
     ] = None,
-    operator: Annotated[
-        str, typer.Option(help="Your name for the log; used with an operator token.")
-    ] = "clearhold listen",
+    operator: Operator = "clearhold listen",
 ) -> None:
     """Post what a webhook endpoint would be sent to a receiver on this machine, signed, and print a line for each."""
-    for option, address in (("--url", url), ("--forward-to", forward_to)):
-        if not _is_http(address):
-            _fail(f"{option} must be an http:// or https:// address.")
     names = _names_of(events)
     if secret is not None and not is_secret(secret):
         _fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")
     signing = secret or secret_of(random_bytes(SECRET_BYTES))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
-        ClearholdClient(url, token=key, operator=operator, max_tries=1) as client,
+        ClearholdClient(url, token=token, operator=operator, max_tries=1) as client,
         Forwarder(forward_to, secret=signing, clock=SystemClock()) as forwarder,
     ):
         try:
@@ -84,25 +77,31 @@ def listen(
 
 def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]) -> None:
     """Until it is ended, or whoever reads the output has left. The endpoint is removed either way."""
-    failures = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    refusal = None
     try:
         with suppress(KeyboardInterrupt, BrokenPipeError):
             typer.echo("\n".join(opening))
             for delivery in heard(endpoint, _note):
                 typer.echo(_line(forwarder.forward(delivery)))
     except RefusedError as error:
-        failures.append(str(error))
+        refusal = str(error)
+    finally:
+        failure = _close(endpoint)
+        for sentence in filter(None, (refusal, failure)):
+            _note(sentence)
+    if refusal or failure:
+        raise typer.Exit(EXIT_STOPPED)
+
+
+def _close(endpoint: ListenedEndpoint) -> str | None:
+    """Remove the endpoint, which whoever is impatient does not interrupt; why it could not be, if it could not."""
     for impatient in (signal.SIGINT, signal.SIGTERM):
         signal.signal(impatient, signal.SIG_IGN)
     try:
         endpoint.close()
     except (RefusedError, UnreachableError) as error:
-        failures.append(f"Endpoint {endpoint.id} stays enabled, because it could not be removed: {error}")
-    for failure in failures:
-        _note(failure)
-    if failures:
-        raise typer.Exit(EXIT_STOPPED)
+        return f"Endpoint {endpoint.id} stays enabled, because it could not be removed: {error}"
+    return None
 
 
 def _line(forwarded: Forwarded) -> str:
@@ -116,14 +115,6 @@ def _names_of(events: str | None) -> list[str]:
     if [name for name in names if name not in SUBSCRIBABLE]:
         _fail(f"--events must be of {', '.join(SUBSCRIBABLE)}.")
     return list(dict.fromkeys(names))
-
-
-def _is_http(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 0) >= 0
-    except ValueError:
-        return False
 
 
 def _note(sentence: str) -> None:

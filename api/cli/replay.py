@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from api.cli.event_check import FAULTY, CheckedLine, FileCheck
+from api.cli.options import OptionalUrl, check_header
 from api.client.event_lines import ByteStream, LineReader
 from api.client.event_replay import (
     DEFAULT_BATCH,
@@ -43,18 +44,14 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     file: Annotated[str, typer.Argument(help="File of bank events, one JSON object per line; - reads standard input.")],
-    url: Annotated[
-        str | None, typer.Option(help="Base URL of the service, such as http://127.0.0.1:8080. Not with --check.")
-    ] = None,
-    program: Annotated[
-        str | None, typer.Option(help="Id of the program that the events belong to. Not with --check.")
-    ] = None,
+    url: OptionalUrl = None,
+    program: Annotated[str | None, typer.Option(help="Id of the program that the events belong to.")] = None,
     secret: Annotated[
-        str | None,
-        typer.Option(envvar="CLEARHOLD_INGEST_SECRET", help="The program's ingest secret.", show_envvar=True),
+        str | None, typer.Option(envvar="CLEARHOLD_INGEST_SECRET", help="The program's ingest secret.")
     ] = None,
     endpoint_id: Annotated[
-        str | None, typer.Option(help="Webhook-Endpoint-Id to send, if the program requires one.")
+        str | None,
+        typer.Option(help="Webhook-Endpoint-Id to send, if the program requires one.", callback=check_header),
     ] = None,
     batch: Annotated[
         int, typer.Option(min=1, max=MOST_IN_BATCH, help="Number of events sent at a time; order is preserved.")
@@ -85,10 +82,7 @@ def replay(
 def _target(url: str | None, program: str | None, secret: str | None, endpoint_id: str | None) -> Target:
     if url is None or program is None or secret is None:
         _fail("--url, --program and --secret are needed to send events; --check needs none of them.")
-    try:
-        return Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
-    except ValueError as error:
-        _fail(f"{error}.")
+    return Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
 
 
 def _post(run: EventReplay, file: str, size: int | None) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 import msgspec
 import typer
@@ -16,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from api.cli.options import Operator, Url, token_option
 from api.cli.rule_files import RuleFileError, read_rules
 from api.client.client import ClearholdClient, RefusedError, UnreachableError
 from features.core.backtests import MOST_DAYS, Backtest, FullBacktest
@@ -32,15 +32,8 @@ _BAR_WIDTH: Final = 40
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 
-Url = Annotated[
-    str, typer.Option(envvar="CLEARHOLD_URL", help="Base URL of the service, such as http://127.0.0.1:8080.")
-]
-Key = Annotated[
-    str,
-    typer.Option(envvar="CLEARHOLD_TOKEN", help="An API key of scope rules, or the operator token.", show_envvar=True),
-]
-OperatorToken = Annotated[str, typer.Option(envvar="CLEARHOLD_TOKEN", help="The operator token.", show_envvar=True)]
-Operator = Annotated[str, typer.Option(help="Your name for the record; used with an operator token.")]
+Token = Annotated[str, token_option("An API key of scope rules, or the operator token.")]
+OperatorToken = Annotated[str, token_option("The operator token.")]
 RuleFile = Annotated[Path, typer.Argument(help="A YAML or JSON file of rules.", metavar="FILE")]
 NAME: Final = "clearhold rules"
 
@@ -55,9 +48,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(rules, name="rules")
 
 
-def list_rules(url: Url, key: Key, operator: Operator = NAME) -> None:
+def list_rules(url: Url, token: Token, operator: Operator = NAME) -> None:
     """List the rules of the service: status, action, severity, and the conditions in words."""
-    with _service(url, key, operator) as service:
+    with _service(url, token, operator) as service:
         rules = service.rules()
     table = _table("rule", "status", "action", "severity", "program", "when")
     for rule in rules:
@@ -72,10 +65,10 @@ def check(file: RuleFile) -> None:
     typer.echo(f"ok: {_count(len(rules), 'rule')}")
 
 
-def diff(file: RuleFile, url: Url, key: Key, operator: Operator = NAME) -> None:
+def diff(file: RuleFile, url: Url, token: Token, operator: Operator = NAME) -> None:
     """Compare a file of rules with those of the service; archived ones do not count. Exit code 1 when they differ."""
     written = {rule.id: rule for rule in _rules_of(file)}
-    with _service(url, key, operator) as service:
+    with _service(url, token, operator) as service:
         stored = {rule.id: rule for rule in service.rules() if rule.status is not RuleStatus.ARCHIVED}
     lines = list(_differences(written, stored))
     for line in lines:
@@ -88,7 +81,7 @@ def diff(file: RuleFile, url: Url, key: Key, operator: Operator = NAME) -> None:
 def backtest(
     rules: Annotated[str, typer.Argument(help="A YAML or JSON file of rules, or the id of one.", metavar="FILE|ID")],
     url: Url,
-    key: OperatorToken,
+    token: OperatorToken,
     days: Annotated[int, typer.Option(help="How many days back.", min=1, max=MOST_DAYS)] = MOST_DAYS,
     full: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--full", help="Read every transfer of those days, not the newest 1,000 alone.")
@@ -105,7 +98,7 @@ def backtest(
     file = Path(rules)
     of_file = file.suffix.lower() in _SUFFIXES or file.exists()
     written = _rules_of(file) if of_file else ()
-    with _service(url, key, operator) as service:
+    with _service(url, token, operator) as service:
         _bring_over(service, written, write=write)
         rule_ids = [rule.id for rule in written] if of_file else [rules]
         results = [service.backtest_rule(rule_id, days=days, full=full) for rule_id in rule_ids]
@@ -117,18 +110,22 @@ def backtest(
 
 def _bring_over(service: ClearholdClient, written: Sequence[Rule], *, write: bool) -> None:
     """Write what the service lacks, or refuse to backtest another text than the file's."""
-    stored = {rule.id: rule for rule in service.rules()} if written else {}
-    others = [rule for rule in written if rule.id not in stored or rule_hash(stored[rule.id]) != rule_hash(rule)]
+    known_ids = {rule.id for rule in service.rules()} if written else set()
+    others: list[tuple[Rule, str | None]] = []
+    for rule in written:
+        stored, etag = service.rule(rule.id) if rule.id in known_ids else (None, None)
+        if stored is None or rule_hash(stored) != rule_hash(rule):
+            others.append((rule, etag))
     if others and not write:
         _fail(
-            f"The service has {', '.join(rule.id for rule in others)} otherwise or not; see diff, or use --write.",
+            f"The service has {', '.join(rule.id for rule, _ in others)} otherwise or not; see diff, or use --write.",
             EXIT_WRONG,
         )
-    for rule in others:
-        if rule.id in stored:
-            service.replace_rule(rule)
-        else:
+    for rule, etag in others:
+        if etag is None:
             service.create_rule(rule)
+        else:
+            service.replace_rule(rule, etag=etag)
 
 
 def _differences(written: dict[str, Rule], stored: dict[str, Rule]) -> Iterator[str]:
@@ -240,17 +237,15 @@ def _rules_of(file: Path) -> tuple[Rule, ...]:
 
 
 @contextmanager
-def _service(url: str, key: str, operator: str) -> Iterator[ClearholdClient]:
+def _service(url: str, token: str, operator: str) -> Iterator[ClearholdClient]:
     """The service; what it refuses, and that it does not answer, end the command."""
-    if urlsplit(url).scheme not in {"http", "https"}:
-        _fail("--url must be an http:// or https:// address.")
-    with ClearholdClient(url, token=key, operator=operator, max_tries=1, timeout_s=ANSWER_WITHIN_S) as client:
+    with ClearholdClient(url, token=token, operator=operator, max_tries=1, timeout_s=ANSWER_WITHIN_S) as client:
         try:
             yield client
         except RefusedError as error:
             _fail(str(error), EXIT_NOT_STARTED if error.status == _UNKNOWN_TOKEN else EXIT_WRONG)
-        except (UnreachableError, msgspec.DecodeError) as error:
-            _fail(f"{error}")
+        except UnreachableError as error:
+            _fail(str(error))
 
 
 def _count(count: int, noun: str) -> str:

@@ -10,7 +10,7 @@ import hmac
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -27,8 +27,13 @@ MAX_PAUSE_S: Final = 5.0
 SIGNATURE_HEADER: Final = "Bank-Signature"
 ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"
 
+TRY_AGAIN_STATUSES: Final = frozenset({429, 502, 503, 504})
+"""Answers after which the same request may well be taken a little later."""
+
 _SERVICE_UNAVAILABLE: Final = 503
 _LONGEST_SENTENCE: Final = 500
+_MOST_PORT: Final = 65_535
+_Answer = TypeVar("_Answer")
 
 
 class RefusedError(Exception):
@@ -40,7 +45,7 @@ class RefusedError(Exception):
 
 
 class UnreachableError(Exception):
-    """No answer came, after every allowed try."""
+    """No answer of the service came, after every allowed try."""
 
 
 class Posted(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +73,15 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     event_id: str
     payload: msgspec.Raw
     next_attempt_at: str
+
+
+def is_http(address: str) -> bool:
+    """Whether requests can be sent to an address."""
+    try:
+        url = httpx.URL(address)
+    except httpx.InvalidURL:
+        return False
+    return url.scheme in {"http", "https"} and bool(url.host) and 0 <= (url.port or 0) <= _MOST_PORT
 
 
 def sign(secret: str, body: bytes) -> str:
@@ -113,6 +127,10 @@ def _written(rule: Rule) -> dict[str, Any]:
     return body
 
 
+def _rule_path(rule_id: str) -> str:
+    return f"/api/rules/{quote(rule_id, safe='')}"
+
+
 def _signed(secret: str, body: bytes, endpoint_id: str | None) -> dict[str, str]:
     signature = {SIGNATURE_HEADER: sign(secret, body)}
     return signature if endpoint_id is None else signature | {ENDPOINT_HEADER: endpoint_id}
@@ -152,7 +170,7 @@ class ClearholdClient:
         """Deliver one bank event as signed bytes; a redelivery is harmless."""
         headers = _signed(secret, body, endpoint_id) | {"Content-Type": "application/json"}
         answer = self._send("POST", ingest_path(program_id), content=body, headers=headers, safe=True)
-        return msgspec.json.decode(answer.content, type=Posted)
+        return self._decoded(answer, Posted)
 
     def post_events(
         self, program_id: str, secret: str, bodies: Sequence[bytes], *, endpoint_id: str | None = None
@@ -164,9 +182,9 @@ class ClearholdClient:
         try:
             posted = _LINES.decode_lines(answer.content)
         except msgspec.DecodeError as error:
-            raise UnreachableError(f"{self._url} gave an answer that is not of this service") from error
+            raise self._of_another() from error
         if len(posted) != len(bodies):
-            raise UnreachableError(f"{self._url} answered {len(posted)} of {len(bodies)} events")
+            raise UnreachableError(f"{self._url} answered {len(posted)} of {len(bodies)} events.")
         return posted
 
     def preflight(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,14 +219,14 @@ class ClearholdClient:
 
     def webhooks(self) -> list[WebhookEndpoint]:
         """All endpoints that the caller reaches, newest first."""
-        return msgspec.json.decode(self._get("/api/webhooks").content, type=list[WebhookEndpoint])
+        return self._decoded(self._get("/api/webhooks"), list[WebhookEndpoint])
 
     def create_webhook(self, webhook: Mapping[str, Any]) -> WebhookEndpoint:
-        return msgspec.convert(self._object("POST", "/api/webhooks", body=webhook, safe=False), WebhookEndpoint)
+        return self._decoded(self._call("POST", "/api/webhooks", body=webhook, safe=False), WebhookEndpoint)
 
     def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> WebhookEndpoint:
         path = f"/api/webhooks/{quote(endpoint_id, safe='')}"
-        return msgspec.convert(self._object("PATCH", path, body=change), WebhookEndpoint)
+        return self._decoded(self._call("PATCH", path, body=change), WebhookEndpoint)
 
     def delete_webhook(self, endpoint_id: str) -> None:
         """Disable an endpoint; again when it is disabled changes nothing."""
@@ -218,26 +236,30 @@ class ClearholdClient:
         """The deliveries to an endpoint, newest first; with ``before``, those behind this one."""
         query = {"limit": str(limit)} | ({} if before is None else {"before": before})
         answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", query)
-        return msgspec.json.decode(answer.content, type=list[Delivery])
+        return self._decoded(answer, list[Delivery])
 
     def rules(self) -> list[Rule]:
         """All rules that the caller reaches."""
-        return msgspec.json.decode(self._get("/api/rules").content, type=list[Rule])
+        return self._decoded(self._get("/api/rules"), list[Rule])
+
+    def rule(self, rule_id: str) -> tuple[Rule, str]:
+        """A rule as it was last written, and the ETag by which it is replaced."""
+        answer = self._get(_rule_path(rule_id))
+        return self._decoded(answer, Rule), answer.headers["ETag"]
 
     def create_rule(self, rule: Rule) -> None:
         """Write a new rule, a draft."""
-        self._object("POST", "/api/rules", body=_written(rule), safe=False)
+        self._call("POST", "/api/rules", body=_written(rule), safe=False)
 
-    def replace_rule(self, rule: Rule) -> None:
-        """Write a rule again, over what is there now; it is a draft then."""
-        path = f"/api/rules/{quote(rule.id, safe='')}"
-        headers = {"Content-Type": "application/json", "If-Match": self._get(path).headers["ETag"]}
-        self._send("PUT", path, content=msgspec.json.encode(_written(rule)), headers=headers, safe=False)
+    def replace_rule(self, rule: Rule, *, etag: str) -> None:
+        """Write a rule again, over the one of this ETag; it is a draft then. RefusedError when it was changed since."""
+        headers = {"Content-Type": "application/json", "If-Match": etag}
+        content = msgspec.json.encode(_written(rule))
+        self._send("PUT", _rule_path(rule.id), content=content, headers=headers, safe=False)
 
     def backtest_rule(self, rule_id: str, *, days: int, full: bool) -> Backtest:
-        path = f"/api/rules/{quote(rule_id, safe='')}/backtest"
-        answer = self._object("POST", path, body={"days": days, "full": full}, safe=False)
-        return msgspec.convert(answer, Backtest)
+        body = {"days": days, "full": full}
+        return self._decoded(self._call("POST", f"{_rule_path(rule_id)}/backtest", body=body, safe=False), Backtest)
 
     def ready(self) -> bool:
         """Whether the service takes work right now; False also when nothing answers. Never retried."""
@@ -258,10 +280,30 @@ class ClearholdClient:
         query: Mapping[str, str] | None = None,
         safe: bool = True,
     ) -> dict[str, Any]:
+        return self._decoded(self._call(method, path, body=body, query=query, safe=safe), dict[str, Any])
+
+    def _decoded(self, answer: httpx.Response, type_: type[_Answer]) -> _Answer:
+        try:
+            return msgspec.json.decode(answer.content, type=type_)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._of_another() from error
+
+    def _of_another(self) -> UnreachableError:
+        """What a proxy's page and the like are taken for."""
+        return UnreachableError(f"{self._url} gave an answer that is not of this service.")
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, str] | None = None,
+        safe: bool = True,
+    ) -> httpx.Response:
         content = msgspec.json.encode(body) if body is not None else b""
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        answer = self._send(method, path, content=content, headers=headers, query=query, safe=safe)
-        return msgspec.json.decode(answer.content, type=dict[str, Any])
+        return self._send(method, path, content=content, headers=headers, query=query, safe=safe)
 
     def _send(
         self,
@@ -279,7 +321,7 @@ class ClearholdClient:
                 answer = self._http.request(method, path, content=content, headers=headers, params=query)
             except httpx.TransportError as error:
                 if failures == tries:
-                    raise UnreachableError(f"{self._url} did not answer: {error}") from error
+                    raise UnreachableError(f"{self._url} did not answer: {error}.") from error
             else:
                 if answer.is_success:
                     return answer

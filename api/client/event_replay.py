@@ -10,11 +10,18 @@ import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
-from api.client.client import ClearholdClient, Posted, RefusedError, UnreachableError, pause_after
+from api.client.client import (
+    TRY_AGAIN_STATUSES,
+    ClearholdClient,
+    Posted,
+    RefusedError,
+    UnreachableError,
+    is_http,
+    pause_after,
+)
 from api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 
 DEFAULT_BATCH: Final = 500
@@ -22,7 +29,6 @@ MOST_IN_BATCH: Final = 1_000  # what the batch route takes
 MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
 DEFAULT_MAX_TRIES: Final = 12
 FIRST_REFUSALS: Final = 5
-TRY_AGAIN_STATUSES: Final = frozenset({429, 502, 503, 504})
 HOPELESS_STATUSES: Final = frozenset({401, 403, 404, 405})
 
 _HOPELESS: Final = " Are the address, the program and its secret right?"
@@ -37,8 +43,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     endpoint_id: str | None = None
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or parts.hostname is None:
+        if not is_http(self.url):
             raise ValueError(f"{self.url} is not an http:// or https:// address")
 
 

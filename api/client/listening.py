@@ -15,7 +15,14 @@ from typing import Final, Self
 import httpx
 import msgspec
 
-from api.client.client import ClearholdClient, Delivery, RefusedError, UnreachableError
+from api.client.client import (
+    TRY_AGAIN_STATUSES,
+    ClearholdClient,
+    Delivery,
+    RefusedError,
+    UnreachableError,
+    pause_after,
+)
 from features.webhooks.signature import delivery_headers
 from features.webhooks.urls import LISTENED_URL
 from store.clock import Clock
@@ -23,10 +30,9 @@ from store.clock import Clock
 PAGE: Final = 100
 MOST_PAGES: Final = 100
 POLL_EVERY_S: Final = 0.5
-LONGEST_PAUSE_S: Final = 30.0
 ANSWER_WITHIN_S: Final = 15.0
 _MS: Final = 1_000
-_TRIED_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
+_TRIED_AGAIN: Final = TRY_AGAIN_STATUSES | {500}
 
 
 class Forwarded(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +132,7 @@ def heard(
             failures += 1
             if failures == 1:
                 on_trouble(f"{error} Trying again.")
-            pause(min(POLL_EVERY_S * 2**failures, LONGEST_PAUSE_S))
+            pause(pause_after(failures))
             continue
         if failures:
             failures = 0

@@ -213,8 +213,8 @@ def _change(rule: Rule, note: str | None) -> dict[str, Any]:
 
 
 def _figures(backtest: Backtest) -> dict[str, Any]:
-    shown = msgspec.to_builtins(backtest)
-    return {name: shown[name] for name in FIGURES}
+    figures = msgspec.to_builtins(backtest)
+    return {name: figures[name] for name in FIGURES}
 
 
 def _number(policy: PolicyVersion) -> int:

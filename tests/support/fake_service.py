@@ -27,7 +27,7 @@ class FakeService:
         self.seen: set[str] = set()
         self.requests = 0
         self.lock = Lock()
-        self.answers: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.answers: dict[str, tuple[int, Any]] = {}
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
         self.url = ""
 

@@ -52,11 +52,11 @@ def stored(folder: Path, *rows: TransferFeaturesRow) -> str:
     return str(folder)
 
 
-def explained(*options: str) -> Result:
+def explained(*options: str, **variables: str) -> Result:
     app = typer.Typer()
     register(app)
     app.command("other")(lambda: None)
-    return CliRunner().invoke(app, ["explain", TRANSFER, *options])
+    return CliRunner(env=variables).invoke(app, ["explain", TRANSFER, *options])
 
 
 def test_given_a_stored_scoring_when_explained_then_inputs_reasons_and_the_same_score_are_printed(
@@ -123,13 +123,40 @@ def test_given_one_id_in_two_programs_when_explained_then_the_program_has_to_be_
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--url", "http://127.0.0.1:1"), ("--data", "d", "--url", "u", "--token", "t")]
+    "options", [(), ("--url", "http://127.0.0.1:1"), ("--data", "d", "--url", "http://u", "--token", "t")]
 )
 def test_given_no_place_or_two_when_asked_then_it_is_said_what_to_name(options: tuple[str, ...]) -> None:
     result = explained(*options)
 
     assert result.exit_code == 2
     assert "Name either --data, or --url with --token." in result.stderr
+
+
+def test_given_a_directory_beside_the_variables_of_a_service_when_explained_then_the_option_wins(
+    tmp_path: Path,
+) -> None:
+    data = stored(tmp_path, a_scoring())
+
+    result = explained("--data", data, CLEARHOLD_URL="http://127.0.0.1:1", CLEARHOLD_TOKEN="t")
+
+    assert (result.exit_code, f"Transfer {TRANSFER} of program" in result.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--url", "127.0.0.1:8080"), "--url (CLEARHOLD_URL) must be an http:// or https:// address.\n"),
+        (("--token", "\u201ctest_1\u201d"), "--token (CLEARHOLD_TOKEN) must be printable ASCII characters.\n"),
+        (("--token", "test_1\n"), "--token (CLEARHOLD_TOKEN) must be printable ASCII characters.\n"),
+        (("--operator", "Zo\u00eb"), "--operator must be printable ASCII characters.\n"),
+    ],
+)
+def test_given_an_option_that_no_request_can_carry_when_explained_then_a_sentence_names_it(
+    options: tuple[str, ...], sentence: str
+) -> None:
+    result = explained(*options, CLEARHOLD_URL="http://127.0.0.1:1", CLEARHOLD_TOKEN="t")
+
+    assert (result.exit_code, result.stderr) == (2, sentence)
 
 
 def test_given_no_such_transfer_or_directory_when_asked_then_a_sentence(tmp_path: Path) -> None:
@@ -176,7 +203,7 @@ def test_given_a_service_of_another_version_when_asked_over_http_then_a_sentence
     with fake_service() as service:
         told = {"id": TRANSFER, "scoreInputs": {"featureVersion": "features-v9"}}
         service.answers[f"/api/transfers/{TRANSFER}"] = (200, told)
-        result = explained("--url", service.url, "--token", "t")
+        result = explained(CLEARHOLD_URL=service.url, CLEARHOLD_TOKEN="t")
 
     assert result.exit_code == 2
     assert "features of version features-v9" in result.stderr

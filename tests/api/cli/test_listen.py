@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 import msgspec
 import pytest
@@ -84,6 +84,15 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
     folder = tmp_path_factory.mktemp("listen")
     with RunningService(folder / "data", "--scorers", "0", environment=LOCAL) as service:
         yield Bank(service)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """What a command in this process changes of its signals is put back."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
 
 
 def listening(bank: Bank, forward_to: str, *options: str) -> Listening:
@@ -175,11 +184,11 @@ def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_eac
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--url", "127.0.0.1"], "--url must be"),
+        (["--url", "127.0.0.1"], "--url (CLEARHOLD_URL) must be"),
         (["--forward-to", "localhost:3000"], "--forward-to must be"),
         (["--events", "alert.closed"], "--events must be of alert.opened"),
         (["--secret", "whsec_short"], "--secret must be"),
-        (["--key", "test_unknown"], UNKNOWN_BEARER),
+        (["--token", "test_unknown"], UNKNOWN_BEARER),
         (["--url", f"http://127.0.0.1:{free_port()}"], "did not answer"),
         (["--program", "0b9f0000-0000-4000-8000-000000000000"], UNKNOWN_PROGRAM),
     ],
@@ -188,11 +197,26 @@ def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_eac
 def test_given_a_mistake_then_it_does_not_start_and_says_which(bank: Bank, options: list[str], words: str) -> None:
     before = enabled_of(bank)
     address = f"http://127.0.0.1:{bank.service.port}"
-    given = ["--url", address, "--forward-to", "http://localhost:3000", "--key", bank.tenant["operatorToken"]]
+    given = ["--url", address, "--forward-to", "http://localhost:3000", "--token", bank.tenant["operatorToken"]]
     run = CliRunner().invoke(app, ["listen", *given, *options])
     assert (run.exit_code, run.stdout) == (2, "")
     assert words in run.stderr
     assert enabled_of(bank) == before
+
+
+def test_given_an_error_that_nobody_foresaw_then_the_endpoint_is_removed_all_the_same(
+    bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("api.cli.listen.heard", fails)
+    given = ["--url", f"http://127.0.0.1:{bank.service.port}", "--forward-to", "http://localhost:3000/hooks"]
+
+    run = CliRunner().invoke(app, ["listen", *given, "--token", bank.tenant["operatorToken"]])
+
+    assert isinstance(run.exception, ZeroDivisionError)
+    assert not enabled_of(bank)[run.stdout.split()[3].rstrip(",")]
 
 
 def test_given_a_receiver_and_then_a_service_that_are_away_then_it_says_so_and_goes_on_until_it_is_ended(

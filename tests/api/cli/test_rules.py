@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from api.cli.main import app
 from api.cli.rule_files import MAX_FILE_BYTES, RuleFileError, read_rules
+from api.client.client import ClearholdClient
 from api.http.auth import UNKNOWN_BEARER
 from features.core.instants import HOUR_US, format_instant
 from features.core.rules import Rule
@@ -165,7 +166,7 @@ def test_given_a_number_without_a_value_when_checked_then_it_is_not_read_as_null
 
 def test_given_a_flat_object_of_many_keys_when_checked_then_it_takes_no_more_than_its_size(tmp_path: Path) -> None:
     file = tmp_path / "rules.json"
-    file.write_text(json.dumps([dict.fromkeys(map(str, range(30_000)), 1)]))
+    file.write_text(json.dumps([dict.fromkeys(map(str, range(20_000)), 1)]))
     began = process_time()
 
     result = run("check", file)
@@ -228,7 +229,7 @@ class Bank:
         wait_until_committed(service, self.tenant["operatorToken"], "acht_8")
 
     def options(self, **over: str) -> list[str]:
-        options = {"url": self.address, "key": self.tenant["operatorToken"], "operator": "ann"} | over
+        options = {"url": self.address, "token": self.tenant["operatorToken"], "operator": "ann"} | over
         return [text for name, value in options.items() for text in (f"--{name}", value)]
 
 
@@ -278,7 +279,7 @@ def test_given_a_service_when_a_file_is_compared_written_and_backtested_then_eac
 
 
 def test_given_a_service_that_refuses_or_does_not_answer_then_the_command_says_why(bank: Bank, file: Path) -> None:
-    token = run("diff", file, *bank.options(key="op_unknown"))
+    token = run("diff", file, *bank.options(token="op_unknown"))
     nobody = run("list", *bank.options(url=f"http://127.0.0.1:{free_port()}"))
     unknown = run("backtest", "no-such-rule", *bank.options())
 
@@ -286,3 +287,27 @@ def test_given_a_service_that_refuses_or_does_not_answer_then_the_command_says_w
     assert (nobody.exit_code, "did not answer" in nobody.stderr) == (2, True)
     assert (unknown.exit_code, UNKNOWN_RULE in unknown.stderr) == (1, True)
     assert run("list", *bank.options(url="ftp://somewhere")).exit_code == 2
+
+
+def test_given_a_rule_that_another_changes_meanwhile_when_written_then_the_change_is_not_overwritten(
+    bank: Bank, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = WIRES.replace("large-credits", "shared-1").replace("abroad", "shared-2")
+    file.write_text(text)
+    assert run("backtest", file, "--write", *bank.options()).exit_code == 0
+    read = ClearholdClient.rule
+
+    def read_and_changed(client: ClearholdClient, rule_id: str) -> tuple[Rule, str]:
+        rule, etag = read(client, rule_id)
+        client.replace_rule(msgspec.structs.replace(rule, name="Of a colleague"), etag=etag)
+        return rule, etag
+
+    monkeypatch.setattr(ClearholdClient, "rule", read_and_changed)
+    file.write_text(text.replace("50000", "60000"))
+    refused = run("backtest", file, "--write", *bank.options())
+
+    assert refused.exit_code == 1
+    assert "changed since it was read" in refused.stderr
+    monkeypatch.undo()
+    with ClearholdClient(bank.address, token=bank.tenant["operatorToken"], operator="ann") as client:
+        assert client.rule("shared-1")[0].name == "Of a colleague"

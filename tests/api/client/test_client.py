@@ -2,10 +2,11 @@
 
 import json
 import socket
+from collections.abc import Callable
 
 import pytest
 
-from api.client.client import ClearholdClient, RefusedError, UnreachableError, pause_after, sign
+from api.client.client import ClearholdClient, RefusedError, UnreachableError, is_http, pause_after, sign
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 
 TEST_VECTOR_BODY = (
@@ -116,3 +117,36 @@ def test_given_any_number_of_failures_when_pausing_then_the_pause_grows_to_its_l
     assert pauses == sorted(pauses)
     assert pauses[0] == 0.1
     assert pauses[-1] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("path", "call"),
+    [
+        ("/api/webhooks", lambda client: client.webhooks()),
+        ("/api/webhooks", lambda client: client.create_webhook({})),
+        ("/api/webhooks/w/deliveries?limit=1", lambda client: client.deliveries("w", limit=1)),
+        ("/api/rules", lambda client: client.rules()),
+        ("/api/rules/r", lambda client: client.rule("r")),
+        ("/api/rules/r/backtest", lambda client: client.backtest_rule("r", days=1, full=False)),
+        ("/api/transfers/t", lambda client: client.transfer("t")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_given_an_answer_that_is_not_of_the_service_when_read_then_one_sentence_says_so(
+    path: str, call: Callable[[ClearholdClient], object]
+) -> None:
+    with fake_service() as service, ClearholdClient(service.url) as client:
+        service.answers[path] = (200, "<html>Be right back</html>")
+        with pytest.raises(UnreachableError, match="gave an answer that is not of this service"):
+            call(client)
+
+
+ADDRESSES = ("http://a", "HTTPS://a.example:443/b", "http://[::1]:8080", "http://u:p@a")
+NO_ADDRESSES = (
+    *("", "a", "a:80", "ftp://a", "http://", "http:a", "http://:80", "http://[::1"),
+    *("http://a:b", "http://a:65536", "http://a:-1", "http://a\n"),
+)
+
+
+def test_given_an_address_then_it_is_one_when_requests_can_be_sent_there() -> None:
+    assert [address for address in (*ADDRESSES, *NO_ADDRESSES) if is_http(address)] == [*ADDRESSES]

@@ -212,7 +212,7 @@ def test_given_an_address_that_is_none_when_replayed_then_it_says_so(tmp_path: P
     result = replayed("127.0.0.1:8080", a_file(tmp_path, [an_event(1)]))
 
     assert result.exit_code == 2
-    assert "is not an http:// or https:// address" in result.stderr
+    assert "--url (CLEARHOLD_URL) must be an http:// or https:// address." in result.stderr
 
 
 def test_given_a_pipe_that_is_still_written_when_replayed_then_events_go_out_before_it_ends(
