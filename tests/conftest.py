@@ -15,7 +15,7 @@ from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.support.clock import FrozenClock, SequentialIds
 
-_LONGEST: Final = (
+LONGEST: Final = (
     "test_compiled.py",
     "test_fuzz.py",
     "test_demo.py",
@@ -46,7 +46,7 @@ def pytest_sessionstart() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest begin first, so that no process waits at the end for another one's."""
-    items.sort(key=lambda item: _LONGEST.index(item.path.name) if item.path.name in _LONGEST else len(_LONGEST))
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import metadata
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import pytest
 import yaml
@@ -20,6 +20,8 @@ from store.redis_log.connect import REQUIRED_SETTINGS
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+EVERYWHERE: Final = ""
+"""The marker of a package that every system needs."""
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +108,12 @@ def test_given_the_runtime_lock_then_it_has_what_runs_in_the_versions_of_the_who
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     tools = set(map(name_of, project["optional-dependencies"]["dev"]))
 
-    assert runtime <= whole
-    assert needed_by(project["dependencies"]) <= {name_of(pin) for pin in runtime}
-    assert {name_of(pin) for pin in runtime} & tools <= {"setuptools", "pyyaml"}, "which dependencies need"
+    names = {name_of(pin) for pin, _ in runtime}
+
+    assert runtime
+    assert not [each for each in runtime if each not in whole and (each.pin, EVERYWHERE) not in whole]
+    assert needed_by(project["dependencies"]) <= names
+    assert names & tools <= {"setuptools"}, "which dependencies need"
 
 
 def test_given_a_container_then_it_writes_to_its_volume_only_and_has_no_rights_and_limits(
@@ -125,9 +130,16 @@ def test_given_a_container_then_it_writes_to_its_volume_only_and_has_no_rights_a
     assert compose["services"]["clearhold"]["ports"] == ["127.0.0.1:8080:8080"]
 
 
-def pins(lock: str) -> set[str]:
-    """Names and versions; on which systems they are needed is not compared."""
-    return set(re.findall(r"^(\S+==[^\s;]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+class LockedPackage(NamedTuple):
+    """A name with its version, and the marker of the systems that need it."""
+
+    pin: str
+    marker: str
+
+
+def pins(lock: str) -> set[LockedPackage]:
+    lines = re.findall(r"^(\S+==\S+)(?: ; (.+?))? \\$", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE)
+    return {LockedPackage(pin, marker) for pin, marker in lines}
 
 
 def name_of(requirement: str) -> str:

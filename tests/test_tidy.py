@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from tests.conftest import LONGEST
+
 ROOT: Final = Path(__file__).parent.parent
 SHIPPED: Final = ("features", "store", "flows", "api")
 ROOMS: Final = (*SHIPPED, "tests", "demo", "bench")
@@ -111,6 +113,10 @@ def asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, helpers: set[str])
 def test_given_the_rooms_then_there_is_something_to_look_at() -> None:
     assert len(MODULES) > 20
     assert Path(__file__) in TEST_MODULES
+
+
+def test_given_the_tests_that_begin_first_then_each_is_a_file_of_tests() -> None:
+    assert set(LONGEST) <= {path.name for path in TEST_MODULES}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
