@@ -2,23 +2,12 @@
 
 from typing import Any, Final
 
-from features.core.rules import Rule
-from features.policy.bodies import RulesBody
 from tests.support.alerting import alerts_of, decide, deliver, outgoing, read
-from tests.support.principals import an_operator
-from tests.support.rules import a_condition
-from tests.support.rules_in_force import a_testing_rule, an_active_rule
+from tests.support.rule_calls import RuleCalls
 from tests.support.running_app import RunningApp
 
-LARGE: Final = a_condition("amountCents", "gte", "10000")
+LARGE: Final = [{"field": "amountCents", "op": "gte", "value": "10000"}]
 DETECTOR: Final = "rule:large-credits"
-
-
-def in_force(api: RunningApp, tenant: dict[str, Any], version: str, *rules: Rule) -> None:
-    principal, body = an_operator(tenant["id"]), RulesBody(rules=rules)
-    api.on_loop(lambda: api.registry.create_policy(principal, version=version, program_id=None, body=body))
-    api.on_loop(lambda: api.registry.activate_policy(tenant["id"], version, action_id=f"act-{version}"))
-    api.catch_up()
 
 
 def get(api: RunningApp, tenant: dict[str, Any], path: str, **query: Any) -> Any:
@@ -30,8 +19,10 @@ def get(api: RunningApp, tenant: dict[str, Any], path: str, **query: Any) -> Any
 def test_given_a_rule_in_force_when_transfers_meet_it_then_its_alerts_are_alerts_everywhere(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    in_force(api, tenant, "rules-v1", an_active_rule("large-credits", LARGE, name="Credits of J. Doe"))
-    in_force(api, tenant, "shadow-v1", a_testing_rule("tries", LARGE))
+    rules = RuleCalls(api, tenant)
+    rules.active("large-credits", when=LARGE, name="Credits of J. Doe")
+    rules.tested("tries", when=LARGE)
+    api.catch_up()
     deliver(api, program, outgoing("acht_1"), outgoing("acht_2"), outgoing("acht_3", amount=99_00))
 
     alerts = alerts_of(api, tenant, detector=DETECTOR, route="reviewed")
