@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from features.bank.events import EVENT_DECODER, BankObject, TypedEvent, decode_event, decode_object
 from tests.features.bank.test_odd_data import odd_objects
@@ -31,7 +31,7 @@ def apart(body: bytes) -> object:
     return event.id, event.type, event.created_at, data
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine draws them slowly
+@settings(deadline=None)
 @given(odd=odd_objects())
 def test_given_an_odd_object_when_its_event_is_decoded_then_it_is_read_field_by_field(odd: tuple[str, Any]) -> None:
     kind, data = odd
