@@ -17,12 +17,12 @@ from typing import Any, Final
 
 import httpx
 
-from bench.copies import BACKTESTED, multiply
+from bench.copies import BACKTESTED, multiply_in
 from bench.harness import Figure, Promise, Run, percentile
-from bench.log_feed import Feed, PacedFeeder
+from bench.log_feed import PacedFeeder
 from bench.preflight import EVENTS_PER_S, PARTIES
-from bench.restart import CHUNK_EVENTS, Feeding
-from bench.service import OPERATOR, Service
+from bench.restart import Feeding
+from bench.service import Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
 from features.core.instants import DAY_US
@@ -59,13 +59,9 @@ def run(run: Run) -> Iterator[Figure]:
     with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
         now = time.time_ns() // 1_000
         (known,) = service.programs([_history(wanted // times, now)])
-        _feed(run, service, known.feed, wanted // times)
-        run.say(f"copying what was fed until it stands there {times} times")
-        service.stop()
-        multiply(service.database_path, known.feed.program_id, times, tables=BACKTESTED)
-        service.start()
-        headers = {"Authorization": f"Bearer {service.operator_token}", "X-Operator": OPERATOR}
-        with httpx.Client(base_url=service.url, headers=headers, timeout=60) as client:
+        Feeding(service, [known.feed], in_their_time=True).feed_all(run, wanted // times)
+        multiply_in(run, service, known.feed.program_id, times, tables=BACKTESTED)
+        with service.client() as client:
             for name, when in _RULES.items():
                 rule = {"id": name, "name": name, "when": when, "action": "hold", "severity": "low"}
                 client.post("/api/rules", json=rule).raise_for_status()
@@ -121,16 +117,6 @@ def _backtest(client: httpx.Client, rule_id: str) -> tuple[float, dict[str, Any]
     began = time.perf_counter()
     answer = client.post(f"/api/rules/{rule_id}/backtest", json={"full": True}).raise_for_status()
     return time.perf_counter() - began, answer.json()
-
-
-def _feed(run: Run, service: Service, feed: Feed, transfers: int) -> None:
-    feeding, events = Feeding(service, [feed], in_their_time=True), transfers * 2
-    with run.counting(f"{transfers:,} transfers", events) as done:
-        for fed in range(0, events, CHUNK_EVENTS):
-            chunk = min(CHUNK_EVENTS, events - fed)
-            feeding.feed(chunk)
-            done(chunk)
-        feeding.wait()
 
 
 def _history(transfers: int, now: int) -> Traffic:

@@ -14,6 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from bench.harness import Run
+from bench.service import Service
 from store.duck.database import open_database
 
 # Of each table the columns by which a row is told from its copies, and those that hold offsets. A program's own score
@@ -46,6 +48,17 @@ def multiply(path: Path, program_id: str, times: int, *, tables: Sequence[str] =
             for table in tables
         }
     return {table: count for table, ((count,),) in counted.items()}
+
+
+def multiply_in(
+    run: Run, service: Service, program_id: str, times: int, *, tables: Sequence[str] = REPORTED
+) -> dict[str, int]:
+    """The same in a service, which is stopped for it and started again."""
+    run.say(f"copying what was fed until it stands there {times} times")
+    service.stop()
+    rows = multiply(service.database_path, program_id, times, tables=tables)
+    service.start()
+    return rows
 
 
 def _copying(table: str, ids: tuple[str, ...], offsets: tuple[str, ...]) -> str:

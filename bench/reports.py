@@ -20,17 +20,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import httpx
-
 from bench.callers import call
-from bench.copies import multiply
+from bench.copies import multiply_in
 from bench.harness import Figure, Promise, Run, percentile
 from bench.log_feed import PacedFeeder, append_all, interleaved
 from bench.meanwhile import Meanwhile
 from bench.preflight import CALLERS, EVENTS_PER_S, PARTIES, PROGRAMS, Questions
 from bench.readers import Readers, read_in_turn
-from bench.restart import CHUNK_EVENTS, Feeding
-from bench.service import OPERATOR, Known, Service
+from bench.restart import Feeding
+from bench.service import Known, Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
 from features.core.instants import DAY_US
@@ -65,10 +63,10 @@ def run(run: Run) -> Iterator[Figure]:
         now = time.time_ns() // 1_000
         known = service.programs([_large(fed, now), *(_small(number, now) for number in range(1, PROGRAMS))])
         _give_history(run, service, known, fed)
-        headers = {"Authorization": f"Bearer {service.operator_token}", "X-Operator": OPERATOR}
-        decided = _decide(run, service, headers, run.size(500, 20))
+        headers = service.operator_headers
+        decided = _decide(run, service, run.size(500, 20))
         program_id = known[0].feed.program_id
-        rows = _copied(run, service, program_id, times)
+        rows = multiply_in(run, service, program_id, times)
         yield Figure(name="rows of the program", value=sum(rows.values()), unit="", note=_listed(rows))
         yield from _read_alone(run, service, headers, _paths(program_id))
         cores = f"on {os.cpu_count()} cores, before the events and pre-flights of this benchmark"
@@ -85,15 +83,6 @@ def run(run: Run) -> Iterator[Figure]:
     yield from _preflights(without, beside)
     yield Figure(name="events beside them", value=per_second, unit="events/s", promise=BESIDE_PER_S)
     yield from meanwhile.figures()
-
-
-def _copied(run: Run, service: Service, program_id: str, times: int) -> dict[str, int]:
-    """Stop the service, have each row of the program so many times, and start it; how many there are by table."""
-    run.say(f"copying what was fed until it stands there {times} times")
-    service.stop()
-    rows = multiply(service.database_path, program_id, times)
-    service.start()
-    return rows
 
 
 def _read_alone(run: Run, service: Service, headers: Mapping[str, str], paths: Mapping[str, str]) -> Iterator[Figure]:
@@ -151,22 +140,13 @@ def _give_history(run: Run, service: Service, known: list[Known], transfers: int
     with closing(connect_sync(service.socket)) as client:
         count = len(small) * _SMALL_TRANSFERS * 2
         append_all(client, interleaved(small, count=count), appended_at=time.time_ns() // 1_000, done=lambda _: None)
-    feeding, events = Feeding(service, [large], in_their_time=True), transfers * 2
-    with run.counting(f"{transfers:,} transfers", events) as done:
-        for fed in range(0, events, CHUNK_EVENTS):
-            chunk = min(CHUNK_EVENTS, events - fed)
-            feeding.feed(chunk)
-            done(chunk)
-        feeding.wait()
+    Feeding(service, [large], in_their_time=True).feed_all(run, transfers)
 
 
-def _decide(run: Run, service: Service, headers: Mapping[str, str], count: int) -> int:
+def _decide(run: Run, service: Service, count: int) -> int:
     """Decide some of the open alerts, as a person does; how many there were."""
     decided = 0
-    with (
-        httpx.Client(base_url=service.url, headers=dict(headers), timeout=60) as client,
-        run.counting("alerts decided", count) as done,
-    ):
+    with service.client() as client, run.counting("alerts decided", count) as done:
         while decided < count:
             query = {"status": "open", "limit": str(min(_PAGE, count - decided))}
             alerts = client.get("/api/alerts", params=query).raise_for_status().json()["data"]

@@ -68,6 +68,16 @@ class Feeding:
         self.wait()
         self._ahead = newest
 
+    def feed_all(self, run: Run, transfers: int) -> None:
+        """Feed so many transfers, of two events each, and wait for the last of them."""
+        events = transfers * 2
+        with run.counting(f"{transfers:,} transfers", events) as done:
+            for fed in range(0, events, CHUNK_EVENTS):
+                chunk = min(CHUNK_EVENTS, events - fed)
+                self.feed(chunk)
+                done(chunk)
+            self.wait()
+
     def wait(self) -> None:
         """Shards are not equally far, so for the newest transfer of each program."""
         for _, transfer_id in self._ahead.values():
@@ -83,11 +93,7 @@ def run(run: Run) -> Iterator[Figure]:
             for number in range(PROGRAMS)
         ]
         feeding = Feeding(service, [known.feed for known in service.programs(traffics)])
-        with run.counting(f"{transfers:,} transfers", events) as done:
-            for fed in range(0, events, CHUNK_EVENTS):
-                feeding.feed(min(CHUNK_EVENTS, events - fed))
-                done(min(CHUNK_EVENTS, events - fed))
-            feeding.wait()
+        feeding.feed_all(run, transfers)
         for scorers, promise in READY_S.items():
             began = time.perf_counter()
             service.stop()

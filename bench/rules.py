@@ -1,43 +1,36 @@
-"""What do a hundred rules cost an event in the stream, and one rule a backtest over five million stored vectors?
+"""What do a hundred rules cost an event in the stream?
 
 The vectors are those of ordinary traffic, and a rule's values are taken from them, so that rules match now and then.
 The same rules run as one decision table of zen-engine (pip install "clearhold[bench]"), its inputs made before the
-clock runs; both have to give the same answers. Times are of the processor; a backtest's is of the clock, on all cores.
+clock runs; both have to give the same answers. Times are of the processor. What rules cost a backtest, ``backtest``
+measures.
 """
 
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import count, islice, pairwise
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import duckdb
 import msgspec
 
 from bench.harness import Figure, Promise, Run, percentile
 from bench.stream_events import Traffic
-from bench.workbench import PREFIX
 from features.catalogue.rule_fields import RULE_FIELDS
 from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.log_entry import EntryKind, LogEntry
 from features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleStatus
 from features.core.vocabulary import Severity
-from features.rules.columns import sql_of
 from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, operands_of, ops_of
 from features.rules.language import MAX_CONDITIONS, faults_of
 from features.rules.predicate import compiled
 from features.shard.shard import ShardState
-from store.tables.columns import arrow_table, columns_of
 
 COUNT: Final = 100
 COST: Final = Promise(15)
-BACKTEST: Final = Promise(2)
 MOST_CONDITIONS: Final = 4
 ENTITIES: Final = 2_000
 _TURNS: Final = 5
@@ -69,7 +62,6 @@ def run(run: Run) -> Iterator[Figure]:
         note=f"{sum(map(len, matched)) / len(vectors):.2f} of them match; compiled in {compiling_ms:.0f} ms",
     )
     yield _longest(vectors[0])
-    yield _backtest(run, rules, vectors)
 
 
 def _longest(vector: FeatureVector) -> Figure:
@@ -202,34 +194,3 @@ def _cell(condition: RuleCondition) -> str:
         RuleOp.IS_NULL: "== null",
         RuleOp.NOT_NULL: "!= null",
     }[op]
-
-
-def _backtest(run: Run, rules: Sequence[Rule], vectors: Sequence[FeatureVector]) -> Figure:
-    rows = run.size(5_000_000, 500_000)
-    with (
-        TemporaryDirectory(prefix=PREFIX) as folder,
-        closing(duckdb.connect(Path(folder) / "vectors.duckdb")) as database,
-    ):
-        run.say(f"storing {rows:,} vectors")
-        columns = [column for column in columns_of(FeatureVector) if column.name in {f.column for f in RULE_FIELDS}]
-        database.register("measured", arrow_table(columns_of(FeatureVector), vectors).select([c.name for c in columns]))
-        copies = -(-rows // len(vectors))
-        database.execute(
-            f"CREATE TABLE transfer_features AS SELECT measured.* FROM range({copies}), measured LIMIT {rows}"  # noqa: S608 - numbers
-        )
-        database.execute("CHECKPOINT")
-        times = sorted(_seconds(database, rule) for rule in rules)
-    return Figure(
-        name=f"one rule over {rows:,} stored vectors",
-        value=percentile(times, 0.5),
-        unit="s",
-        promise=BACKTEST,
-        note=f"{times[0]:.3f} to {times[-1]:.3f} s for {len(rules)} rules",
-    )
-
-
-def _seconds(database: duckdb.DuckDBPyConnection, rule: Rule) -> float:
-    condition, parameters = sql_of(rule)
-    started = time.perf_counter()
-    database.execute(f"SELECT count(*) FROM transfer_features WHERE {condition}", parameters).fetchall()  # noqa: S608 - parameters
-    return time.perf_counter() - started

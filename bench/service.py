@@ -20,6 +20,7 @@ from store.data_dir import DEFAULT_SHARDS
 CHECKOUT: Final = Path(__file__).parent.parent
 OPERATOR: Final = "bench"
 _STOP_WITHIN_S: Final = 30
+_ANSWER_WITHIN_S: Final = 60
 _READY_WITHIN_LINES: Final = 1_000
 _POLL_S: Final = 0.1
 _NOT_FOUND: Final = 404
@@ -94,6 +95,15 @@ class Service:
     def address(self) -> tuple[str, int]:
         host, _, port = self.url.removeprefix("http://").rpartition(":")
         return host, int(port)
+
+    @property
+    def operator_headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.operator_token}", "X-Operator": OPERATOR}
+
+    def client(self) -> httpx.Client:
+        """Of the tenant's operator, until the service is started again."""
+        headers, timeout = self.operator_headers, _ANSWER_WITHIN_S
+        return httpx.Client(base_url=self.url, headers=headers, timeout=timeout, trust_env=False)
 
     def start(self, *, scorers: int | None = None) -> float:
         """Seconds until it says that it is ready; with so many scorers, else as many as it takes by itself."""

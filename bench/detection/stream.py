@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, cast
 
-import httpx
 import msgspec
 
 from api.client.client import ClearholdClient
@@ -142,9 +141,8 @@ def _newest_transfer(path: Path) -> str:
 
 
 def _exported(service: Service, names: dict[str, str]) -> Iterator[Answer]:
-    headers = {"Authorization": f"Bearer {service.operator_token}", "X-Operator": OPERATOR}
-    url = f"{service.url}/api/transfers/export"
-    with httpx.stream("GET", url, headers=headers, timeout=_EXPORT_TIMEOUT_S, trust_env=False) as answer:
+    path, timeout = "/api/transfers/export", _EXPORT_TIMEOUT_S
+    with service.client() as client, client.stream("GET", path, timeout=timeout) as answer:
         answer.raise_for_status()
         for line in answer.iter_lines():
             row = _EXPORTED.decode(line)
