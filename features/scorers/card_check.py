@@ -19,7 +19,7 @@ from features.scorers.scorer import Scorer
 from features.scorers.signal import Signal
 
 MOST_WEIGHED: Final = 40
-"""The most signals with points of a card that is not the default one: more reasons explain nothing."""
+"""The most signals with points, unless the default card has more: more reasons explain nothing."""
 
 _PLACE: Final = re.compile(r"^(?P<sentence>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -117,13 +117,15 @@ def _signal_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[Card
         elif each.id in listed:
             yield CardFault(f"{path}.id", "must be a signal that is not listed yet", FieldCode.REPEATED)
         else:
-            yield from _bin_faults(path, each.bins)
+            yield from _bin_faults(path, signal.least, each.bins)
             yield from _points_faults(path, signal, each.bins)
         listed.add(each.id)
 
 
-def _bin_faults(path: str, bins: tuple[Bin, ...]) -> Iterator[CardFault]:
+def _bin_faults(path: str, least: int, bins: tuple[Bin, ...]) -> Iterator[CardFault]:
     """Bins rise without a hole: each ends where the next one begins."""
+    if bins[0].at_least < least:
+        yield CardFault(f"{path}.bins[0].atLeast", f"must be at least {least} for this signal", FieldCode.TOO_SMALL)
     for index, each in enumerate(bins):
         below, following = f"{path}.bins[{index}].below", bins[index + 1] if index + 1 < len(bins) else None
         if each.below is not None and each.below <= each.at_least:
@@ -153,9 +155,13 @@ def _points_faults(path: str, signal: Signal[Any], bins: tuple[Bin, ...]) -> Ite
 
 
 def _number_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[CardFault]:
-    weighed = sum(any(each.points for each in signal.bins) for signal in card.signals)
-    if weighed > MOST_WEIGHED and card.signals != default.card.signals:
-        yield CardFault("signals", f"must give points for at most {MOST_WEIGHED} signals", FieldCode.TOO_LONG)
+    most = max(MOST_WEIGHED, _weighed_count(default.card))
+    if _weighed_count(card) > most:
+        yield CardFault("signals", f"must give points for at most {most} signals", FieldCode.TOO_LONG)
+
+
+def _weighed_count(card: Scorecard) -> int:
+    return sum(any(each.points for each in signal.bins) for signal in card.signals)
 
 
 def _hard_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[CardFault]:

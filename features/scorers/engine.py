@@ -37,7 +37,7 @@ class WeighedSignal(Generic[Inputs]):
         self.measure: Callable[[Inputs], int | None] = signal.measure
         self.edges: tuple[int, ...] = tuple(edges)
         self.points: tuple[int | None, ...] = tuple(points)
-        self.least: int = edges[0] if edges else 1
+        self.least: int = edges[0] if edges else signal.least
 
     def points_of(self, measured: int) -> int | None:
         """The points of a measure of ``least`` or more."""

@@ -35,6 +35,7 @@ class Signal(NamedTuple, Generic[Inputs]):
     sentence: Callable[[Inputs, int], str] | None = None
     unit: str = ""  # of the measure; empty for a check
     hard: bool = False
+    least: int = 1  # where bins may begin: a measure below it is nothing to see, and never worth points
     rises: bool = True  # more is worse, so that points must not fall
     worked_out: bool = False  # the measure is the points, and no card sets them
     rails: frozenset[str] = ANY_RAIL
@@ -48,7 +49,7 @@ class Signal(NamedTuple, Generic[Inputs]):
 
 
 class SignalGroup(NamedTuple, Generic[Inputs]):
-    """Signals that are measured together. Where ``may_fire`` is false, all of them measure None or 0: most do."""
+    """Signals measured together. Where ``may_fire`` is false, each of them measures None or less than its least."""
 
     signals: tuple[Signal[Inputs], ...]
     may_fire: Callable[[Inputs], object] | None = None

@@ -127,6 +127,7 @@ RARE_PAIR: Final = Signal[FeatureVector](
     _rare_pair_permille,
     _rare_pair_sentence,
     unit="such pairs in 1,000 of the program's transfers",
+    least=0,
     rises=False,
     rails=BUT_CARD,
 )

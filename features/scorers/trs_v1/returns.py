@@ -126,6 +126,7 @@ REDEBIT: Final = Signal[FeatureVector](
     _redebit_days,
     lambda _, days: f"A debit {days} days after this counterparty's R07, R10, R11 or R29.",
     unit="days since the return",
+    least=0,
     rises=False,
     of_attempts=True,
     hard=True,

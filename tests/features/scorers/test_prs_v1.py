@@ -96,10 +96,11 @@ READINGS: Final = st.builds(
     status=st.sampled_from(KriStatus),
     threshold=st.none() | st.sampled_from((0.005, 1.0)),
 )
+ANY_READINGS: Final = st.dictionaries(st.sampled_from(DEFINED), READINGS)
 
 
 @settings(max_examples=300, deadline=None)
-@given(readings=st.dictionaries(st.sampled_from(DEFINED), READINGS))
+@given(readings=ANY_READINGS)
 def test_given_any_readings_then_the_reasons_add_up_to_the_score(readings: dict[KriName, KriValue]) -> None:
     score = prs_v1.DEFAULT.score(readings)
     measured = [each for each in readings.values() if each.value is not None]

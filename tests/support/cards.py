@@ -1,0 +1,87 @@
+"""Cards of banks' own: random ones without faults, and a plain reading of what a card gives."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from hypothesis import strategies as st
+
+from features.core.scorecards import CardCap, CardSignal, Scorecard, points_from
+from features.scorers.cards import DEFAULTS
+from features.scorers.engine import CompiledCard
+from features.scorers.scorecard import CEILING
+from features.scorers.scorer import Scorer
+from features.scorers.signal import Signal
+
+MOST_WEIGHED: Final = 40
+EDGES: Final = st.sampled_from((1, 2, 3, 4, 5, 6, 8, 11, 20, 31, 90, 301, 500))
+
+
+@st.composite
+def card_signals(draw: st.DrawFn, signal: Signal[Any], default: CompiledCard[Any]) -> CardSignal:
+    """Bins of any kind, or for a hard signal those of the default card with other points."""
+    least = 0 if signal.hard else -40
+    if signal.hard:
+        usual = default.bins_of(signal.id)[0]
+        return points_from(signal.id, (usual.at_least, draw(st.integers(least, 100))), below=usual.below)
+    edges = sorted(draw(st.sets(EDGES | st.just(signal.least), min_size=1, max_size=4)))
+    points = draw(st.lists(st.integers(least, 100), min_size=len(edges), max_size=len(edges)))
+    if signal.rises:
+        return points_from(signal.id, *zip(edges, sorted(points), strict=True))
+    below = edges[-1] + draw(st.integers(1, 40)) if draw(st.booleans()) else None
+    return points_from(signal.id, *zip(edges, points, strict=True), below=below)
+
+
+@st.composite
+def cards(draw: st.DrawFn, name: str) -> Scorecard:
+    """A card of the scorer that has no fault: any signals, all the hard ones, and any caps and floors."""
+    default = DEFAULTS[name]
+    known = [each for each in default.scorer.signals.values() if not each.worked_out]
+    hard = [each for each in known if each.hard]
+    others = draw(st.lists(st.sampled_from([each for each in known if not each.hard]), unique_by=lambda each: each.id))
+    capped = draw(st.lists(st.sampled_from(default.scorer.capped), unique=True)) if default.scorer.capped else []
+    return Scorecard(
+        scorer=name,
+        name="another card",
+        floor=draw(st.integers(1, 30)),
+        program_floor=draw(st.integers(1, 200)) if default.scorer.has_program_floor else None,
+        caps=tuple(CardCap(family=family.value, points=draw(st.integers(0, 100))) for family in capped),
+        signals=tuple(draw(card_signals(each, default)) for each in [*hard, *others][:MOST_WEIGHED]),
+    )
+
+
+def points_by_hand(
+    card: Scorecard, scorer: Scorer[Any], inputs: Any, looks_at: Callable[[Signal[Any]], bool]
+) -> dict[str, int]:
+    """The points of each signal that fires, looked up bin by bin, without groups, kinds of inputs or bisection."""
+    bins = {each.id: each.bins for each in card.signals}
+    fired = {}
+    for signal in scorer.signals.values():
+        measured = signal.measure(inputs) if looks_at(signal) else None
+        if measured is None:
+            continue
+        if signal.worked_out and measured > 0:
+            fired[signal.id] = measured
+        for each in bins.get(signal.id, ()):
+            if each.at_least <= measured and (each.below is None or measured < each.below):
+                fired[signal.id] = each.points
+    return fired
+
+
+def total_by_hand(card: Scorecard, scorer: Scorer[Any], inputs: Any, fired: dict[str, int]) -> int:
+    """The score of those points: each family within its cap, overlaps taken away, all within 0 and 100."""
+    caps = {cap.family: cap.points for cap in card.caps}
+    families: dict[str | None, int] = {}
+    for signal_id, points in fired.items():
+        family = scorer.signals[signal_id].family
+        families[family] = families.get(family, 0) + points
+    capped = {family: min(points, caps.get(family or "", points)) for family, points in families.items()}
+    shared = sum(
+        max(0, min(each.points(inputs), families.get(each.family, 0), capped.get(each.family, 0)))
+        for each in scorer.overlaps
+    )
+    return min(CEILING, max(0, sum(capped.values()) - shared))
+
+
+def changed(card: Scorecard, **fields: Any) -> Scorecard:
+    return msgspec.structs.replace(card, **fields)
