@@ -29,7 +29,7 @@ _OF_RULES: Final[Mapping[str, str]] = {
     "op": "How the field is compared with the value.",
     "RuleCondition.value": "A single value; a list for in and not_in, two bounds that both count for between; left out "
     "for is_null and not_null. Money is integer cents, as a number or a string of digits.",
-    "RuleChange.note": "Why; it stands on the record.",
+    "RuleChange.note": "Why. It stands on the record with the activation or pause; of an archiving, in the log alone.",
     "RuleField.type": "What its values are.",
     "ops": "The operations that it has.",
     "RuleFields.fields": "The fields that conditions may name.",
