@@ -7,8 +7,6 @@ from litestar import Litestar, Request
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.middleware import ASGIMiddleware
-from litestar.plugins import PluginProtocol
-from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ControllerRouterHandler
 
 from api.http.envelope import stamp_headers
@@ -17,19 +15,11 @@ from api.http.fast_route import SERVICES
 from api.http.openapi import document_of
 
 
-class _Litestar(Litestar):
-    """Without the plugins for models of pydantic and attrs: there are none, and a start would take a fifth longer."""
-
-    @staticmethod
-    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
-        return [*plugins, MsgspecDIPlugin()]
-
-
 def http_app(
     routes: Sequence[ControllerRouterHandler], services: Mapping[str, object], *, gate: ASGIMiddleware, base_url: str
 ) -> Litestar:
-    """The application; a handler asks for a service by its name in ``services``."""
-    app = _Litestar(
+    """The application; its state has the services, where handlers and fast routes get them by their names."""
+    app = Litestar(
         route_handlers=routes,
         dependencies={name: _service(name) for name in services},
         middleware=[gate],
@@ -53,7 +43,7 @@ def routes_document(
 ) -> bytes:
     """The OpenAPI document of the public routes, or of the administration, without an application that could answer."""
     named = {name: _service(name) for name in service_names}
-    app = _Litestar(route_handlers=routes, dependencies=named, openapi_config=None)
+    app = Litestar(route_handlers=routes, dependencies=named, openapi_config=None)
     return document_of(app, base_url=base_url, administration=administration)
 
 
