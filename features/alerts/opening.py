@@ -117,9 +117,19 @@ def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
 
 
 def _fired(assessment: Assessment) -> tuple[Reason, ...]:
-    """Every reason that fired, whether the transfer has a score or not."""
+    """Every reason that fires by default, whether the transfer has a score or not.
+
+    A card says what signals are worth, not what opens an alert: the detectors look for what they always do. A reason
+    has the points of the score, none where its card has none for it.
+    """
     score = assessment.score
-    return score.reasons if score.value is not None else tuple(trs_v1.DEFAULT.fired(assessment.vector))
+    if score.value is not None and score.version == trs_v1.VERSION:
+        return score.reasons
+    fired = tuple(trs_v1.DEFAULT.fired(assessment.vector))
+    if score.value is None:
+        return fired
+    points = {reason.id: reason.weight for reason in score.reasons}
+    return tuple(msgspec.structs.replace(reason, weight=points.get(reason.id, 0)) for reason in fired)
 
 
 def _findings(context: DetectionContext, returned: ReturnState | None) -> Iterator[Finding]:
