@@ -11,12 +11,16 @@ from features.catalogue.vector import FeatureVector
 from features.core.bands import band_of
 from features.core.log_entry import LogEntry
 from features.core.preflight import ProposedTransfer
+from features.core.scorecards import points_from
 from features.core.vocabulary import AchType, Band, Direction, Rail
 from features.landing.preflight import assess_proposed
 from features.measurement.explain import MOST_CENTS, smallest_change, with_amount
+from features.scorers.cards import compile_card
+from features.scorers.engine import CompiledCard
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.shard import ShardState
 from tests.support.builders import a_vector
+from tests.support.cards import changed
 from tests.support.random_streams import streams
 from tests.support.vectors import VECTORS
 
@@ -147,8 +151,8 @@ CONTEXTS: Final[tuple[dict[str, Any], ...]] = (
 )
 
 
-def band_at(vector: FeatureVector, cents: int) -> Band:
-    return trs_v1.DEFAULT.score(with_amount(vector, cents), degraded=False).band
+def band_at(vector: FeatureVector, cents: int, card: CompiledCard[FeatureVector] = trs_v1.DEFAULT) -> Band:
+    return card.score(with_amount(vector, cents), degraded=False).band
 
 
 def amount_of(vector: FeatureVector) -> int:
@@ -156,13 +160,13 @@ def amount_of(vector: FeatureVector) -> int:
     return vector.amount_cents
 
 
-def first_found(vector: FeatureVector, distance: int) -> int | None:
+def first_found(vector: FeatureVector, distance: int, card: CompiledCard[FeatureVector] = trs_v1.DEFAULT) -> int | None:
     """The nearest amount with another band, by looking at all up to a distance."""
     amount = amount_of(vector)
-    band = band_at(vector, amount)
+    band = band_at(vector, amount, card)
     for away in range(1, distance + 1):
         for cents in (amount - away, amount + away):
-            if 1 <= cents <= MOST_CENTS and band_at(vector, cents) is not band:
+            if 1 <= cents <= MOST_CENTS and band_at(vector, cents, card) is not band:
                 return cents
     return None
 
@@ -195,6 +199,34 @@ def test_given_any_vector_when_every_amount_nearby_is_tried_then_the_nearest_cha
     near = change.amount_cents if change is not None and abs(change.change_cents) <= NEARBY_CENTS else None
     event(f"found nearby: {near is not None}")
     assert near == first_found(vector, NEARBY_CENTS)
+
+
+OWN_CARD: Final = compile_card(
+    changed(
+        trs_v1.DEFAULT_CARD,
+        signals=tuple(
+            points_from("TRS-AMT-03", (101, 10), (150, 30), (233, 45), (407, 70)) if each.id == "TRS-AMT-03" else each
+            for each in trs_v1.DEFAULT_CARD.signals
+        ),
+        caps=(),
+    ),
+    version="scorecard-v1",
+)
+"""A card with more stretches of the amount in percent of the usual one."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(usual=st.integers(1, 300), own=st.integers(1, 300), n=st.integers(0, 40), percent=st.integers(90, 450))
+def test_given_a_card_of_the_banks_own_then_the_edges_of_its_bins_are_those_that_are_looked_at(
+    usual: int, own: int, n: int, percent: int
+) -> None:
+    medians = {"program_median_cents": usual, "entity_median_cents_90d": own, "entity_n_90d": n}
+    vector = a_vector(**USUAL | medians | {"amount_cents": max(1, own * percent // 100), "program_p95_cents": 1})
+
+    change = smallest_change(vector, OWN_CARD, degraded=False)
+
+    near = change.amount_cents if change is not None and abs(change.change_cents) <= NEARBY_CENTS else None
+    assert near == first_found(vector, NEARBY_CENTS, OWN_CARD)
 
 
 @settings(max_examples=150, deadline=None)
