@@ -9,7 +9,7 @@ import msgspec
 
 from features.core.money_flow import money_leaves
 
-FEATURE_VERSION: Final = "features-v5"
+FEATURE_VERSION: Final = "features-v6"
 RARE_AT_MOST: Final = 3
 
 
@@ -118,6 +118,17 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     structuring_thresholds: str
     thresholds_version: str
     ladder_version: str
+    # From here on None, in vectors that were kept before they were measured
+    entity_p90_cents_90d: int | None
+    velocity_count_1h: int | None
+    velocity_count_6h: int | None
+    entity_received_count_6h: int | None
+    entity_paid_count_6h: int | None
+    entity_received_cents_2h: int | None
+    entity_new_parties_6h: int | None
+    entity_usual_hour_percent: int | None
+    pair_other_way_cents_24h: int | None
+    quick_hops_2h: int | None
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

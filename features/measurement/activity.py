@@ -24,18 +24,18 @@ def amounts_of(
     subject: Subject,
     at: int,
     has_history: bool,  # noqa: FBT001 - by position, as all of a vector
-) -> Amounts:
-    """Age, median, equal and round amounts, cents received and sent in 48 h."""
+) -> tuple[Amounts, int | None]:
+    """Age, median, equal and round amounts, cents received and sent in 48 h; and what nine of ten are at most."""
     actor, own, cents = subject.actor, subject.own, subject.cents
     kinds = _kinds_of(subject)
     own_round = 1 if SeriesKind.ROUND in kinds else 0
     received = cents or 0 if SeriesKind.RECEIVED in kinds else 0
     sent = 0 if SeriesKind.RECEIVED in kinds or subject.rail == _CARD or not subject.moved else cents or 0
     if actor is None:
-        return _NO_AMOUNTS
+        return _NO_AMOUNTS, None
     its_own = own.moved and own.actor is actor
     of_quarter, of_day = _newest_amounts(subject, at, its_own=its_own) if has_history else ([], 0)
-    n = len(of_quarter)
+    n, in_order = len(of_quarter), sorted(of_quarter)
     equal = 0 if cents is None else int(subject.moved)
     if of_day and cents is not None:
         slack = cents // _WITHIN_PARTS
@@ -47,14 +47,15 @@ def amounts_of(
         received_48h -= own.cents or 0
     elif its_own and SeriesKind.CARD not in own.kinds:
         sent_48h -= own.cents or 0
-    return Amounts(
+    amounts = Amounts(
         entity_age_days=_age_days(subject, at, has_history),
-        entity_median_cents_90d=sorted(of_quarter)[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
+        entity_median_cents_90d=in_order[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
         repeated_amount_count_24h=equal,
         round_amount_count_30d=_counted(subject, SeriesKind.ROUND, at - DAYS_30, at) + own_round,
         entity_in_cents_48h=received_48h + received,
         entity_out_cents_48h=sent_48h + sent,
     )
+    return amounts, in_order[9 * (n - 1) // 10] if n >= MEDIAN_FLOOR else None
 
 
 def returns_of(subject: Subject, at: int, own_return: int) -> Returns:

@@ -49,7 +49,7 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
     if subject.actor is None:
         return replace(NOT_IN_THE_GRAPH, entity_new_counterparties_24h=new, counterparty_shared_entities_30d=shared)
     graph, but = program.graph, subject.own.row
-    payer, payee = _sides(subject)
+    payer, payee = sides_of(subject)
     into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
     into_source = graph.into.get(subject.source)
     own_payer, own_payee = (payer, payee) if subject.moved else (None, None)
@@ -84,7 +84,7 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
 
 def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
     """Whether payer and payee are new to each other, and how often either meets somebody new."""
-    payer, payee = _sides(subject)
+    payer, payee = sides_of(subject)
     if subject.actor is None or payer is None or payee is None:
         return UNKNOWN
     return program.acquaintances.novelty(
@@ -145,7 +145,7 @@ def dealing_with(
     return nodes
 
 
-def _sides(subject: Subject) -> tuple[int | None, int | None]:
+def sides_of(subject: Subject) -> tuple[int | None, int | None]:
     """Payer and payee."""
     leaves = money_leaves(subject.rail, subject.direction, subject.type)
     payer = _side(subject, subject.source, is_counterparty=not leaves)

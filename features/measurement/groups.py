@@ -199,8 +199,23 @@ class InForce(Group, frozen=True):
     ladder_version: str
 
 
+class Rhythm(Group, frozen=True):
+    """The actor's pace, hours and usual amounts, and money that goes on or back within hours; None of nobody."""
+
+    entity_p90_cents_90d: int | None
+    velocity_count_1h: int | None
+    velocity_count_6h: int | None
+    entity_received_count_6h: int | None
+    entity_paid_count_6h: int | None
+    entity_received_cents_2h: int | None
+    entity_new_parties_6h: int | None
+    entity_usual_hour_percent: int | None
+    pair_other_way_cents_24h: int | None
+    quick_hops_2h: int | None
+
+
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
-    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing, InForce),
+    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing, InForce, Rhythm),
 )
 """All groups, in the order of the vector."""

@@ -28,6 +28,7 @@ from features.measurement.groups import (
 )
 from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
 from features.measurement.passing import passing_of
+from features.measurement.rhythm import rhythm_of
 from features.measurement.subject import OwnContribution, Subject
 from features.policy.bodies import LADDER
 from features.policy.in_force import thresholds_of, version_in_force
@@ -61,7 +62,7 @@ def measure(
         subject, thresholds.lines, at, own_actor=before.own, own_party=before.own_party
     )
     activity = _activity(subject, before, at, structuring_7d)
-    amounts = amounts_of(subject, at, before.previous_at is not None)
+    amounts, most_cents = amounts_of(subject, at, before.previous_at is not None)
     repeats = is_asked(structuring_24h, structuring_7d, amounts.repeated_amount_count_24h)
     values = (  # the order of groups and vector is held by tests/features/measurement/test_groups.py
         *astuple(_facts(subject)),
@@ -80,6 +81,7 @@ def measure(
         *astuple(_novelties(subject, program, at)),
         *astuple(_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None)),
         *astuple(_in_force(subject, program, thresholds, at)),
+        *astuple(rhythm_of(subject, program, at, most_cents)),
     )
     return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
 

@@ -122,6 +122,15 @@ class Acquaintances:
         also = 1 if counts and not is_known else 0
         return Novelty(is_new, self._of_payer.count(payer, at) + also, self._of_payee.count(payee, at) + also)
 
+    def met_between(self, node: int, after: int, upto: int) -> int:
+        """How often a node paid or was paid by another for the first time in (after, upto]."""
+        return self._of_payer.between(node, after, upto) + self._of_payee.between(node, after, upto)
+
+    def are_acquainted(self, payer: int, payee: int, at: int) -> bool:
+        """True when the two have met at ``at``; a node without acquaintances is any other number."""
+        first = self._first(payer, payee) if payer >= 0 and payee >= 0 else None
+        return first is not None and first[0] <= at
+
     def rare_in_90d(self, at: int, *, but: int) -> int:
         """The transfers of 90 days that made rare pairs, without the transfer ``but``."""
         return self.rare.count(at - WINDOW_US, at) - self.rare.holds(at, but)
@@ -163,12 +172,16 @@ class _Meetings:
 
     def count(self, node: int, at: int) -> int:
         """The meetings of a node in the window that ends at ``at``."""
+        return self.between(node, at - WINDOW_US, at)
+
+    def between(self, node: int, after: int, upto: int) -> int:
+        """The meetings of a node in (after, upto]."""
         only = self._only[node] if 0 <= node < len(self._only) else _NEVER
         if only != _SEVERAL:
-            return 1 if at - WINDOW_US < only <= at else 0
+            return 1 if after < only <= upto else 0
         instants = self._several[node]
-        last = len(instants) if instants[-1] <= at else bisect_right(instants, at)
-        return last - bisect_right(instants, at - WINDOW_US, 0, last)
+        last = len(instants) if instants[-1] <= upto else bisect_right(instants, upto)
+        return last - bisect_right(instants, after, 0, last)
 
     def add(self, node: int, at: int) -> None:
         if node >= len(self._only):

@@ -343,6 +343,14 @@ class AmountSeries(EventTimes):
                 facts[at, cents * count] -= count
         return sorted((+facts).elements())[-most:]
 
+    def newest_instants(self, after: int, upto: int, *, most: int) -> "array[int]":
+        """The instants of the newest facts in (after, upto], as known at ``upto``, oldest first."""
+        if self.revised_at > upto:
+            return array("q", [at for at, _ in self.newest_facts(after, upto, most=most)])
+        times = self.times
+        last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
+        return times[max(bisect_right(times, after, 0, last), last - most) : last]
+
     def _place_of(self, at: int, cents: int) -> int:
         """Where a fact belongs: behind all that are older, or as old and not larger."""
         times = self.times

@@ -22,6 +22,7 @@ from tests.oracle.policies import learn_approval, learn_policy, learn_request, p
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
+from tests.oracle.rhythm import rhythm_fields
 from tests.oracle.view import Other, Subject, attempts_before, subject_of
 
 Fields = dict[str, Any]
@@ -133,4 +134,5 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
         **middles_field(subject, edges),
         **card_fields(subject, attempts),
         **pair_fields(program, subject, others),
+        **rhythm_fields(program, subject, own, edges),
     }

@@ -128,6 +128,16 @@ _QUIET: Final[dict[str, Any]] = {
     "structuring_thresholds": "300000,1000000",
     "thresholds_version": "thresholds-v1",
     "ladder_version": "ladder-v1",
+    "entity_p90_cents_90d": 20_000,
+    "velocity_count_1h": 1,
+    "velocity_count_6h": 1,
+    "entity_received_count_6h": 0,
+    "entity_paid_count_6h": 1,
+    "entity_received_cents_2h": 0,
+    "entity_new_parties_6h": 0,
+    "entity_usual_hour_percent": 50,
+    "pair_other_way_cents_24h": None,
+    "quick_hops_2h": 0,
 }
 
 

@@ -1,0 +1,75 @@
+"""The further fields on an actor's pace, hours and usual amounts, and on money that goes on or back within hours."""
+
+from typing import Final
+
+from features.catalogue.feature import Feature
+
+RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
+    Feature(
+        "entity.p90Cents90d",
+        "entity_p90_cents_90d",
+        "integer",
+        "cents",
+        "90 days",
+        "As entity.medianCents90d: of ten amounts nine are at most this.",
+    ),
+    Feature("velocity1hCount", "velocity_count_1h", "integer", "count", "1 hour", "The entity's, with this transfer."),
+    Feature("velocity6hCount", "velocity_count_6h", "integer", "count", "6 hours", "The entity's, with this transfer."),
+    Feature(
+        "entity.received6hCount",
+        "entity_received_count_6h",
+        "integer",
+        "count",
+        "6 hours",
+        "Payments to it whose payer is known, cards too; the newest 64 and this transfer.",
+    ),
+    Feature(
+        "entity.paid6hCount",
+        "entity_paid_count_6h",
+        "integer",
+        "count",
+        "6 hours",
+        "Payments of it whose payee is known, cards too; the newest 64 and this transfer.",
+    ),
+    Feature(
+        "entity.received2hCents",
+        "entity_received_cents_2h",
+        "integer",
+        "cents",
+        "2 hours",
+        "Of the payments of entity.received6hCount, this transfer apart.",
+    ),
+    Feature(
+        "entity.newParties6h",
+        "entity_new_parties_6h",
+        "integer",
+        "count",
+        "6 hours",
+        "Payers and payees that were new to it, with this transfer.",
+    ),
+    Feature(
+        "entity.usualHourPercent",
+        "entity_usual_hour_percent",
+        "integer",
+        "percent",
+        "90 days",
+        "Of its newest 64 other transfers, those within 90 minutes of this time of day, UTC; null below 20.",
+    ),
+    Feature(
+        "pair.otherWay24hCents",
+        "pair_other_way_cents_24h",
+        "integer",
+        "cents",
+        "24 hours",
+        "Of the newest payment the other way between the two, among the entity's newest 64; null without one.",
+    ),
+    Feature(
+        "typology.quickHops",
+        "quick_hops_2h",
+        "integer",
+        "hops",
+        "2 hours a hop",
+        "Most payments in a row, whatever their amounts, that ended at the payer; at most 3, and none beyond a side "
+        "with over 8 in those 2 hours.",
+    ),
+)

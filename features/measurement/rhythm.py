@@ -1,0 +1,96 @@
+"""The part of the vector on an actor's pace and hours, and on money that goes on or back within hours.
+
+Window  1, 2, 6 and 24 hours; 90 days for what is usual
+Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of it; a search has those of
+        ``features/windows/quick_hops.py``
+"""
+
+from typing import Final
+
+from features.core.instants import DAY_US, DAYS_90, HOUR_US
+from features.measurement.flow import sides_of
+from features.measurement.groups import Rhythm
+from features.measurement.subject import Subject
+from features.state.parties import Actor
+from features.state.program_series import ProgramSeries
+from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
+from features.windows.quick_hops import quick_hops
+
+NEWEST: Final = 64
+HOURS_FROM: Final = 20
+_HOURS_2: Final = 2 * HOUR_US
+_HOURS_6: Final = 6 * HOUR_US
+_AROUND_US: Final = 3 * HOUR_US // 2
+_NOBODYS: Final = Rhythm(None, None, None, None, None, None, None, None, None, None)
+
+
+def rhythm_of(subject: Subject, program: ProgramSeries, at: int, most_cents: int | None) -> Rhythm:
+    """``most_cents`` are what nine of ten of the actor's amounts are within."""
+    actor, own = subject.actor, subject.own
+    if actor is None:
+        return _NOBODYS
+    node, graph, amounts = node_of_actor(actor.index), program.graph, actor.amounts
+    payer, payee = sides_of(subject)
+    is_edge = subject.moved and payer is not None and payee is not None
+    its_own = own.moved and own.actor is actor
+    this = subject.moved - its_own
+    received, paid = (_lately(side.get(node), at, own.row) for side in (graph.into, graph.out))
+    return Rhythm(
+        entity_p90_cents_90d=most_cents,
+        velocity_count_1h=amounts.count(at - HOUR_US, at) + this,
+        velocity_count_6h=amounts.count(at - _HOURS_6, at) + this,
+        entity_received_count_6h=len(received.rows) + (is_edge and payee == node),
+        entity_paid_count_6h=len(paid.rows) + (is_edge and payer == node),
+        entity_received_cents_2h=_cents_since(received, program, at - _HOURS_2, at),
+        entity_new_parties_6h=_new_parties(subject, program, node, at),
+        entity_usual_hour_percent=_usual_hour(actor, at, its_own=its_own),
+        pair_other_way_cents_24h=_other_way(subject, program, node, at),
+        quick_hops_2h=quick_hops(graph, subject.source, subject.target, at, but=own.row),
+    )
+
+
+def _lately(edges: Edges | None, at: int, but: int) -> Near:
+    return NONE_NEAR if edges is None else edges.near(at - _HOURS_6, at, but=but, as_of=at)
+
+
+def _cents_since(received: Near, program: ProgramSeries, since: int, at: int) -> int:
+    rows = (row for instant, row in zip(received.times, received.rows, strict=True) if instant > since)
+    return sum(program.cents_of(row, at) or 0 for row in rows)
+
+
+def _new_parties(subject: Subject, program: ProgramSeries, node: int, at: int) -> int:
+    """First payments to the actor and of it, with the subject when it is one that nobody has noted yet."""
+    payer, payee = sides_of(subject)
+    met = program.acquaintances.met_between(node, at - _HOURS_6, at)
+    if not subject.moved or payer is None or payee is None or program.acquaintances.are_acquainted(payer, payee, at):
+        return met
+    return met + 1
+
+
+def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
+    """How much of what the actor did was at about this time of day."""
+    instants = actor.amounts.newest_instants(at - DAYS_90, at, most=NEWEST + its_own)
+    if its_own and instants and instants[-1] == at:
+        instants.pop()
+    others = instants[-NEWEST:]
+    n = len(others)
+    if n < HOURS_FROM:
+        return None
+    around = sum(1 for instant in others if (instant - at + _AROUND_US) % DAY_US <= 2 * _AROUND_US)
+    return 100 * around // n
+
+
+def _other_way(subject: Subject, program: ProgramSeries, node: int, at: int) -> int | None:
+    """What was last paid the other way between the two."""
+    graph = program.graph
+    if NOBODY in (subject.source, subject.target) or subject.source == subject.target:
+        return None
+    is_paid = subject.target == node
+    edges, other = (graph.out.get(node), subject.source) if is_paid else (graph.into.get(node), subject.target)
+    if edges is None:
+        return None
+    near = edges.near(at - DAY_US, at, but=subject.own.row, as_of=at)
+    for row, party in zip(reversed(near.rows), reversed(near.others), strict=True):
+        if party == other:
+            return program.cents_of(row, at)
+    return None
