@@ -1,24 +1,28 @@
 """Backtests of this process: one at a time in a thread of its own, each within a limit of time.
 
-backtest ──▶ turn ──▶ thread: statements over stored transfers ──▶ counts ──▶ shares, days and weeks
-                      the caller leaves, or time runs out: the statement is interrupted
+backtest ──▶ its tenant's turn ──▶ turn ──▶ thread: statements over stored transfers ──▶ counts ──▶ shares, days, weeks
+                                            the caller leaves, or time runs out: the statement is interrupted
 
-Errors  RateLimitedError when the tenant has several under way; UnavailableError when it took too long
+A tenant's backtests wait for one another first, so that many of one tenant hold up another's no longer than one does.
+
+Errors  UnavailableError when the turn did not come, or the reading was not done, in time
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 import duckdb
 
 from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
-from features.core.errors import ErrorCode, RateLimitedError, UnavailableError
+from features.core.errors import ErrorCode, UnavailableError
 from features.core.instants import DAY_US
 from features.core.principal import Principal
 from features.core.rules import Rule, RuleMode
 from features.rules.backtest import to_backtest, to_shadow_report
+from flows.workers import Workers
 from store.clock import Clock
 from store.duck.report_scores import Span
 from store.duck.rule_backtests import RuleBacktest
@@ -28,11 +32,13 @@ from store.duck.rule_shadows import RuleShadow
 WITHIN_S: Final = 30.0
 """From the request to the answer, the wait for a turn included."""
 
-OF_TENANT: Final = 4
-"""Under way or waiting at a time."""
-
-TOO_MANY: Final = f"This tenant has {OF_TENANT} backtests under way; send this one again when one of them is done."
-TOO_LONG: Final = f"The backtest took over {WITHIN_S:.0f} s and was ended; nothing was stored. Fewer days take less."
+NO_TURN: Final = (
+    f"Others' backtests were under way for {WITHIN_S:.0f} s, so this one was not begun; nothing was stored. Try again."
+)
+TOO_LONG: Final = (
+    "The backtest was ended after {waited:.0f} s of waiting for others and {read:.0f} s of reading; nothing was "
+    "stored. Fewer days take less."
+)
 
 T = TypeVar("T")
 
@@ -42,8 +48,9 @@ class BacktestRunner:
 
     def __init__(self, database: duckdb.DuckDBPyConnection, clock: Clock, *, within_s: float = WITHIN_S) -> None:
         self._database, self._clock, self._within_s = database, clock, within_s
+        self._workers = Workers(1, "backtest")
         self._turn = asyncio.Lock()
-        self._of_tenant = Counter[str]()
+        self._turns_of_tenants = WeakValueDictionary[str, asyncio.Lock]()  # each as long as somebody has it or waits
 
     async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool, at: int) -> Backtest:
         """Over the transfers of the ``days`` before ``at``, that instant included."""
@@ -67,26 +74,21 @@ class BacktestRunner:
 
     async def _read(self, principal: Principal, reader: RuleReader, work: Callable[[], T]) -> T:
         """The work's result, once it is its turn and within the time."""
-        tenant_id = principal.tenant_id
-        if self._of_tenant[tenant_id] >= OF_TENANT:
-            raise RateLimitedError(TOO_MANY, ErrorCode.TOO_MANY_AT_ONCE)
-        self._of_tenant[tenant_id] += 1
+        now = asyncio.get_running_loop().time
+        came_at, begun_at = now(), None
         try:
-            async with asyncio.timeout(self._within_s), self._turn:
-                return await _in_thread(reader, work)
+            async with asyncio.timeout(self._within_s), self._turn_for(principal.tenant_id):
+                begun_at = now()
+                return await self._workers.run(work, interrupt=reader.interrupt)
         except TimeoutError:
-            raise UnavailableError(TOO_LONG, ErrorCode.OVERLOADED) from None
-        finally:
-            self._of_tenant[tenant_id] -= 1
+            if begun_at is None:
+                raise UnavailableError(NO_TURN, ErrorCode.OVERLOADED) from None
+            sentence = TOO_LONG.format(waited=begun_at - came_at, read=now() - begun_at)
+            raise UnavailableError(sentence, ErrorCode.OVERLOADED) from None
 
-
-async def _in_thread(reader: RuleReader, work: Callable[[], T]) -> T:
-    """On cancellation the work is interrupted, and over when this returns."""
-    future = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        reader.interrupt()
-        await asyncio.wait([future])
-        future.exception()  # that it was interrupted is no news
-        raise
+    @asynccontextmanager
+    async def _turn_for(self, tenant_id: str) -> AsyncIterator[None]:
+        """The tenant's one place in the queue, and then the turn."""
+        turn_of_tenant = self._turns_of_tenants.setdefault(tenant_id, asyncio.Lock())
+        async with turn_of_tenant, self._turn:
+            yield

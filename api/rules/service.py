@@ -16,6 +16,7 @@ import structlog
 from api.actions.schemas import Action
 from api.actions.service import ActionService
 from api.area import Backtests
+from api.lists.exports import Concurrency
 from api.log.commands import CommandLog
 from api.programs.service import ProgramService
 from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, to_rule
@@ -36,6 +37,10 @@ from store.ids import IdFactory
 log = structlog.get_logger()
 
 LISTED_VERSIONS: Final = 100
+BACKTESTS_OF_TENANT: Final = 4
+BACKTESTS_IN_ALL: Final = 32
+"""Under way at a time: one is read, the others wait."""
+
 TARGET: Final = "rule"
 FIGURES: Final = ("key", "at", "days", "scanned", "sampled", "matched", "wouldHold", "wouldAlert", "sampleTransferIds")
 """What an approver is shown of the backtest."""
@@ -60,6 +65,7 @@ class RuleService:
         self._rules: Rules = tenancy.rules
         self._policies: Policies = tenancy.policies
         self._backtests, self._clock, self._new_id = backtests, clock, new_id
+        self._under_way = Concurrency(BACKTESTS_OF_TENANT, in_all=BACKTESTS_IN_ALL, what="backtests")
 
     def list(self, principal: Principal, query: RulesQuery) -> tuple[Rule, ...]:
         """Newest first; a programId of another tenant is a 404."""
@@ -122,9 +128,10 @@ class RuleService:
         known = self._registry.find_backtest(stored, key)
         if known is not None:
             return known
-        result = await self._backtests.run(
-            principal, stored.rule, key=key, days=request.days, full=request.full, at=self._clock.now()
-        )
+        with self._under_way.slot(principal):
+            result = await self._backtests.run(
+                principal, stored.rule, key=key, days=request.days, full=request.full, at=self._clock.now()
+            )
         log.info("rule_backtested", tenant_id=principal.tenant_id, rule_id=rule_id, matched=result.matched)
         return await self._registry.add_backtest(principal, result, effect_id)
 
@@ -138,9 +145,10 @@ class RuleService:
         counted = None if prefix is None else self._policies.of_tenant(principal.tenant_id).in_force(prefix)
         if counted is None or stored.counted_since is None:
             return not_in_shadow(stored.rule)
-        return await self._backtests.shadow(
-            principal, stored.rule, mode, version=counted.version, since=stored.counted_since
-        )
+        with self._under_way.slot(principal):
+            return await self._backtests.shadow(
+                principal, stored.rule, mode, version=counted.version, since=stored.counted_since
+            )
 
     async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
         """The action that brings the rule into force as it is written, once another person approves it."""
@@ -173,7 +181,8 @@ class RuleService:
         full = tested.full
         if full is msgspec.UNSET:
             now = self._clock.now()
-            tested = await self._backtests.run(principal, rule, key=tested.key, days=MOST_DAYS, full=True, at=now)
+            with self._under_way.slot(principal):
+                tested = await self._backtests.run(principal, rule, key=tested.key, days=MOST_DAYS, full=True, at=now)
             full = tested.full
         assert full is not msgspec.UNSET, "a full backtest was read"
         caught: dict[str, Any] = msgspec.to_builtins(full.caught)

@@ -17,8 +17,8 @@ from features.scorers.actor_decay import DAY, LIVES
 from features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from features.state.score_memory import STRONGEST
 from flows.backfill.step_log import Steps
-from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
+from flows.workers import Workers
 from store.duck.strongest import Fading, StoredScore, StrongestScorings
 
 STEP_SUBJECTS: Final = 100

@@ -17,7 +17,7 @@ from features.measurement.rescored import rescored
 from features.scorers.trs_v1 import scorer as trs_v1
 from flows.backfill.scoring_process import EndedError, ScoringProcess
 from flows.backfill.throttle import Throttle
-from flows.backfill.workers import Workers
+from flows.workers import Workers
 from store.tables.columns import rows_in
 
 _SLICE_TRANSFERS: Final = 100

@@ -24,11 +24,12 @@ from features.shard.questions import Owner
 from flows.backfill.actors import ActorBackfill, subjects_of
 from flows.backfill.step_log import StepLog, Steps
 from flows.backfill.transfers import TransferBackfill
-from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
+from flows.workers import Workers
 from store.duck.backfills import BackfillRows
 
 STOPPING: Final = "The service is stopping; the scores are given again after its next start."
+THREADS: Final = 4  # one reads while others score, or wait for the processes that do
 SCORER_OF: Final = {
     Subjects.TRANSFERS: trs_v1.VERSION,
     Subjects.ACTORS: f"{ers_v1.VERSION} {crs_v1.VERSION} {ars_v1.VERSION}",
@@ -53,7 +54,7 @@ class BackfillService:
     ) -> None:
         self._log, self._owner, self._database, self._new_id, self._folder = step_log, owner, database, new_id, folder
         self._rows = BackfillRows(database)
-        self._workers = Workers()
+        self._workers = Workers(THREADS, "backfill")
         self._turn = asyncio.Lock()
         self._under_way: dict[Key, asyncio.Task[Progress]] = {}
         self._stopped = False

@@ -22,8 +22,8 @@ from features.core.backfill import Rescored
 from flows.backfill.page_scoring import PageScoring
 from flows.backfill.replay import Replay
 from flows.backfill.step_log import StepLog, Steps
-from flows.backfill.workers import Workers
 from flows.counts import BackfillCounts
+from flows.workers import Workers
 from store.duck.scorings import NewestScorings, Page
 
 PAGE_TRANSFERS: Final = 16_384

@@ -1,8 +1,10 @@
 """Backtests take turns, and end in time: by themselves, or because their caller or the clock ends them."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -51,6 +53,7 @@ def test_given_a_backtest_that_takes_too_long_then_it_is_refused_and_its_stateme
         with pytest.raises(UnavailableError) as refusal:
             await a_backtest(runner)
         assert refusal.value.code is ErrorCode.OVERLOADED
+        assert str(refusal.value).endswith("Fewer days take less.")
         assert (readings.begun, readings.at_once) == (1, 0)
 
     began = time.monotonic()
@@ -81,7 +84,40 @@ def test_given_backtests_whose_callers_leave_then_each_ends_and_the_next_has_its
     assert asyncio.run(main()).scanned == 0
 
 
-def test_given_backtests_of_two_tenants_then_one_reads_at_a_time_and_each_has_its_turn(
+def test_given_a_backtest_that_waits_for_anothers_too_long_then_the_refusal_says_that_it_was_not_begun(
+    database: duckdb.DuckDBPyConnection, readings: BacktestReadings
+) -> None:
+    async def main() -> list[str]:
+        runner = BacktestRunner(database, FrozenClock(), within_s=0.2)
+        read, waiting = a_backtest(runner), a_backtest(runner, "tnt_2")
+        with pytest.raises(UnavailableError) as not_begun:
+            await waiting
+        readings.release()
+        with pytest.raises(UnavailableError) as ended:
+            await read
+        return [str(not_begun.value), str(ended.value)]
+
+    assert ["was not begun" in each for each in asyncio.run(main())] == [True, False]
+    assert readings.tenants == [TENANT]
+
+
+def test_given_threads_that_others_keep_busy_then_a_backtest_has_its_own(database: duckdb.DuckDBPyConnection) -> None:
+    done = threading.Event()
+
+    async def main() -> Backtest:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        busy = asyncio.create_task(asyncio.to_thread(done.wait, WITHIN_S))
+        try:
+            return await asyncio.wait_for(a_backtest(BacktestRunner(database, FrozenClock())), WITHIN_S / 2)
+        finally:
+            done.set()
+            await busy
+
+    assert asyncio.run(main()).scanned == 0
+
+
+def test_given_backtests_of_two_tenants_then_one_reads_at_a_time_and_the_tenants_take_turns(
     database: duckdb.DuckDBPyConnection, readings: BacktestReadings
 ) -> None:
     async def main() -> list[Backtest]:
@@ -96,6 +132,7 @@ def test_given_backtests_of_two_tenants_then_one_reads_at_a_time_and_each_has_it
     results = asyncio.run(main())
 
     assert [result.scanned for result in results] == [0, 0, 0, 0]
+    assert readings.tenants == [TENANT, "tnt_2", TENANT, TENANT]
     assert readings.most_at_once == 1
 
 

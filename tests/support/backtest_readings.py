@@ -1,4 +1,4 @@
-"""Backtests whose reading takes days, or as long as a test wants, and how many of them read at a time."""
+"""Backtests whose reading takes days, or as long as a test wants, and whose read when, how many at a time."""
 
 import threading
 from collections.abc import Iterator
@@ -20,11 +20,12 @@ class BacktestReadings:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_endless = False
         self.begun = self.at_once = self.most_at_once = 0
+        self.tenants: list[str] = []
         self._counting, self._released = threading.Lock(), threading.Semaphore(0)
         over_newest = RuleBacktest.over_newest
 
         def read(backtest: RuleBacktest) -> tuple[BacktestCounts, bool]:
-            with self._counted():
+            with self._counted(backtest._principal.tenant_id):
                 if self.is_endless:
                     backtest.read(FOREVER)
                 assert self._released.acquire(timeout=WITHIN_S)
@@ -36,8 +37,9 @@ class BacktestReadings:
         self._released.release(count)
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self, tenant_id: str) -> Iterator[None]:
         with self._counting:
+            self.tenants.append(tenant_id)
             self.begun += 1
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)

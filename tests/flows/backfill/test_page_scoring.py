@@ -14,7 +14,7 @@ from features.scorers.trs_v1 import scorer as trs_v1
 from flows.backfill.page_scoring import PageScoring
 from flows.backfill.scoring_process import EndedError, ScoringProcess
 from flows.backfill.throttle import LONGEST_REST_S, Throttle
-from flows.backfill.workers import Workers
+from flows.workers import Workers
 from store.tables.columns import arrow_table, columns_of
 from tests.support.builders import a_vector
 from tests.support.duck_rows import some_features
@@ -45,7 +45,7 @@ def a_page(first: int) -> pa.Table:
 
 
 async def scored(processes: int, *, pages: int, harm: bool = False) -> tuple[list[list[Rescored]], list[object]]:
-    workers = Workers()
+    workers = Workers(4, "backfill")
     async with PageScoring(workers, processes=processes) as scoring:
         if harm:
             scoring._scorers[0].end()
@@ -93,7 +93,7 @@ def test_given_pages_under_way_when_the_rest_fails_then_nothing_is_left_running(
     begun: list[PageScoring] = []
 
     async def failing() -> None:
-        workers = Workers()
+        workers = Workers(4, "backfill")
         async with PageScoring(workers, processes=2) as scoring:
             begun.append(scoring)
             for number in range(6):

@@ -4,18 +4,16 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any, Final, TypeVar
-
-THREADS: Final = 4  # one reads while others score, or wait for the processes that do
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class Workers:
-    """Belongs to one event loop. Work that takes long looks at ``stopping`` every few milliseconds."""
+    """So many threads. Belongs to one event loop. Work may look at ``stopping`` every few milliseconds."""
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="backfill")
+    def __init__(self, threads: int, name: str) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.stopping = Event()
 
     async def run(self, work: Callable[..., T], *arguments: Any, interrupt: Callable[[], None] | None = None) -> T:
@@ -27,6 +25,7 @@ class Workers:
             if interrupt is not None:
                 interrupt()
             await asyncio.wait([future])
+            future.exception()  # that it was interrupted is no news
             raise
 
     def close(self) -> None:
