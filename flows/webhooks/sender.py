@@ -20,7 +20,7 @@ import httptools
 import httpx
 
 from features.webhooks.delivery import Attempt, AttemptError, answered
-from flows.webhooks.network import BlockedAddressError, GuardedNetwork, UnresolvedError
+from flows.webhooks.network import BlockedAddressError, GuardedNetwork, Stream, UnresolvedError
 
 ATTEMPT_WITHIN_S: Final = 15.0
 MOST_HEAD_BYTES: Final = 65_536
@@ -30,6 +30,7 @@ READ_BYTES: Final = 4_096
 READ_WITHIN_S: Final = 1.0
 _PORTS: Final = {"https": 443, "http": 80}
 _FIRST_FINAL: Final = 200
+_NO_STATUS: Final = 0
 
 
 class _NoAnswerError(Exception):
@@ -49,10 +50,10 @@ class Sender:
         self._certificates = certificates or _usual_authorities()
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
-        """POST the body; what came of it within the time that an attempt has."""
+        """POST the body; the outcome follows from the status, which has to come within the time of an attempt."""
         try:
             async with asyncio.timeout(ATTEMPT_WITHIN_S):
-                return answered(await self._post(urlsplit(url), headers, body))
+                stream, answer = await self._post(urlsplit(url), headers, body)
         except TimeoutError:
             return Attempt(None, AttemptError.TIMEOUT)
         except UnresolvedError:
@@ -63,9 +64,11 @@ class Sender:
             return Attempt(None, AttemptError.TLS)
         except (OSError, _NoAnswerError):
             return Attempt(None, AttemptError.CONNECTION)
+        await _end(stream, answer)
+        return answered(answer.status)
 
-    async def _post(self, url: SplitResult, headers: Mapping[str, str], body: bytes) -> int:
-        """The status of the answer."""
+    async def _post(self, url: SplitResult, headers: Mapping[str, str], body: bytes) -> tuple[Stream, "_Answer"]:
+        """The stream, open, and the answer as far as its status."""
         certificates = self._certificates if url.scheme == "https" else None
         port = url.port or _PORTS[url.scheme]
         reader, writer = await self._network.connect(url.hostname or "", port, certificates=certificates)
@@ -73,61 +76,76 @@ class Sender:
             writer.write(_request(url, headers, body))
             with contextlib.suppress(ConnectionError):  # whoever hangs up may have answered before
                 await writer.drain()
-            status = await _answered_status(reader)
+            answer = await _answer_on(reader)
         except BaseException:
             writer.transport.abort()
             raise
-        writer.close()
-        return status
+        return (reader, writer), answer
 
 
 class _Answer:
     """The head of an answer and the length of its body, as the parser meets them."""
 
     def __init__(self) -> None:
-        self.status: int | None = None
+        self.status = _NO_STATUS
         self.body_bytes = 0
         self.is_complete = False
         self._parser = httptools.HttpResponseParser(self)
         # One answer a connection, of which the status counts: what would be dangerous to read on from may be forgiven.
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
 
+    @property
+    def has_status(self) -> bool:
+        return self.status != _NO_STATUS
+
     def feed(self, part: bytes) -> None:
         try:
             self._parser.feed_data(part)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            if self.status is None:
+            if not self.has_status:
                 raise _NoAnswerError from error
             self.is_complete = True  # as far as it can be read
 
     def on_headers_complete(self) -> None:
         """Of several heads the first one counts that is more than a word in between."""
         status = self._parser.get_status_code()
-        if self.status is None and status >= _FIRST_FINAL:
+        if not self.has_status and status >= _FIRST_FINAL:
             self.status = status
 
     def on_body(self, part: bytes) -> None:
         self.body_bytes += len(part)
 
     def on_message_complete(self) -> None:
-        self.is_complete = self.status is not None
+        self.is_complete = self.has_status
 
 
-async def _answered_status(reader: asyncio.StreamReader) -> int:
+async def _answer_on(reader: asyncio.StreamReader) -> _Answer:
+    """The answer as far as its status."""
     answer, size = _Answer(), 0
-    while answer.status is None:
+    while not answer.has_status:
         part = await reader.read(READ_BYTES)
         size += len(part)
         if not part or size > MOST_HEAD_BYTES:
             raise _NoAnswerError
         answer.feed(part)
-    status = answer.status
-    await _read_a_little(reader, answer)
-    return status
+    return answer
+
+
+async def _end(stream: Stream, answer: _Answer) -> None:
+    """Read a little more, so that the receiver can end its answer, and close.
+
+    The status has decided: whatever goes wrong with the rest changes nothing.
+    """
+    reader, writer = stream
+    try:
+        await _read_a_little(reader, answer)
+    except BaseException:
+        writer.transport.abort()
+        raise
+    writer.close()
 
 
 async def _read_a_little(reader: asyncio.StreamReader, answer: _Answer) -> None:
-    """The status has decided; whatever goes wrong with the rest of the answer changes nothing."""
     with contextlib.suppress(TimeoutError, OSError):
         async with asyncio.timeout(READ_WITHIN_S):
             while not answer.is_complete and answer.body_bytes < READ_BYTES:

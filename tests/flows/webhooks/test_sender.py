@@ -120,6 +120,20 @@ def test_given_a_body_that_drips_when_accepted_then_it_is_not_waited_for(monkeyp
     assert attempted(drip)[0] == [Attempt(202, None)]
 
 
+def test_given_a_status_at_the_last_moment_then_it_counts_however_the_rest_drips(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sender, "ATTEMPT_WITHIN_S", 0.5)
+    monkeypatch.setattr(sender, "READ_WITHIN_S", 0.6)
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+        await asyncio.sleep(HOUR_S)
+
+    assert attempted(drip)[0] == [Attempt(200, None)]
+
+
 def test_given_headers_that_drip_when_attempted_then_the_time_of_the_whole_attempt_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
