@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import structlog
 
-from features.core.errors import ErrorCode, UnavailableError
+from features.core.errors import UnavailableError
 from features.core.instants import SECOND_US
-from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
+from features.core.rows.webhooks import WebhookAttemptRow
 from features.core.vocabulary import ProgramSource
 from features.webhooks import row_events
 from features.webhooks.delivery import Attempt, DeliveryState, DeliveryStatus, is_given_up, redelivered, settled
@@ -27,28 +27,27 @@ from features.webhooks.event_types import EventType
 from features.webhooks.signature import delivery_headers
 from flows.webhooks.counts import WebhookCounts
 from flows.webhooks.outbox import delivery_rows
-from flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, Waiting
+from flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, Waiting
+from flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow
 from flows.webhooks.sender import Sender
 from store.clock import Clock
 from store.control.tenancy import Tenancy
 from store.control.webhooks import Endpoint
 from store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from store.tables.row_tables import RowTables, row_tables, rows_of
+from store.tables.row_tables import RowTables
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
 IN_FLIGHT: Final = 256
 """In all. The slots are given in turn, and an endpoint asks for four at most: a slow one starves no other."""
 
+QUEUES_AT_ONCE: Final = 200
+"""As many endpoints are looked at before requests have their turn: well under a millisecond's work."""
+
 ROUND_EVERY_S: Final = 0.5
-CONFIRMED_WITHIN_S: Final = 5.0
-NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."
 STOPPED_WITHIN_S: Final = 1.0
 _TRY_AGAIN_US: Final = 5 * SECOND_US
 
 log = structlog.get_logger()
-
-Commit = Callable[[RowTables], None]
-"""Has rows committed; may wait, so it is called on a worker thread."""
 
 Disable = Callable[[str], Awaitable[None]]
 """Disables the endpoint of this id."""
@@ -79,52 +78,54 @@ class WebhookDispatcher:
         """``allow_local``: endpoints on this machine may be registered."""
         self._tenancy, self._endpoints, self._table, self._sender = tenancy, tenancy.webhooks, table, sender
         self._disable, self._clock, self.counts = disable, clock, counts
-        self._commit: Commit | None = None
         self.allow_local = allow_local
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._changed: set[str] = set()
         self._queues: dict[str, EndpointQueue] = {}
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unwritten: list[WebhookAttemptRow | WebhookDeliveryRow] = []
-        self._writing: asyncio.Task[None] | None = None
-        self._confirmations: dict[tuple[str, int], list[asyncio.Future[None]]] = {}
+        self._rows = RowExchange(self._take)
 
     def attach(self, commit: Commit) -> None:
         """From now on commits are heard of; what was committed before is read from the tables."""
-        self._loop, self._commit = asyncio.get_running_loop(), commit
+        self._rows.attach(commit)
 
     async def run(self) -> None:
         """Round after round, until cancelled; begin when what the log held at the start is committed."""
         while True:
-            self.round()
+            await self.round()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ROUND_EVERY_S):
                     while True:
                         await self._wake.wait()
-                        self._begin_changed()
+                        await self._begin_changed()
 
-    def round(self) -> None:
-        """Begin what is due and has room."""
-        self._drop_disabled()
+    async def round(self) -> None:
+        """Begin what is due and has room, and count. Requests have their turn in between, however many endpoints."""
         for endpoints in self._endpoints.enabled.values():
             for endpoint in endpoints:
                 if endpoint.is_sent_to:
-                    self._begin_due(self._queue_of(endpoint.id))
-        self.counts.waiting = sum(map(len, self._queues.values()))
-        self.counts.in_flight = sum(queue.in_flight for queue in self._queues.values())
-        first = [due_at for queue in self._queues.values() if (due_at := queue.first_due_at()) is not None]
-        self.counts.due_since = min(first, default=None)
+                    self._queue_of(endpoint.id)
+        waiting, in_flight, first_due = 0, 0, list[int]()
+        for number, queue in enumerate([*self._queues.values()], 1):
+            if self._is_sent_to(queue.endpoint_id):
+                if self._begin_due(queue) or number % QUEUES_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            elif not queue.in_flight and not queue.is_loading:
+                del self._queues[queue.endpoint_id]  # its deliveries wait in the tables
+                continue
+            waiting, in_flight, due_at = waiting + len(queue), in_flight + queue.in_flight, queue.first_due_at()
+            first_due += [] if due_at is None else [due_at]
+        self.counts.waiting, self.counts.in_flight = waiting, in_flight
+        self.counts.due_since = min(first_due, default=None)
 
-    def _begin_changed(self) -> None:
+    async def _begin_changed(self) -> None:
         """Between rounds: look at the endpoints alone of which something ended or came."""
         self._wake.clear()
         changed, self._changed = self._changed, set()
         for endpoint_id in changed:
-            endpoint = self._endpoints.of_id(endpoint_id)
-            if endpoint is not None and endpoint.is_sent_to:
-                self._begin_due(self._queue_of(endpoint_id))
+            if self._is_sent_to(endpoint_id) and self._begin_due(self._queue_of(endpoint_id)):
+                await asyncio.sleep(0)
 
     def _note_change(self, endpoint_id: str) -> None:
         self._changed.add(endpoint_id)
@@ -138,21 +139,11 @@ class WebhookDispatcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._writing is not None:
-            await asyncio.gather(self._writing, return_exceptions=True)
-        self._loop = None
+        await self._rows.stop()
 
     def on_commit(self, tables: RowTables) -> None:
         """On the committer's thread: hand over what was committed of deliveries."""
-        loop = self._loop
-        deliveries = tables.get(WebhookDeliveryRow.__name__)
-        attempts = tables.get(WebhookAttemptRow.__name__)
-        if loop is None or (deliveries is None and attempts is None):
-            return
-        new = [] if deliveries is None else rows_of(WebhookDeliveryRow, deliveries)
-        changed = [] if attempts is None else rows_of(WebhookAttemptRow, attempts)
-        with contextlib.suppress(RuntimeError):  # the loop has ended: the tables have it all
-            loop.call_soon_threadsafe(self._committed, new, changed)
+        self._rows.on_commit(tables)
 
     async def ping(self, endpoint: Endpoint, cause: str) -> StoredDelivery:
         """Enqueue a ``ping``; the same cause gives the same delivery."""
@@ -172,7 +163,7 @@ class WebhookDispatcher:
         known = await asyncio.to_thread(self._table.find, endpoint.tenant_id, endpoint.id, row.id)
         if known is not None:
             return known
-        await self._write_and_confirm(row, row.id, 0)
+        await self._rows.write_and_confirm(row)
         return StoredDelivery(row, DeliveryState(next_attempt_at=row.created_at))
 
     async def redeliver(self, endpoint: Endpoint, delivery_id: str) -> StoredDelivery | None:
@@ -191,7 +182,7 @@ class WebhookDispatcher:
         state = waiting.state
         if endpoint.is_sent_to and not waiting.is_in_flight:
             queue.put(waiting)
-        await self._write_and_confirm(_attempt_row(endpoint, row.id, state, self._clock.now()), row.id, state.version)
+        await self._rows.write_and_confirm(_attempt_row(endpoint, row.id, state, self._clock.now()))
         return StoredDelivery(row, state)
 
     def _queue_of(self, endpoint_id: str) -> EndpointQueue:
@@ -200,23 +191,19 @@ class WebhookDispatcher:
             queue = self._queues[endpoint_id] = EndpointQueue(endpoint_id)
         return queue
 
-    def _drop_disabled(self) -> None:
-        """Deliveries of an endpoint that nothing is sent to wait in the tables."""
-        for endpoint_id, queue in [*self._queues.items()]:
-            endpoint = self._endpoints.of_id(endpoint_id)
-            if (endpoint is None or not endpoint.is_sent_to) and not queue.in_flight and not queue.is_loading:
-                del self._queues[endpoint_id]
+    def _is_sent_to(self, endpoint_id: str) -> bool:
+        endpoint = self._endpoints.of_id(endpoint_id)
+        return endpoint is not None and endpoint.is_sent_to
 
-    def _begin_due(self, queue: EndpointQueue) -> None:
-        now = self._clock.now()
+    def _begin_due(self, queue: EndpointQueue) -> bool:
+        """Begin what is due and has room; whether that is anything."""
+        now, begun = self._clock.now(), len(self._tasks)
         if queue.wants_to_load(now):
             queue.begin_load()
             self._start(self._load(queue))
-        while queue.in_flight < IN_FLIGHT_OF_ENDPOINT:
-            waiting = queue.take(now)
-            if waiting is None:
-                return
+        while queue.in_flight < IN_FLIGHT_OF_ENDPOINT and (waiting := queue.take(now)) is not None:
             self._start(self._deliver(queue, waiting))
+        return len(self._tasks) > begun
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -225,18 +212,21 @@ class WebhookDispatcher:
 
     async def _load(self, queue: EndpointQueue) -> None:
         """Read what waits, those that are due first, and once how the endpoint did before."""
-        due = None
+        read = None
         try:
             if queue.accepted_at is None and queue.exhausted_at is None:
                 past = await asyncio.to_thread(self._table.past_of, queue.endpoint_id)
                 queue.accepted_at, queue.exhausted_at = past.accepted_at, past.exhausted_at
-            due = await asyncio.to_thread(self._table.waiting, queue.endpoint_id, QUEUE_LIMIT)
+            read = await asyncio.to_thread(self._read_waiting, queue)
         except Exception as error:  # noqa: BLE001 - whatever failed: a later round reads again
             log.warning("webhook_load_failed", endpoint_id=queue.endpoint_id, error=f"{type(error).__name__}: {error}")
         finally:
-            queue.end_load(due)
-        if due is not None:
+            queue.end_load(read)
+        if read is not None:
             self._note_change(queue.endpoint_id)
+
+    def _read_waiting(self, queue: EndpointQueue) -> ReadWaiting:
+        return queue.prepared(self._table.waiting(queue.endpoint_id, QUEUE_LIMIT))
 
     async def _deliver(self, queue: EndpointQueue, waiting: Waiting) -> None:
         try:
@@ -276,7 +266,7 @@ class WebhookDispatcher:
         """The body, read with those of the next ones: whoever comes meanwhile finds its own read."""
         async with queue.reading_bodies:
             if waiting.body is None:
-                wanted = queue.without_body()
+                wanted = queue.without_body(self._clock.now())
                 places = [(each.id, each.created_at) for each in wanted]
                 bodies = await asyncio.to_thread(self._table.bodies, endpoint.id, places)
                 queue.keep_bodies((each, bodies[each.id]) for each in wanted if each.id in bodies)
@@ -289,7 +279,7 @@ class WebhookDispatcher:
         now = self._clock.now()
         state = waiting.state = settled(waiting.state, attempt, now=now)
         waiting.is_uncommitted = True
-        self._write(_attempt_row(endpoint, waiting.id, state, now))
+        self._rows.write(_attempt_row(endpoint, waiting.id, state, now))
         self.counts.attempts[DeliveryStatus.DELIVERED if attempt.error is None else attempt.error] += 1
         if attempt.error is None:
             queue.accepted_at = now
@@ -315,54 +305,15 @@ class WebhookDispatcher:
         self.counts.disabled[reason] += 1
         log.warning("webhook_endpoint_disabled", endpoint_id=endpoint.id, reason=reason)
 
-    def _committed(self, new: list[WebhookDeliveryRow], changed: list[WebhookAttemptRow]) -> None:
-        for attempt in changed:
-            queue = self._queues.get(attempt.endpoint_id)
+    def _take(self, row: WebhookRow) -> None:
+        """A row that was committed."""
+        if isinstance(row, WebhookAttemptRow):
+            queue = self._queues.get(row.endpoint_id)
             if queue is not None:
-                queue.committed(attempt.delivery_id, attempt.version)
-            self._confirm(attempt.delivery_id, attempt.version)
-        for delivery in new:
-            endpoint = self._endpoints.of_id(delivery.endpoint_id)
-            if endpoint is not None and endpoint.is_sent_to:
-                self._queue_of(delivery.endpoint_id).offer(delivery)
-                self._note_change(delivery.endpoint_id)
-            self._confirm(delivery.id, 0)
-
-    def _confirm(self, delivery_id: str, version: int) -> None:
-        for future in self._confirmations.pop((delivery_id, version), ()):
-            if not future.done():
-                future.set_result(None)
-
-    async def _write_and_confirm(
-        self, row: WebhookAttemptRow | WebhookDeliveryRow, delivery_id: str, version: int
-    ) -> None:
-        confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiting = self._confirmations.setdefault((delivery_id, version), [])
-        waiting.append(confirmed)
-        self._write(row)
-        try:
-            await asyncio.wait_for(confirmed, CONFIRMED_WITHIN_S)
-        except TimeoutError:
-            self._confirmations.pop((delivery_id, version), None)
-            raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED) from None
-
-    def _write(self, row: WebhookAttemptRow | WebhookDeliveryRow) -> None:
-        """Hand a row to the committer, together with those that come while the last ones are handed over."""
-        self._unwritten.append(row)
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.get_running_loop().create_task(self._write_all())
-
-    async def _write_all(self) -> None:
-        assert self._commit is not None, "nothing is delivered before it is attached"
-        while self._unwritten:
-            rows, self._unwritten = self._unwritten, []
-            tables = row_tables(
-                {
-                    kind: [row for row in rows if isinstance(row, kind)]
-                    for kind in (WebhookDeliveryRow, WebhookAttemptRow)
-                }
-            )
-            await asyncio.to_thread(self._commit, tables)
+                queue.committed(row.delivery_id, row.version)
+        elif self._is_sent_to(row.endpoint_id):
+            self._queue_of(row.endpoint_id).offer(row)
+            self._note_change(row.endpoint_id)
 
 
 def _attempt_row(endpoint: Endpoint, delivery_id: str, state: DeliveryState, now: int) -> WebhookAttemptRow:

@@ -6,12 +6,13 @@ is kept only where it came with a commit and few others wait; else it is read wh
 
 import asyncio
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
-from typing import Final
+from collections.abc import Iterable, Iterator
+from itertools import count, islice, takewhile
+from typing import Final, NamedTuple
 
 import msgspec
 
+from features.core.instants import SECOND_US
 from features.core.rows.webhooks import WebhookDeliveryRow
 from features.webhooks.delivery import OPEN, DeliveryState, spread_of
 from store.duck.webhooks import DueDelivery
@@ -19,16 +20,28 @@ from store.duck.webhooks import DueDelivery
 QUEUE_LIMIT: Final = 10_000
 KEPT_BODIES: Final = 256
 READ_AT_ONCE: Final = 64
+READ_AHEAD_US: Final = 15 * SECOND_US
+"""A body that is due later than that is not read yet."""
+
+ARRIVED_LIMIT: Final = 1_000
+"""As many arrive while the tables are read; further ones are read from the tables with the next."""
+
+Due = tuple[int, int, str]
+"""When a delivery is due, the number of its entry, and its id."""
 
 
 class Waiting(msgspec.Struct, eq=False, gc=False):
-    """A delivery in memory. ``is_uncommitted``: the tables do not show its present state yet."""
+    """A delivery in memory. ``entry`` numbers its newest entry among those that are due: no other counts.
+
+    ``is_uncommitted``: the tables do not show its present state yet.
+    """
 
     id: str
     event: str
     event_id: str
     created_at: int
     state: DeliveryState
+    entry: int = -1
     body: bytes | None = None
     is_in_flight: bool = False
     is_uncommitted: bool = False
@@ -38,8 +51,18 @@ class Waiting(msgspec.Struct, eq=False, gc=False):
         return self.state.next_attempt_at + spread_of(self.id, self.state.status)
 
 
+class ReadWaiting(NamedTuple):
+    """What waits for an endpoint as the tables have it: by id, and as a heap."""
+
+    known: dict[str, Waiting]
+    due: list[Due]
+
+
 class EndpointQueue:
-    """Belongs to one event loop. ``has_more``: the tables have deliveries that wait and are not in memory."""
+    """Belongs to one event loop, but for ``prepared``.
+
+    ``has_more``: the tables have deliveries that wait and are not in memory.
+    """
 
     def __init__(self, endpoint_id: str) -> None:
         self.endpoint_id = endpoint_id
@@ -50,8 +73,8 @@ class EndpointQueue:
         self.exhausted_at: int | None = None
         self._known: dict[str, Waiting] = {}
         self._in_flight: dict[str, Waiting] = {}
-        self._due: list[tuple[int, int, int, str]] = []  # due, order of arrival, version, id
-        self._arrivals = count()
+        self._due: list[Due] = []
+        self._entries = count()
         self._bodies = 0
         self._changed_while_loading: set[str] = set()
         self._arrived: list[WebhookDeliveryRow] = []
@@ -68,7 +91,8 @@ class EndpointQueue:
 
     def offer(self, row: WebhookDeliveryRow) -> None:
         """A delivery that was committed just now. While the tables are read, it waits for those that are due before."""
-        if self.has_more or len(self._known) + len(self._arrived) >= QUEUE_LIMIT:
+        arrived = len(self._arrived)
+        if self.has_more or arrived >= ARRIVED_LIMIT or len(self._known) + arrived >= QUEUE_LIMIT:
             self.has_more = True
         elif self.is_loading:
             self._arrived.append(row)
@@ -78,14 +102,14 @@ class EndpointQueue:
     def put(self, waiting: Waiting) -> None:
         """A delivery that waits, or waits again."""
         self._known[waiting.id] = waiting
-        heapq.heappush(self._due, (waiting.due_at, next(self._arrivals), waiting.state.version, waiting.id))
+        heapq.heappush(self._due, self._entry_of(waiting))
 
     def first_due_at(self) -> int | None:
         """When the delivery that is due first is due; None when none waits."""
         while self._due:
-            due_at, _, version, delivery_id = self._due[0]
+            due_at, entry, delivery_id = self._due[0]
             waiting = self._known.get(delivery_id)
-            if waiting is not None and not waiting.is_in_flight and waiting.state.version == version:
+            if waiting is not None and not waiting.is_in_flight and waiting.entry == entry:
                 return due_at
             heapq.heappop(self._due)
         return None
@@ -110,9 +134,10 @@ class EndpointQueue:
         if waiting.state.status in OPEN and waiting.id in self._known:
             self.put(waiting)
 
-    def without_body(self) -> list[Waiting]:
-        """The deliveries that are about to be sent, and those that are due next, whose bodies are not in memory."""
-        soon = (self._known.get(delivery_id) for *_, delivery_id in heapq.nsmallest(READ_AT_ONCE, self._due))
+    def without_body(self, now: int) -> list[Waiting]:
+        """The deliveries that are about to be sent, and those that are due soon, whose bodies are not in memory."""
+        first = islice(self._in_order(), READ_AT_ONCE)
+        soon = (self._known.get(entry[-1]) for entry in takewhile(lambda entry: entry[0] <= now + READ_AHEAD_US, first))
         return [each for each in (*self._in_flight.values(), *soon) if each is not None and each.body is None]
 
     def keep_bodies(self, bodies: Iterable[tuple[Waiting, bytes]]) -> None:
@@ -141,28 +166,55 @@ class EndpointQueue:
     def begin_load(self) -> None:
         self.is_loading, self.has_more = True, False
 
-    def end_load(self, due: Sequence[DueDelivery] | None) -> None:
+    def prepared(self, due: Iterable[DueDelivery]) -> ReadWaiting:
+        """On a worker thread, because there may be thousands: what the tables have, as it is kept here."""
+        known = {each.id: Waiting(each.id, each.event, each.event_id, each.created_at, each.state) for each in due}
+        entries = [self._entry_of(waiting) for waiting in known.values()]
+        heapq.heapify(entries)
+        return ReadWaiting(known, entries)
+
+    def end_load(self, read: ReadWaiting | None) -> None:
         """Take what the tables have, those that are due first; None when they could not be read."""
         self.is_loading = False
         changed, self._changed_while_loading = self._changed_while_loading, set()
         arrived, self._arrived = self._arrived, []
-        if due is None:
+        if read is None:
             self.has_more = True
             return
-        self.has_more = self.has_more or len(due) >= QUEUE_LIMIT
-        for waiting in [*self._replaceable(changed)]:
-            self._forget(waiting)
-        for each in due:
-            if each.id not in self._known and each.id not in changed:
-                self._known[each.id] = Waiting(each.id, each.event, each.event_id, each.created_at, each.state)
-        self._due = [
-            (each.due_at, next(self._arrivals), each.state.version, each.id)
-            for each in self._known.values()
-            if not each.is_in_flight and each.state.status in OPEN
-        ]
-        heapq.heapify(self._due)
+        self.has_more = self.has_more or len(read.known) >= QUEUE_LIMIT
+        self._replace(read, changed)
         for row in arrived:
             self.offer(row)
+
+    def _replace(self, read: ReadWaiting, changed: set[str]) -> None:
+        """Keep what the tables did not show as it is, or are not known to."""
+        kept = {
+            each.id: each
+            for each in self._known.values()
+            if each.is_in_flight or each.is_uncommitted or each.id in changed
+        }
+        for delivery_id in changed - kept.keys():  # it ended meanwhile
+            read.known.pop(delivery_id, None)
+        self._known, self._due = read.known | kept, read.due
+        self._bodies = sum(each.body is not None for each in kept.values())
+        for each in kept.values():
+            if not each.is_in_flight and each.state.status in OPEN:
+                self.put(each)
+
+    def _entry_of(self, waiting: Waiting) -> Due:
+        """The entry that counts from now on."""
+        waiting.entry = next(self._entries)
+        return waiting.due_at, waiting.entry, waiting.id
+
+    def _in_order(self) -> Iterator[Due]:
+        """What is due, and entries that do not count any more, without a look at those that are not taken."""
+        reached = [(self._due[0], 0)] if self._due else []
+        while reached:
+            entry, place = heapq.heappop(reached)
+            yield entry
+            below = range(2 * place + 1, min(2 * place + 3, len(self._due)))
+            for each in below:
+                heapq.heappush(reached, (self._due[each], each))
 
     def _add(self, row: WebhookDeliveryRow) -> None:
         waiting = Waiting(
@@ -172,12 +224,6 @@ class EndpointQueue:
             waiting.body = row.body.encode()
             self._bodies += 1
         self.put(waiting)
-
-    def _replaceable(self, changed: set[str]) -> Iterator[Waiting]:
-        """What the tables show as well."""
-        for each in self._known.values():
-            if not (each.is_in_flight or each.is_uncommitted or each.id in changed):
-                yield each
 
     def _forget(self, waiting: Waiting) -> None:
         del self._known[waiting.id]

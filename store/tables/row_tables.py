@@ -8,7 +8,7 @@ Errors  none of its own
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -22,6 +22,9 @@ Rows = Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]]
 
 RowTables = Mapping[str, pa.Table]
 """By the name of the row type."""
+
+_VALUES_AT_ONCE: Final = 1_000
+"""No other thread runs while Arrow makes Python's values of a column."""
 
 _REFUSALS: Final = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 
@@ -58,8 +61,17 @@ def joined_by_type(batches: Iterable[RowTables]) -> dict[str, pa.Table]:
 
 def rows_of(kind: type[Row], table: pa.Table) -> list[Row]:
     """The rows again, of a type whose fields are all columns of their own."""
-    columns = [each.cast(pa.int64()) if pa.types.is_timestamp(each.type) else each for each in table.columns]
-    return [kind(*values) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
+    return [
+        kind(*values)
+        for part in table.to_batches(max_chunksize=_VALUES_AT_ONCE)
+        for values in zip(*map(_values, part.columns), strict=True)
+    ]
+
+
+def _values(column: Any) -> list[Any]:
+    plain = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    values: list[Any] = plain.to_pylist()
+    return values
 
 
 @cache

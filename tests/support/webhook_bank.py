@@ -235,7 +235,7 @@ class WebhookBank:
         """Rounds until it holds."""
         async with asyncio.timeout(WITHIN_S):
             while not holds():
-                self.dispatcher.round()
+                await self.dispatcher.round()
                 await asyncio.sleep(0.002)
 
     async def until_sent(self, count: int) -> None:
@@ -244,11 +244,9 @@ class WebhookBank:
     async def idle(self) -> None:
         """Rounds until nothing is in flight or unwritten, and a look at the tables would find nothing due."""
         for _ in range(3):
-            self.dispatcher.round()
+            await self.dispatcher.round()
             await asyncio.sleep(0.002)
-            await self.until(lambda: not self.dispatcher._tasks and not self.dispatcher._unwritten)
-            if self.dispatcher._writing is not None:
-                await self.dispatcher._writing
+            await self.until(lambda: not self.dispatcher._tasks and self.dispatcher._rows.is_idle)
 
     def _apply(self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct) -> None:
         self.tenancy.apply(tenant_id, kind, msgspec.json.encode(entry), offset=0)

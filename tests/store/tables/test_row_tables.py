@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.tables.columns import Column, arrow_table
-from store.tables.row_tables import joined_by_type, row_tables
+from store.tables.row_tables import joined_by_type, row_tables, rows_of
 
 TOO_LATE = 2**70
 ROWS = 1_024
@@ -60,3 +60,9 @@ def test_given_batches_of_one_row_type_when_they_are_joined_then_each_column_is_
 
     assert table.column("offset").to_pylist() == [3, 1, 2]
     assert [column.num_chunks for column in table.columns] == [1] * table.num_columns
+
+
+def test_given_many_rows_when_made_a_table_and_back_then_they_are_the_same_in_their_order() -> None:
+    rows = [a_row(offset, is_bad=False) for offset in range(2 * ROWS + 3)]
+
+    assert rows_of(Sample, row_tables({Sample: rows})["Sample"]) == rows

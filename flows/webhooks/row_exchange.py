@@ -1,0 +1,121 @@
+"""Rows of deliveries on their way into the tables, and the news that they are there.
+
+written ─▶ those of a moment together ─▶ a worker thread ─▶ committer ─▶ its thread ─▶ taken on the event loop
+
+Unit    seconds
+Errors  UnavailableError for a row whose commit is waited for and takes too long
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from features.core.errors import ErrorCode, UnavailableError
+from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
+from store.tables.row_tables import RowTables, row_tables, rows_of
+
+CONFIRMED_WITHIN_S: Final = 5.0
+NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."
+TAKEN_AT_ONCE: Final = 200
+"""As many rows are taken before requests have their turn: well under a millisecond's work."""
+
+WebhookRow = WebhookAttemptRow | WebhookDeliveryRow
+
+Commit = Callable[[RowTables], None]
+"""Has rows committed; may wait, so it is called on a worker thread."""
+
+
+class RowExchange:
+    """Belongs to one event loop, but for ``on_commit``. ``take`` is called with each row that was committed."""
+
+    def __init__(self, take: Callable[[WebhookRow], None]) -> None:
+        self._take = take
+        self._commit: Commit | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._unwritten: list[WebhookRow] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._committed: deque[WebhookRow] = deque()
+        self._taking: asyncio.Task[None] | None = None
+        self._confirmations: dict[tuple[str, int], list[asyncio.Future[None]]] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is on its way, as far as is known here."""
+        tasks = (self._writing, self._taking)
+        return not self._unwritten and all(task is None or task.done() for task in tasks)
+
+    def attach(self, commit: Commit) -> None:
+        """From now on commits are heard of; what was committed before is read from the tables."""
+        self._loop, self._commit = asyncio.get_running_loop(), commit
+
+    async def stop(self) -> None:
+        """Have what is written committed, and take what was."""
+        if self._writing is not None:
+            await asyncio.gather(self._writing, return_exceptions=True)
+        self._loop = None
+        if self._taking is not None:
+            await asyncio.gather(self._taking, return_exceptions=True)
+
+    def on_commit(self, tables: RowTables) -> None:
+        """On the committer's thread: hand over what was committed of deliveries."""
+        loop = self._loop
+        deliveries = tables.get(WebhookDeliveryRow.__name__)
+        attempts = tables.get(WebhookAttemptRow.__name__)
+        if loop is None or (deliveries is None and attempts is None):
+            return
+        changed: list[WebhookRow] = [] if attempts is None else [*rows_of(WebhookAttemptRow, attempts)]
+        new: list[WebhookRow] = [] if deliveries is None else [*rows_of(WebhookDeliveryRow, deliveries)]
+        with contextlib.suppress(RuntimeError):  # the loop has ended: the tables have it all
+            loop.call_soon_threadsafe(self._begin_taking, changed + new)
+
+    def write(self, row: WebhookRow) -> None:
+        """Hand a row to the committer, together with those that come while the last ones are handed over."""
+        self._unwritten.append(row)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.get_running_loop().create_task(self._write_all())
+
+    async def write_and_confirm(self, row: WebhookRow) -> None:
+        """Write a row, and wait until it is committed."""
+        confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        name = _name_of(row)
+        self._confirmations.setdefault(name, []).append(confirmed)
+        self.write(row)
+        try:
+            await asyncio.wait_for(confirmed, CONFIRMED_WITHIN_S)
+        except TimeoutError:
+            self._confirmations.pop(name, None)
+            raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED) from None
+
+    async def _write_all(self) -> None:
+        while self._unwritten:
+            rows, self._unwritten = self._unwritten, []
+            await asyncio.to_thread(self._write_rows, rows)
+
+    def _write_rows(self, rows: Sequence[WebhookRow]) -> None:
+        """On a worker thread."""
+        assert self._commit is not None, "nothing is written before it is attached"
+        kinds = (WebhookDeliveryRow, WebhookAttemptRow)
+        self._commit(row_tables({kind: [row for row in rows if isinstance(row, kind)] for kind in kinds}))
+
+    def _begin_taking(self, rows: Sequence[WebhookRow]) -> None:
+        self._committed += rows
+        if self._taking is None or self._taking.done():
+            self._taking = asyncio.get_running_loop().create_task(self._take_all())
+
+    async def _take_all(self) -> None:
+        """Some rows at a time, in their order: a commit may bring thousands, and requests have their turn between."""
+        while self._committed:
+            for _ in range(min(len(self._committed), TAKEN_AT_ONCE)):
+                row = self._committed.popleft()
+                self._take(row)
+                for future in self._confirmations.pop(_name_of(row), ()):
+                    if not future.done():
+                        future.set_result(None)
+            await asyncio.sleep(0)
+
+
+def _name_of(row: WebhookRow) -> tuple[str, int]:
+    """The delivery and its version."""
+    return (row.delivery_id, row.version) if isinstance(row, WebhookAttemptRow) else (row.id, 0)
