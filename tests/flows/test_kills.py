@@ -10,7 +10,7 @@ from typing import Any
 from demo.bank import SimulatedBank
 from features.core.instants import DAY_US
 from store.redis_log.connect import connect_sync
-from tests.support.rules_over_http import bring_rules_into_force
+from tests.support.running_bank import RunningBank
 from tests.support.running_service import (
     RunningService,
     post_in_batches,
@@ -30,12 +30,6 @@ def bodies_of_one_program() -> list[bytes]:
     bank = SimulatedBank(11)
     history = [delivery.body for delivery in bank.history(UNTIL) if delivery.program == "remittance"]
     return [*owners_told(bank, "remittance", at=UNTIL - 120 * DAY_US), *history[:EVENTS]]
-
-
-def a_program(service: RunningService) -> tuple[dict[str, Any], str]:
-    tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
-    described = {"tenantId": tenant["id"], "slug": "remittance", "name": "Remittance", "declaredRails": ["realtime"]}
-    return service.admin("/api/admin/programs", described), tenant["operatorToken"]
 
 
 def the_last_transfer(bodies: list[bytes]) -> str:
@@ -86,13 +80,17 @@ def a_run(
     """Post everything, in batches or one by one under kills; the tables after a clean stop."""
     folder.mkdir()
     with RunningService(folder / "data", "--scorers", str(scorers)) as service:
-        program, token = a_program(service)
-        bring_rules_into_force(service, token, active=("amountCents", 80_000), testing=("velocity24hCount", 2))
+        bank = RunningBank(service)
+        program = bank.create_program("remittance", declaredRails=["realtime"])
+        bank.rule_in_force(
+            "acts", action="alert", severity="low", when=[{"field": "amountCents", "op": "gte", "value": 80_000}]
+        )
+        bank.rule_in_testing("tries", when=[{"field": "velocity24hCount", "op": "gte", "value": 2}])
         if killer is None:
             post_in_batches(service, program, bodies)
         else:
             post_under_kills(service, program, bodies, killer)
-        wait_until_committed(service, token, the_last_transfer(bodies))
+        wait_until_committed(service, bank.token, the_last_transfer(bodies))
         service.stop()
     return tables_of(folder / "data")
 

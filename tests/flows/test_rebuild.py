@@ -18,7 +18,7 @@ from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments
-from tests.support.rules_over_http import bring_rules_into_force
+from tests.support.running_bank import RunningBank
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
 
@@ -27,25 +27,15 @@ ALERTS: Final = 4  # a program
 REQUESTS: Final = 15  # account, owner and counterparty of each program, and two actions
 
 
-class Bank:
+class Bank(RunningBank):
     """A tenant with programs in several shards, alerts on them, and decisions about the alerts."""
 
-    def __init__(self, service: RunningService) -> None:
-        self.service = service
-        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
-        self.token = tenant["operatorToken"]
-        self.programs = [
-            service.admin("/api/admin/programs", {"tenantId": tenant["id"], "slug": slug, "name": slug})
-            for slug in PROGRAMS
-        ]
-        self.put_as_admin(f"tenants/{tenant['id']}/bank-key", {"key": TEST_KEY}, expect=204)
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}", "X-Operator": "ann", "Content-Type": "application/json"}
-
     def run(self) -> None:
-        bring_rules_into_force(self.service, self.token, active=("amountCents", 1), testing=("counterparty.n", 1))
+        self.put_as_admin(f"tenants/{self.tenant['id']}/bank-key", {"key": TEST_KEY}, expect=204)
+        self.rule_in_force(
+            "acts", action="alert", severity="low", when=[{"field": "amountCents", "op": "gte", "value": 1}]
+        )
+        self.rule_in_testing("tries", when=[{"field": "counterparty.n", "op": "gte", "value": 1}])
         for number in range(ALERTS):
             for program in self.programs:
                 ids = [f"acht_{program['slug']}_{number}_{each}" for each in range(3)]
@@ -71,21 +61,17 @@ class Bank:
         self.post("/api/actions", cancel | {"programId": program["id"]})
         freeze = {"type": "freeze_account", "targetType": "account", "targetId": "bacc_1", "programId": program["id"]}
         approved, _ = (self.post("/api/actions", freeze) for _ in range(2))
-        approval = {"approverId": "bob"}
+        approval = {"approverId": "ben"}
         assert self.post(f"/api/actions/{approved['id']}/approve", approval, expect=200)["status"] == "executed"
 
     def write_rules(self) -> None:
         """One rule in force and written again, one in testing, one that was paused."""
-        for rule_id in ("in-force", "in-testing", "paused"):
-            self.post("/api/rules", NEW_RULE | {"id": rule_id})
-            self.post(f"/api/rules/{rule_id}/backtest", {})
-        for rule_id in ("in-force", "paused"):
-            action = self.post(f"/api/rules/{rule_id}/activate", {"note": "It was agreed."})
-            done = self.post(f"/api/actions/{action['id']}/approve", {"approverId": "bob"}, expect=200)
-            assert done["status"] == "executed", done
+        self.rule_in_force("in-force")
+        self.rule_in_testing("in-testing")
+        self.rule_in_force("paused")
         self.post("/api/rules/paused/pause", {}, expect=200)
-        again = msgspec.json.encode(NEW_RULE | {"id": "in-force", "severity": "high"})
-        self.service.ask("PUT", "/api/rules/in-force", self.headers | {"If-Match": "*"}, again, expect=200)
+        again, if_match = NEW_RULE | {"id": "in-force", "severity": "high"}, {"If-Match": "*"}
+        self.ask("PUT", "/api/rules/in-force", again, headers=self.headers | if_match)
 
     def rules(self) -> list[Any]:
         """All that the API shows of them."""
@@ -105,8 +91,8 @@ class Bank:
         (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]
         self.post(f"/api/alerts/{alert['id']}/decide", {"decision": decision, "narrative": f"Because “{decision}”."})
 
-    def post(self, path: str, body: dict[str, Any], *, expect: int = 201) -> dict[str, Any]:
-        return self.service.ask("POST", path, self.headers, msgspec.json.encode(body), expect=expect)
+    def post(self, path: str, body: dict[str, Any], *, expect: int = 201) -> Any:
+        return self.ask("POST", path, body, expect=expect)
 
     def get(self, path: str, *, raw: bool = False) -> Any:
         with closing(self.service.connect()) as connection:
@@ -120,8 +106,10 @@ class Bank:
 class Stopped:
     """What a service left, and what it said last."""
 
-    def __init__(self, data: Path, token: str, export: bytes, report: dict[str, Any], rules: list[Any]) -> None:
-        self.data, self.token, self.export, self.report, self.rules = data, token, export, report, rules
+    def __init__(
+        self, data: Path, tenant: dict[str, Any], export: bytes, report: dict[str, Any], rules: list[Any]
+    ) -> None:
+        self.data, self.tenant, self.export, self.report, self.rules = data, tenant, export, report, rules
 
     def copied(self, folder: Path) -> Path:
         return Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock", "*.pid")))
@@ -138,14 +126,14 @@ def reading(bank_api: BankApi) -> dict[str, str]:
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
     folder = tmp_path_factory.mktemp("rebuild")
     with BankApi() as bank_api, RunningService(folder / "data", environment=reading(bank_api)) as service:
-        bank = Bank(service)
+        bank = Bank(service, *PROGRAMS)
         bank.run()
         eventually(lambda: len(bank_api.requests) >= REQUESTS, within_s=30)
         export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")
         rules = bank.rules()
         service.stop()
     move_into_segments(folder / "data")
-    return Stopped(folder / "data", bank.token, export, report, rules)
+    return Stopped(folder / "data", bank.tenant, export, report, rules)
 
 
 @pytest.fixture
@@ -201,8 +189,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
     with RunningService(data) as service:
-        bank = Bank.__new__(Bank)
-        bank.service, bank.token = service, stopped.token
+        bank = Bank(service, tenant=stopped.tenant)
         assert bank.get("/api/record/verify") == stopped.report
         assert stopped.report["ok"]
         assert bank.get("/api/record/export", raw=True) == stopped.export

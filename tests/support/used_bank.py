@@ -2,8 +2,9 @@
 
 import shutil
 from contextlib import closing
+from copy import copy
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -34,12 +35,11 @@ class Bank:
             headers = self.headers | {"Content-Type": "application/json"}
             service.ask("POST", f"/api/alerts/{alert['id']}/decide", headers, decision, expect=201)
 
-    def copied(self, folder: Path) -> "Bank":
+    def copied(self, folder: Path) -> Self:
         """The same, in a directory of its own."""
-        copy = Bank.__new__(Bank)
-        copy.__dict__ |= self.__dict__
-        copy.data = Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock")))
-        return copy
+        twin = copy(self)
+        twin.data = Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock")))
+        return twin
 
     def get(self, service: RunningService, path: str) -> Any:
         return service.ask("GET", path, self.headers)

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn, Self
 
-import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -17,9 +16,9 @@ from api.http.auth import UNKNOWN_BEARER
 from features.webhooks.signature import secret_of
 from store.control.registry import UNKNOWN_PROGRAM
 from tests.support.alerting import ALERTING, outgoing
+from tests.support.running_bank import RunningBank
 from tests.support.running_service import COMMAND, RunningService, free_port, post_until_taken
 from tests.support.waiting import eventually
-from tests.support.webhook_bank_service import Bank
 from tests.support.webhook_receiver import Received, WebhookReceiver
 from tests.support.webhook_verifiers import assert_verified
 
@@ -80,10 +79,10 @@ class Listening:
 
 
 @pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBank]:
     folder = tmp_path_factory.mktemp("listen")
     with RunningService(folder / "data", "--scorers", "0", environment=LOCAL) as service:
-        yield Bank(service)
+        yield RunningBank(service, "payroll")
 
 
 @pytest.fixture(autouse=True)
@@ -95,21 +94,22 @@ def handlers() -> Iterator[None]:
         signal.signal(each, handler)
 
 
-def listening(bank: Bank, forward_to: str, *options: str) -> Listening:
-    address = f"http://127.0.0.1:{bank.service.port}"
-    environment = {"CLEARHOLD_TOKEN": bank.tenant["operatorToken"]}
-    return Listening("--forward-to", forward_to, "--url", address, *options, environment=environment)
+def listening(bank: RunningBank, forward_to: str, *options: str) -> Listening:
+    environment = {"CLEARHOLD_TOKEN": bank.token}
+    return Listening("--forward-to", forward_to, "--url", bank.url, *options, environment=environment)
 
 
 def endpoint_of(command: Listening) -> str:
     return command.line("Listening as endpoint").split()[3].rstrip(",")
 
 
-def enabled_of(bank: Bank) -> dict[str, Any]:
+def enabled_of(bank: RunningBank) -> dict[str, Any]:
     return {each["id"]: each["enabled"] for each in bank.ask("GET", "/api/webhooks")}
 
 
-def test_given_a_listener_when_an_alert_opens_then_its_receiver_gets_what_an_endpoint_is_sent(bank: Bank) -> None:
+def test_given_a_listener_when_an_alert_opens_then_its_receiver_gets_what_an_endpoint_is_sent(
+    bank: RunningBank,
+) -> None:
     with WebhookReceiver() as endpoint, WebhookReceiver(lambda number, _: 200 if number > 1 else 500) as receiver:
         bank.register(endpoint.url, "alert.opened")
         with listening(bank, receiver.url, "--events", "alert.opened", "--program", bank.program["id"]) as command:
@@ -144,7 +144,9 @@ def fixed_headers(received: Received) -> dict[str, str | None]:
     return {name: None if name in changing else value for name, value in kept.items()}
 
 
-def test_given_an_endpoint_of_an_earlier_listener_then_the_next_one_takes_it_and_gets_news_alone(bank: Bank) -> None:
+def test_given_an_endpoint_of_an_earlier_listener_then_the_next_one_takes_it_and_gets_news_alone(
+    bank: RunningBank,
+) -> None:
     with WebhookReceiver() as receiver:
         with listening(bank, receiver.url) as first:
             endpoint_id = endpoint_of(first)
@@ -162,15 +164,13 @@ def test_given_an_endpoint_of_an_earlier_listener_then_the_next_one_takes_it_and
         assert len(receiver.received) == 2
 
 
-def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_each_of_them(bank: Bank) -> None:
-    simulated = {"tenantId": bank.tenant["id"], "slug": "sandbox", "name": "Sandbox", "source": "simulated"}
-    program = bank.service.admin("/api/admin/programs", simulated)
-    key = bank.ask("POST", "/api/keys", {"name": "ci", "mode": "test", "scopes": ["sandbox"]}, expect=201)["secret"]
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    body = msgspec.json.encode({"scenario": "structuring_below_threshold", "count": 2})
+def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_each_of_them(bank: RunningBank) -> None:
+    program = bank.create_program("sandbox", source="simulated")
+    key = bank.key(mode="test", scopes=["sandbox"])
+    run = {"scenario": "structuring_below_threshold", "count": 2}
     with WebhookReceiver() as receiver, listening(bank, receiver.url, "--program", program["id"]) as command:
         path = f"/api/webhooks/{endpoint_of(command)}/deliveries?limit=100"
-        bank.service.ask("POST", f"/api/sandbox/{program['id']}/scenario", headers, body, expect=201)
+        bank.ask("POST", f"/api/sandbox/{program['id']}/scenario", run, headers=key, expect=201)
         deliveries = bank.ask("GET", path)
         for _ in range(2):
             deliveries += bank.ask("GET", f"{path}&before={deliveries[-1]['id']}")
@@ -194,10 +194,11 @@ def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_eac
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_given_a_mistake_then_it_does_not_start_and_says_which(bank: Bank, options: list[str], words: str) -> None:
+def test_given_a_mistake_then_it_does_not_start_and_says_which(
+    bank: RunningBank, options: list[str], words: str
+) -> None:
     before = enabled_of(bank)
-    address = f"http://127.0.0.1:{bank.service.port}"
-    given = ["--url", address, "--forward-to", "http://localhost:3000", "--token", bank.tenant["operatorToken"]]
+    given = ["--url", bank.url, "--forward-to", "http://localhost:3000", "--token", bank.token]
     run = CliRunner().invoke(app, ["listen", *given, *options])
     assert (run.exit_code, run.stdout) == (2, "")
     assert words in run.stderr
@@ -205,22 +206,22 @@ def test_given_a_mistake_then_it_does_not_start_and_says_which(bank: Bank, optio
 
 
 def test_given_an_error_that_nobody_foresaw_then_the_endpoint_is_removed_all_the_same(
-    bank: Bank, monkeypatch: pytest.MonkeyPatch
+    bank: RunningBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> NoReturn:
         raise ZeroDivisionError
 
     monkeypatch.setattr("api.cli.listen.heard", fails)
-    given = ["--url", f"http://127.0.0.1:{bank.service.port}", "--forward-to", "http://localhost:3000/hooks"]
+    given = ["--url", bank.url, "--forward-to", "http://localhost:3000/hooks"]
 
-    run = CliRunner().invoke(app, ["listen", *given, "--token", bank.tenant["operatorToken"]])
+    run = CliRunner().invoke(app, ["listen", *given, "--token", bank.token])
 
     assert isinstance(run.exception, ZeroDivisionError)
     assert not enabled_of(bank)[run.stdout.split()[3].rstrip(",")]
 
 
 def test_given_a_receiver_and_then_a_service_that_are_away_then_it_says_so_and_goes_on_until_it_is_ended(
-    bank: Bank,
+    bank: RunningBank,
 ) -> None:
     with listening(bank, f"http://127.0.0.1:{free_port()}/hooks") as command:
         endpoint_id = endpoint_of(command)

@@ -22,6 +22,7 @@ from store.clock import SystemClock
 from store.control.rule_registry import UNKNOWN_RULE
 from tests.support.alerting import outgoing
 from tests.support.rules import RULES
+from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, free_port, post_in_batches, wait_until_committed
 
 MOST_CPU_S: Final = 2.0
@@ -215,21 +216,18 @@ def an_hour_ago() -> str:
     return format_instant(SystemClock().now() - HOUR_US)
 
 
-class Bank:
-    """A tenant of a real service, with nine transfers of this hour."""
+class Bank(RunningBank):
+    """With nine transfers of this hour."""
 
     def __init__(self, service: RunningService) -> None:
-        self.tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
-        body = {"tenantId": self.tenant["id"], "slug": "payroll", "name": "Payroll"}
-        program = service.admin("/api/admin/programs", body)
-        self.address = f"http://127.0.0.1:{service.port}"
+        super().__init__(service, "payroll")
         at = an_hour_ago()
         bodies = [outgoing(f"acht_{place}", at=at, amount=90_000 if place % 3 == 0 else 100) for place in range(9)]
-        post_in_batches(service, program, bodies)
-        wait_until_committed(service, self.tenant["operatorToken"], "acht_8")
+        post_in_batches(service, self.program, bodies)
+        wait_until_committed(service, self.token, "acht_8")
 
     def options(self, **over: str) -> list[str]:
-        options = {"url": self.address, "token": self.tenant["operatorToken"], "operator": "ann"} | over
+        options = {"url": self.url, "token": self.token, "operator": "ann"} | over
         return [text for name, value in options.items() for text in (f"--{name}", value)]
 
 
@@ -309,5 +307,5 @@ def test_given_a_rule_that_another_changes_meanwhile_when_written_then_the_chang
     assert refused.exit_code == 1
     assert "changed since it was read" in refused.stderr
     monkeypatch.undo()
-    with ClearholdClient(bank.address, token=bank.tenant["operatorToken"], operator="ann") as client:
+    with ClearholdClient(bank.url, token=bank.tenant["operatorToken"], operator="ann") as client:
         assert client.rule("shared-1")[0].name == "Of a colleague"

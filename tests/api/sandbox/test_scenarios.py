@@ -4,12 +4,12 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
 import pytest
 
 from demo.bank import SimulatedBank
 from features.sandbox.scenario import ScenarioName
 from features.sandbox.scenarios import SCENARIOS
+from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_in_batches, wait_until_committed
 
 HISTORY = "payroll"  # with few rare pairs, so that the first transfer of two strangers counts for much
@@ -17,19 +17,21 @@ SEED = 7
 
 
 class Sandbox(NamedTuple):
-    """A service with both programs, and the headers of a test key."""
+    """A bank with both programs, and the headers of a test key."""
 
-    service: RunningService
+    bank: RunningBank
     programs: dict[str, str]
     key: dict[str, str]
 
-    def run(self, where: str, body: dict[str, Any]) -> dict[str, Any]:
-        path = f"/api/sandbox/{self.programs[where]}/scenario"
-        return self.service.ask("POST", path, self.key, msgspec.json.encode(body), expect=201)
+    def run(self, where: str, body: dict[str, Any]) -> Any:
+        return self.bank.ask(
+            "POST", f"/api/sandbox/{self.programs[where]}/scenario", body, headers=self.key, expect=201
+        )
 
     def detectors_of(self, result: dict[str, Any]) -> list[str]:
         """By name; each alert is the only one of its detector on its subject."""
-        alerts = [self.service.ask("GET", f"/api/alerts/{each}", self.key)["alert"] for each in result["alertIds"]]
+        paths = [f"/api/alerts/{each}" for each in result["alertIds"]]
+        alerts = [self.bank.ask("GET", path, headers=self.key)["alert"] for path in paths]
         subjects = {(alert["detector"], alert["subjectType"], alert["subjectId"]) for alert in alerts}
         assert len(subjects) == len(result["alertIds"])
         return sorted({alert["detector"] for alert in alerts})
@@ -38,26 +40,14 @@ class Sandbox(NamedTuple):
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     with RunningService(tmp_path_factory.mktemp("sandbox") / "data", "--scorers", "0") as service:
-        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
-        operator = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
-        json = {"Content-Type": "application/json"}
-        key = service.ask(
-            "POST", "/api/keys", operator | json, msgspec.json.encode({"name": "ci", "mode": "test"}), expect=201
-        )
-        programs = {
-            slug: service.admin(
-                "/api/admin/programs",
-                {"tenantId": tenant["id"], "slug": slug, "name": slug, "source": "simulated"},
-            )
-            for slug in ("empty", HISTORY)
-        }
+        bank = RunningBank(service)
+        programs = {slug: bank.create_program(slug, source="simulated") for slug in ("empty", HISTORY)}
         deliveries = SimulatedBank(SEED).history(time.time_ns() // 1_000, days=45)
         history = [each for each in deliveries if each.program == HISTORY]
         post_in_batches(service, programs[HISTORY], [each.body for each in history])
         newest = [each.transfer_id for each in history if each.transfer_id is not None][-1]
-        wait_until_committed(service, tenant["operatorToken"], newest)
-        bearer = {"Authorization": f"Bearer {key['secret']}"}
-        yield Sandbox(service, {slug: each["id"] for slug, each in programs.items()}, bearer | json)
+        wait_until_committed(service, bank.token, newest)
+        yield Sandbox(bank, {slug: each["id"] for slug, each in programs.items()}, bank.key(mode="test"))
 
 
 @pytest.mark.parametrize("where", ["empty", HISTORY])

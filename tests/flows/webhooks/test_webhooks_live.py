@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 from tests.support.alerting import ALERTING, outgoing
+from tests.support.running_bank import RunningBank
 from tests.support.running_service import COMMAND, RunningService, post_until_taken
 from tests.support.waiting import eventually
-from tests.support.webhook_bank_service import Bank
 from tests.support.webhook_receiver import WebhookReceiver
 from tests.support.webhook_verifiers import assert_verified
 
@@ -18,7 +18,7 @@ LOCAL = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
 
 def test_given_an_endpoint_when_an_alert_opens_then_it_is_delivered_and_libraries_verify_it(tmp_path: Path) -> None:
     with WebhookReceiver() as receiver, RunningService(tmp_path / "data", environment=LOCAL) as service:
-        bank = Bank(service)
+        bank = RunningBank(service, "payroll")
         endpoint = bank.register(receiver.url, "alert.opened")
         post_until_taken(service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=20)
         event = assert_verified(receiver.wait_for(1)[0], endpoint["secret"])
@@ -46,7 +46,7 @@ def test_given_a_killed_then_a_rebuilt_service_then_what_was_not_accepted_is_del
 
     released = threading.Event()
     with WebhookReceiver(answer) as receiver, RunningService(tmp_path / "data", environment=LOCAL) as service:
-        bank = Bank(service)
+        bank = RunningBank(service, "payroll")
         endpoint = bank.register(receiver.url)
         ping = bank.ask("POST", f"/api/webhooks/{endpoint['id']}/test")
         receiver.wait_for(1)
