@@ -73,12 +73,13 @@ compiled: setup interpreted
 interpreted:
 	find features -name '*.so' -delete
 
-# Names, versions and hashes only, of everything and, for the image, of what runs, in the same versions. uv comes from
-# wherever the person who changes a dependency has it.
+# Names, versions and hashes only: of everything; for the image, of what runs; and of that with what calibrates cards. All
+# have the same versions. uv comes from wherever the person who changes a dependency has it.
 COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock:
 	$(COMPILE) --extra dev --output-file requirements.lock
 	$(COMPILE) --constraint requirements.lock --output-file requirements.runtime.lock
+	$(COMPILE) --extra calibrate --constraint requirements.lock --output-file requirements.calibrate.lock
 
 clean:
 	rm -rf $(VENV) build clearhold.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

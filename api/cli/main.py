@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.app import serve as run_service
-from api.cli import backup, check, explain, listen, rebuild, replay, rules, verify
+from api.cli import backup, calibrate, check, explain, listen, rebuild, replay, rules, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from api.telemetry.program_collector import MOST_PROGRAMS
@@ -39,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
 backup.register(app)
+calibrate.register(app)
 check.register(app)
 explain.register(app)
 listen.register(app)

@@ -1,0 +1,175 @@
+"""``clearhold calibrate``: points for a scorecard, fitted to matured labels, with the report that a bank files on them.
+
+The scorings come from the data directory of a stopped service (or a copy of it), or from a Parquet file. What fits is
+an extra, ``clearhold[calibrate]``, which nothing else loads.
+
+Exit codes  0 a card and its report are written, whatever the report warns of; 1 no card can be made of these labels;
+            2 the command could not start: an extra that is not installed, a file that cannot be read, an unknown option
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import duckdb
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
+from features.catalogue.vector import FeatureVector
+from features.core.instants import parse_instant
+from features.scorers.card_check import read_card
+from features.scorers.cards import DEFAULTS, compile_card
+from features.scorers.engine import CompiledCard
+from store.clock import SystemClock
+from store.data_dir import StartupError
+from store.duck.database import open_to_read
+from store.duck.labelled_scorings import LabelledScorings, tenants_in
+
+EXIT_NO_CARD: Final = 1
+EXIT_NOT_STARTED: Final = 2
+SCORER: Final = "trs"
+_DATABASE: Final = "clearhold.duckdb"
+_MISSING: Final = "clearhold calibrate needs the extra: pip install 'clearhold[calibrate]'."
+_EARLIEST, _LATEST = 0.3, 0.9
+
+Out = Annotated[Path, typer.Option(help="Folder for card.json, report.json and report.html.", file_okay=False)]
+Data = Annotated[
+    Path | None, typer.Option(help="Data directory of a stopped service, or a copy of one.", file_okay=False)
+]
+Vectors = Annotated[
+    Path | None, typer.Option(help="Parquet file of scorings with labels, instead of --data.", dir_okay=False)
+]
+Tenant = Annotated[str | None, typer.Option(help="Id of the tenant, if --data has several.")]
+Programs = Annotated[list[str] | None, typer.Option(help="Id of a program; may be repeated. Default: all.")]
+ChampionFile = Annotated[
+    Path | None, typer.Option(help="Card file to compare with. Default: the default card.", dir_okay=False)
+]
+Name = Annotated[str | None, typer.Option(help="Name of the card. Default: the time up to which it is fitted.")]
+Split = Annotated[
+    float,
+    typer.Option(help="Share of the labelled time that is fitted; the rest proves it.", min=_EARLIEST, max=_LATEST),
+]
+LeftOut = Annotated[list[str] | None, typer.Option(help="Id of a signal that gets no points; may be repeated.")]
+Now = Annotated[
+    str | None,
+    typer.Option(help="Instant of the run, such as 2026-09-01T00:00:00Z: labels and scorings up to it count."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``calibrate`` to the command line."""
+    app.command("calibrate")(calibrate)
+
+
+def calibrate(
+    out: Out,
+    data: Data = None,
+    vectors: Vectors = None,
+    tenant: Tenant = None,
+    program: Programs = None,
+    champion: ChampionFile = None,
+    name: Name = None,
+    split: Split = 0.6,
+    leave_out: LeftOut = None,
+    now: Now = None,
+) -> None:
+    """Fit a scorecard to matured labels, and write it with a report for model-risk review.
+
+    The card is fitted to the first part of the labelled time and judged on the rest. Nothing is activated: propose the
+    card and hand the report in with it.
+    """
+    if (data is None) == (vectors is None):
+        _fail("Name either --data or --vectors.")
+    at = SystemClock().now() if now is None else parse_instant(now)
+    if at is None:
+        _fail("--now must be a date-time such as 2026-09-01T00:00:00Z.")
+    try:
+        from api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
+    except ImportError:
+        _fail(_MISSING)
+    request = Request(
+        champion=_champion(champion),
+        name=name,
+        split=split,
+        leave_out=tuple(leave_out or ()),
+        now=at,
+        programs=tuple(sorted(set(program or ()))),
+        source=f"Parquet file {vectors.name}"
+        if vectors is not None
+        else "tables of a tenant"
+        if tenant is None
+        else f"tables of tenant {tenant}",
+    )
+    try:
+        with closing(_connection(data)) as connection, _progress() as progress:
+            outcome = run.calibrate(request, _scorings(connection, vectors, tenant, request.programs, at), progress)
+    except (StartupError, UnknownSignalError) as error:
+        _fail(str(error))
+    except NoCardError as error:
+        for reason in error.reasons:
+            typer.echo(reason, err=True)
+        _fail("No card can be made of these labels.", EXIT_NO_CARD)
+    _write(out, outcome)
+
+
+def _champion(file: Path | None) -> CompiledCard[FeatureVector]:
+    if file is None:
+        return DEFAULTS[SCORER]
+    try:
+        card, faults = read_card(file.read_bytes())
+    except OSError as error:
+        _fail(f"{file} cannot be read: {error.strerror}.")
+    for fault in faults:
+        typer.echo(f"{file}: {fault.path} {fault.sentence}", err=True)
+    if card is None or faults or card.scorer != SCORER:
+        _fail(f"{file} is no card of {SCORER}.")
+    return compile_card(card, version=None if card == DEFAULTS[SCORER].card else card.name)
+
+
+def _connection(data: Path | None) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1}) if data is None else open_to_read(data / _DATABASE)
+
+
+def _scorings(
+    connection: duckdb.DuckDBPyConnection, vectors: Path | None, tenant: str | None, programs: Sequence[str], now: int
+) -> LabelledScorings:
+    if vectors is not None:
+        return LabelledScorings.of_file(connection, vectors, programs, now)
+    tenants = tenants_in(connection)
+    if tenant is None and len(tenants) != 1:
+        listed = ", ".join(tenants) or "none"
+        raise StartupError(f"Name the tenant with --tenant; there are scorings of: {listed}.")
+    if tenant is not None and tenant not in tenants:
+        raise StartupError(f"There are no scorings of this tenant; there are of: {', '.join(tenants) or 'none'}.")
+    return LabelledScorings.of_tenant(connection, tenant or tenants[0], programs, now)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Bars at a terminal, nothing elsewhere."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(file=sys.stderr)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        yield progress
+
+
+def _write(out: Path, outcome: Outcome) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "card.json").write_bytes(outcome.card_json)
+        (out / "report.json").write_bytes(outcome.report_json)
+        (out / "report.html").write_bytes(outcome.page)
+    except OSError as error:
+        _fail(f"{out} cannot be written: {error.strerror}.")
+    for line in outcome.summary:
+        typer.echo(line)
+    typer.echo(f"Written: {out / 'card.json'}, {out / 'report.json'}, {out / 'report.html'}")
+
+
+def _fail(sentence: str, code: int = EXIT_NOT_STARTED) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(code)

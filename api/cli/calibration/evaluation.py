@@ -1,0 +1,225 @@
+"""What scores are worth on labels: rankings at volumes, bands, chances, stability, paired decisions.
+
+Null    an unscored transfer is ranked behind all others, and is no alert; a bad one is missed
+Source  risk-domain conventions: precision and recall over ROC, Wilson intervals, PSI of 0.10 and 0.25
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import average_precision_score, brier_score_loss
+
+from api.cli.calibration.report import (
+    BandShare,
+    BandTable,
+    ChancePart,
+    Decile,
+    Move,
+    PairedPart,
+    Ranking,
+    RankingAt,
+    StabilityPart,
+    WeekPart,
+)
+from api.cli.calibration.samples import BAD, OK, UNSCORED, Column, Samples
+from features.core.bands import HOLD_FROM, REVIEW_FROM, band_word
+from features.core.measured import measured, rounded
+from features.core.vocabulary import Band
+from features.core.weeks import week_of
+
+VOLUMES: Final = (5, 10, 20, 35)
+"""Alerts per 1,000 transfers."""
+
+RESAMPLES: Final = 100
+CURVE: Final = tuple(range(0, 101, 5))
+PSI_LOOK: Final = 0.10
+PSI_ACT: Final = 0.25
+FEWEST_BAD_FOR_CHANCES: Final = 50
+DECILES: Final = 10
+BANDS: Final = (Band.CLEAR, Band.REVIEW, Band.HOLD)
+_SCORE_CLASSES: Final = (UNSCORED, 0, 1, 10, 20, REVIEW_FROM, 50, HOLD_FROM, 90)
+_SEED: Final = 18
+
+
+class Windows(NamedTuple):
+    """Which samples are of the time that was fitted, and which of the time after it."""
+
+    fit: Column
+    later: Column
+
+
+def ranking(name: str, samples: Samples, worth: Column) -> Ranking:
+    """Labelled samples by what a ranking gives them, the most first; ties are broken by key, the same for all."""
+    bad = samples.label == BAD
+    order = np.lexsort((samples.key, -worth))
+    precision = np.cumsum(bad[order]) / np.arange(1, len(order) + 1)
+    recall = np.cumsum(bad[order]) / max(1, np.count_nonzero(bad))
+    curve = [float(np.max(precision[recall >= percent / 100 - 1e-12], initial=0.0)) for percent in CURVE]
+    low, high = _interval(bad, worth)
+    return Ranking(
+        name=name,
+        average_precision=rounded(float(average_precision_score(bad, worth))),
+        low=low,
+        high=high,
+        at=tuple(_at(bad[order], per_thousand) for per_thousand in VOLUMES),
+        curve=tuple(rounded(each) for each in curve),
+    )
+
+
+def _at(bad_in_order: Column, per_thousand: int) -> RankingAt:
+    alerts = round(len(bad_in_order) * per_thousand / 1000)
+    caught = int(np.count_nonzero(bad_in_order[:alerts]))
+    return RankingAt(
+        per_thousand=per_thousand,
+        alerts=alerts,
+        precision=measured(caught, alerts),
+        recall=measured(caught, int(np.count_nonzero(bad_in_order))),
+    )
+
+
+def _interval(bad: Column, worth: Column) -> tuple[float | None, float | None]:
+    """The 95 % interval of the average precision, by drawing the samples again, always the same draws."""
+    draws = np.random.default_rng(_SEED)
+    counts = (draws.multinomial(len(bad), np.full(len(bad), 1 / len(bad))) for _ in range(RESAMPLES))
+    values = [
+        average_precision_score(bad, worth, sample_weight=count) for count in counts if np.count_nonzero(count[bad])
+    ]
+    if not values:
+        return None, None
+    low, high = np.quantile(values, (0.025, 0.975))
+    return rounded(float(low)), rounded(float(high))
+
+
+def bands_of(card: str, window: str, samples: Samples, scores: Column) -> BandTable:
+    """How often each band is bad. ``rises`` is null while a band has no labelled transfer."""
+    words = np.array([band_word(None if score == UNSCORED else score) for score in scores.tolist()], np.str_)
+    shares = []
+    for band in (*BANDS, Band.UNSCORED):
+        within = words == band.value
+        labelled = samples.label[within & samples.is_labelled]
+        share = measured(int(np.count_nonzero(labelled == BAD)), len(labelled))
+        shares.append(BandShare(band=band.value, transfers=int(np.count_nonzero(within)), bad_share=share))
+    clear, review, hold = (each.bad_share for each in shares[: len(BANDS)])
+    rises = apart = None
+    if clear.value is not None and review.value is not None and hold.value is not None:
+        rises = clear.value < review.value < hold.value
+        apart = (clear.high or 0) < (review.low or 0) and (review.high or 0) < (hold.low or 0)
+    return BandTable(card=card, window=window, bands=tuple(shares), rises=rises, apart=apart)
+
+
+def chances(samples: Samples, scores: Column, windows: Windows) -> ChancePart | None:
+    """Null where fewer than 50 bad transfers were fitted: then the band table stands alone."""
+    usable = samples.is_labelled & (scores != UNSCORED)
+    before, after = usable & windows.fit, usable & windows.later
+    if np.count_nonzero(samples.label[before] == BAD) < FEWEST_BAD_FOR_CHANCES:
+        return None
+    curve = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    curve.fit(scores[before], samples.label[before] == BAD)
+    chance, bad = curve.predict(scores[after]), samples.label[after] == BAD
+    base = float(np.mean(bad))
+    brier = float(brier_score_loss(bad, chance))
+    deciles = list(_deciles(chance, bad))
+    gap = sum(each.bad_share.n * abs(each.mean_chance - (each.bad_share.value or 0)) for each in deciles)
+    grid = np.arange(0, 101, 10)
+    return ChancePart(
+        brier=rounded(brier),
+        skill=rounded(1 - brier / (base * (1 - base))) if 0 < base < 1 else 0.0,
+        ece=rounded(gap / len(bad)),
+        deciles=tuple(deciles),
+        points=tuple((int(at), rounded(float(each))) for at, each in zip(grid, curve.predict(grid), strict=True)),
+    )
+
+
+def _deciles(chance: Column, bad: Column) -> Iterator[Decile]:
+    """By chance, equal ones together: many transfers have the least one."""
+    edges = np.unique(np.linspace(0, 1, DECILES + 1))
+    place = np.clip(np.digitize(chance, edges) - 1, 0, DECILES - 1)
+    for each in range(DECILES):
+        within = place == each
+        if within.any():
+            share = measured(int(np.count_nonzero(bad[within])), int(np.count_nonzero(within)))
+            yield Decile(mean_chance=rounded(float(np.mean(chance[within]))), bad_share=share)
+
+
+def psi(before: Column, after: Column) -> float:
+    """The population stability index of two counts of the same classes; half a transfer stands for none."""
+    expected, actual = np.maximum(before, 0.5), np.maximum(after, 0.5)
+    expected, actual = expected / expected.sum(), actual / actual.sum()
+    return rounded(float(np.sum((actual - expected) * np.log(actual / expected))))
+
+
+def stability(samples: Samples, scores: Column, windows: Windows) -> StabilityPart:
+    """Every transfer counts, labelled or not."""
+    reference = _classes(scores[windows.fit])
+    index = psi(reference, _classes(scores[windows.later]))
+    weeks = np.array([str(week_of(at)) for at in samples.at.tolist()], np.str_)
+    rows = []
+    for week in np.unique(weeks):
+        within = weeks == week
+        of_week = scores[within]
+        counts = {band: int(np.count_nonzero(_is_in(of_week, band))) for band in Band}
+        rows.append(
+            WeekPart(
+                week=str(week),
+                transfers=len(of_week),
+                clear=counts[Band.CLEAR],
+                review=counts[Band.REVIEW],
+                hold=counts[Band.HOLD],
+                unscored=counts[Band.UNSCORED],
+                bad=int(np.count_nonzero(samples.label[within] == BAD)),
+                psi=psi(reference, _classes(of_week)) if len(of_week) else None,
+                in_fit=bool(windows.fit[within].all()),
+            )
+        )
+    return StabilityPart(psi=index, verdict=verdict_of(index), weeks=tuple(rows))
+
+
+def verdict_of(index: float) -> str:
+    return "act" if index >= PSI_ACT else "look" if index >= PSI_LOOK else "stable"
+
+
+def migration(samples: Samples, scores: Column) -> tuple[Move, ...]:
+    """From the champion's band to the card's."""
+    moves = []
+    for before in Band:
+        for after in Band:
+            within = _is_in(samples.score, before) & _is_in(scores, after)
+            if within.any():
+                label = samples.label[within]
+                moves.append(
+                    Move(
+                        champion=before.value,
+                        card=after.value,
+                        transfers=int(np.count_nonzero(within)),
+                        bad=int(np.count_nonzero(label == BAD)),
+                        ok=int(np.count_nonzero(label == OK)),
+                    )
+                )
+    return tuple(moves)
+
+
+def paired(samples: Samples, scores: Column) -> PairedPart:
+    """Of labelled samples: which of the two alone was right to alert, or not to."""
+    bad = samples.label == BAD
+    card, champion = (scores >= REVIEW_FROM) == bad, (samples.score >= REVIEW_FROM) == bad
+    only_card = int(np.count_nonzero(card & ~champion))
+    only_champion = int(np.count_nonzero(champion & ~card))
+    total = only_card + only_champion
+    p_value = float(binomtest(only_card, total).pvalue) if total else 1.0
+    return PairedPart(only_card_right=only_card, only_champion_right=only_champion, p_value=rounded(p_value))
+
+
+def _is_in(scores: Column, band: Band) -> Any:
+    if band is Band.UNSCORED:
+        return scores == UNSCORED
+    start, end = {Band.CLEAR: (0, REVIEW_FROM), Band.REVIEW: (REVIEW_FROM, HOLD_FROM), Band.HOLD: (HOLD_FROM, 101)}[
+        band
+    ]
+    return (scores >= start) & (scores < end)
+
+
+def _classes(scores: Column) -> Column:
+    return np.bincount(np.digitize(scores, _SCORE_CLASSES) - 1, minlength=len(_SCORE_CLASSES))

@@ -1,0 +1,321 @@
+"""The report as a page for a model-risk reviewer, on the screen and on paper: one file, no scripts, nothing fetched.
+
+Order   what to know first, purpose, data, method, the card, outcomes, stability, migration, limits, signing
+Source  SR 26-2 (17 April 2026) carves simple arithmetic out of its definition of a model; monitoring, outcomes analysis
+        and effective challenge remain what a reviewer looks for
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from api.cli.calibration.evaluation import VOLUMES
+from api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
+from api.cli.calibration.report import BandTable, BinPart, CalibrationReport, ReasonPart, Window
+from api.cli.calibration.reporting import LATER, WARNING
+from api.http.html import Html, joined, node
+from api.reports.page_style import policy_of, style_of
+
+_NOTHING: Final = "\N{EN DASH}"
+_STYLE: Final = (
+    "polyline,.curve{fill:none;stroke-width:2;stroke:var(--bar)}.curve.two{stroke:var(--hold);stroke-dasharray:6 3}"
+    ".curve.three{stroke:var(--review);stroke-dasharray:2 3}.curve.four{stroke:var(--clear);stroke-dasharray:8 3 2 3}"
+    ".grid{stroke:var(--rule);stroke-width:.5}.edge{stroke:var(--soft)}"
+    ".whisker{stroke:var(--bar);stroke-width:2}.whisker.clear{stroke:var(--clear)}.whisker.review{stroke:var(--review)}"
+    ".whisker.hold{stroke:var(--hold)}.pale{opacity:.4}"
+    ".legend span{white-space:nowrap;margin-right:1rem;font-size:.8rem}"
+    "svg.key{display:inline-block;width:24px;height:10px;margin-right:.35rem;vertical-align:middle}"
+    "code{overflow-wrap:anywhere;font-size:.85em}.warning{font-weight:600}.sign td{height:2.6rem}"
+    "figure{margin-bottom:.8rem}"
+)
+
+
+def page_of(report: CalibrationReport) -> bytes:
+    style = Html(style_of(report.card_sha256[:16]) + _STYLE)
+    title = f"Calibration of {report.card_name}"
+    head = node(
+        "head",
+        Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy_of(style).split("; frame-ancestors")[0]}">'),
+        node("title", title),
+        node("style", style),
+    )
+    main = node(
+        "main",
+        node("header", *_title_block(report)),
+        _section("Before anything else", _findings(report), _tiles(report)),
+        _section("Purpose and scope", *_purpose(report)),
+        _section("Data", *_data(report)),
+        _section("Method", *_method(report)),
+        _section("The card", *_card(report)),
+        _section("Outcomes on later time", *_outcomes(report)),
+        _section("Stability", *_stability(report)),
+        _section("From the champion's bands to the card's", *_migration(report)),
+        _section("Limits", *_notes(report)),
+        _section("Signatures", _signatures()),
+        node("footer", f"sha256 {report.card_sha256}"),
+    )
+    return b"<!doctype html>" + node("html", head, node("body", main), lang="en").encode()
+
+
+def _title_block(report: CalibrationReport) -> Iterator[Html]:
+    yield node("p", "Calibration report", class_="kicker")
+    yield node("h1", node("bdi", report.card_name))
+    about = (
+        ("Card", report.card_sha256),
+        ("Scorer", report.scorer),
+        ("Champion", report.champion),
+        ("Generated", report.generated_at),
+        ("Data", report.data.source),
+        ("Programs", ", ".join(report.data.programs) or "all"),
+        ("Features", report.data.feature_version),
+        ("Report", report.report_version),
+    )
+    yield node("dl", *(node("div", node("dt", name), node("dd", text)) for name, text in about), class_="about")
+
+
+def _tiles(report: CalibrationReport) -> Html:
+    card, champion = report.rankings[0], report.rankings[1]
+    hold = next(each for each in _later(report)[0].bands if each.band == "hold").bad_share
+    at = card.at[VOLUMES.index(20)]
+    interval = "" if card.low is None else f" ({card.low:.3f} to {card.high:.3f})"
+    tiles = (
+        ("Average precision", f"{card.average_precision:.3f}", f"champion {champion.average_precision:.3f}{interval}"),
+        ("Caught at 20 per 1,000", percent(at.recall), f"precision {percent(at.precision)}, n = {at.precision.n:,}"),
+        ("Bad in the hold band", percent(hold), f"of {hold.n:,} labelled"),
+        ("PSI of the score", f"{report.stability.psi:.2f}", report.stability.verdict),
+    )
+    styles = ("head", "figure", "small")
+    return node(
+        "div",
+        *(node("div", *map(_div, styles, each), class_="tile") for each in tiles),
+        class_="tiles",
+    )
+
+
+def _div(style: str, text: str) -> Html:
+    return node("div", text, class_=style)
+
+
+def _findings(report: CalibrationReport) -> Html:
+    warnings = [each for each in report.findings if each.level == WARNING]
+    if not warnings:
+        return node("p", "No check of this report gave a warning.")
+    return node("ul", *(node("li", f"▲ {each.sentence}", class_="warning") for each in warnings))
+
+
+def _purpose(report: CalibrationReport) -> Iterator[Html]:
+    yield node(
+        "p",
+        f"The card gives integer points to signals of the {report.scorer} scorer; their sum, from 0 to 100, is the score "
+        "of a transfer, and its bands decide what is reviewed (30) and what is held (70). It is proposed in place of "
+        f"{report.champion}. The report is one of development and outcomes analysis; activation needs a second person, "
+        "and a report of this exact card that is not older than seven days.",
+    )
+    yield node(
+        "p",
+        "SR 26-2 leaves simple arithmetic outside of its definition of a model. Whether the bank treats the fitting as "
+        "one is its own decision; the report is written so that it can.",
+    )
+
+
+def _data(report: CalibrationReport) -> Iterator[Html]:
+    windows = (("fit", report.data.fit), ("later time", report.data.later))
+    yield _table(
+        ("Window", "From", "To", "Transfers", "Bad", "Ok", "Unscored"),
+        (_window(name, window) for name, window in windows),
+        numbers=3,
+    )
+    yield _table(
+        ("Labels by source", "Bad", "Ok", "Provisional"),
+        (
+            (each.source, f"{each.bad:,}", f"{each.ok:,}", f"{each.provisional:,}")
+            for each in report.data.labels_by_source
+        ),
+        numbers=1,
+    )
+    matured = report.data.matured
+    yield node("p", f"Matured: {percent(matured)} of {matured.n:,} labels.")
+    yield _table(
+        ("Left out", "Transfers"), ((each.why, f"{each.transfers:,}") for each in report.data.exclusions), numbers=1
+    )
+
+
+def _window(name: str, window: Window) -> tuple[str, ...]:
+    counts = (window.transfers, window.bad, window.ok, window.unscored)
+    return name, window.from_, window.to, *(f"{count:,}" for count in counts)
+
+
+def _method(report: CalibrationReport) -> Iterator[Html]:
+    fit = report.fit
+    yield node(
+        "p",
+        f"Each transfer counts with its first scoring, as stored when it was made. Fitted were {fit.method}, with "
+        f"{fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, the number that said most of the last "
+        "quarter of the fit window. A signal gets the sum of its steps, as at most eight bins. "
+        f"{fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold band begins where the fit "
+        f"says {100 * fit.hold_chance:.0f} % bad. Everything below is counted with the engine that scores.",
+    )
+    if fit.left_out:
+        yield node("p", f"Left out on request: {', '.join(fit.left_out)}.")
+    yield node("p", "Run again with ", node("code", report.command), ".")
+
+
+def _card(report: CalibrationReport) -> Iterator[Html]:
+    fitted = [each for each in report.reasons if each.id in report.fit.fitted]
+    kept = [each for each in report.reasons if each.id not in report.fit.fitted]
+    heads = ("Reason", "Measure", "Points", "Transfers", "Bad", "Lift")
+    yield node("p", f"{len(fitted)} signals have points from labels. Lift is how many times as often bad as the rest.")
+    yield _table(heads, (line for each in fitted for line in _bins(each)), numbers=2)
+    yield node("p", f"{len(kept)} signals keep the champion's points, or have none and stay because they are hard.")
+    lines = ((_reason(each), _points(each), _firing(each)) for each in kept)
+    yield _table(("Reason", "Points", "Fires, per 1,000, fit and later"), lines, numbers=1)
+
+
+def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:
+    for place, each in enumerate(reason.bins):
+        yield (
+            _reason(reason) if not place else "",
+            _measure(each, reason.unit),
+            f"{each.points:+d}",
+            f"{each.transfers:,}",
+            _share(each),
+            _NOTHING if each.lift is None else f"{each.lift:.1f}",
+        )
+
+
+def _reason(reason: ReasonPart) -> Html:
+    hard = ", hard" if reason.hard else ""
+    return joined([node("strong", f"{reason.id} {reason.name.replace('_', ' ')}{hard}"), f" {reason.meaning}"])
+
+
+def _measure(each: BinPart, unit: str) -> str:
+    if not unit and each.below is None:
+        return "fires"
+    end = "and more" if each.below is None else f"to under {each.below:,}"
+    return f"{each.at_least:,} {end} {unit}".rstrip()
+
+
+def _share(each: BinPart) -> str:
+    share = each.bad_share
+    if share.low is None or share.high is None:
+        return _NOTHING
+    return f"{percent(share)} ({100 * share.low:.1f} to {100 * share.high:.1f})"
+
+
+def _points(reason: ReasonPart) -> str:
+    return ", ".join(f"{each.points:+d}" for each in reason.bins)
+
+
+def _firing(reason: ReasonPart) -> str:
+    return f"{1000 * reason.firing_fit:.2f}, {1000 * reason.firing_later:.2f}"
+
+
+def _outcomes(report: CalibrationReport) -> Iterator[Html]:
+    plots = [precision_and_recall(report.rankings), band_shares(_later(report))]
+    yield node("div", *plots, class_="columns")
+    heads = ("Ranking", "Average precision", *(f"Precision, recall at {each}" for each in VOLUMES))
+    lines = []
+    for each in report.rankings:
+        cells = [f"{percent(at.precision)}, {percent(at.recall)}" for at in each.at]
+        interval = "" if each.low is None else f" ({each.low:.3f} to {each.high:.3f})"
+        lines.append((each.name, f"{each.average_precision:.3f}{interval}", *cells))
+    yield _table(heads, lines, numbers=1)
+    yield node("p", "At so many alerts per 1,000 transfers. Equal scores stand in an order that is the same for all.")
+    yield _table(
+        ("Band", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),
+        (_band_line(each) for each in report.bands),
+        numbers=2,
+    )
+    paired = report.paired
+    yield node(
+        "p",
+        f"Alert or not at 30 points: the card alone was right {paired.only_card_right:,} times, the champion alone "
+        f"{paired.only_champion_right:,} times (McNemar's exact test, p = {paired.p_value:.4f}).",
+    )
+    if report.chance is None:
+        yield node("p", "Chances are not fitted: there are fewer than 50 bad transfers in the fit window.")
+        return
+    chance = report.chance
+    yield node("div", reliability(chance), _chance_table(report), class_="columns")
+    yield node("p", f"Brier {chance.brier:.4f}, skill {chance.skill:.3f}, expected calibration error {chance.ece:.4f}.")
+
+
+def _chance_table(report: CalibrationReport) -> Html:
+    assert report.chance is not None
+    return _table(
+        ("Score", "Chance of bad"), ((str(at), f"{100 * each:.1f} %") for at, each in report.chance.points), numbers=0
+    )
+
+
+def _band_line(table: BandTable) -> tuple[str, ...]:
+    shares = [f"{percent(each.bad_share)} of {each.bad_share.n:,}" for each in table.bands]
+    return table.card, table.window, *shares, _yes(table.rises), _yes(table.apart)
+
+
+def _yes(fact: bool | None) -> str:  # noqa: FBT001 - a word for it
+    return _NOTHING if fact is None else "yes" if fact else "no"
+
+
+def _stability(report: CalibrationReport) -> Iterator[Html]:
+    steady = report.stability
+    yield node("p", f"PSI of the score from the fit window to later time: {steady.psi:.3f}, {steady.verdict}.")
+    drifting = sorted(report.reasons, key=lambda each: (-each.psi, each.id))[:8]
+    table = _table(
+        ("Reason", "PSI", "Fires, per 1,000, fit and later"),
+        ((each.id, f"{each.psi:.3f}", _firing(each)) for each in drifting),
+        numbers=1,
+    )
+    yield node("div", weeks(steady.weeks), table, class_="columns")
+    lines = (
+        (
+            each.week,
+            f"{each.transfers:,}",
+            f"{each.clear:,}",
+            f"{each.review:,}",
+            f"{each.hold:,}",
+            f"{each.unscored:,}",
+            f"{each.bad:,}",
+            _NOTHING if each.psi is None else f"{each.psi:.2f}",
+        )
+        for each in steady.weeks
+    )
+    yield _table(("Week", "Transfers", "Clear", "Review", "Hold", "Unscored", "Bad", "PSI"), lines, numbers=1)
+
+
+def _migration(report: CalibrationReport) -> Iterator[Html]:
+    lines = (
+        (each.champion, each.card, f"{each.transfers:,}", f"{each.bad:,}", f"{each.ok:,}") for each in report.migration
+    )
+    yield _table(("Champion", "Card", "Transfers", "Bad", "Ok"), lines, numbers=2)
+
+
+def _notes(report: CalibrationReport) -> Iterator[Html]:
+    notes = [each.sentence for each in report.findings if each.level != WARNING]
+    yield node("ul", *(node("li", sentence) for sentence in notes))
+
+
+def _signatures() -> Html:
+    table = _table(
+        ("Role", "Name", "Date", "Signature"),
+        ((role, "", "", "") for role in ("Developed by", "Reviewed by (effective challenge)", "Approved by")),
+        numbers=4,
+    )
+    return node("div", table, class_="sign")
+
+
+def _later(report: CalibrationReport) -> Sequence[BandTable]:
+    return [each for each in report.bands if each.window == LATER]
+
+
+def _section(title: str, *content: Html) -> Html:
+    return node("section", node("h2", title), *content)
+
+
+def _table(heads: Sequence[str], body: Iterable[Sequence[str]], *, numbers: int) -> Html:
+    """A table whose columns from ``numbers`` on are figures."""
+    styles = ["text" if place < numbers else "number" for place in range(len(heads))]
+    head = node("tr", *(node("th", each, scope="col", class_=style) for each, style in zip(heads, styles, strict=True)))
+    lines = [
+        node("tr", *(node("td", cell, class_=style) for cell, style in zip(line, styles, strict=True))) for line in body
+    ]
+    return node("div", node("table", node("thead", head), node("tbody", *lines)), class_="wide")

@@ -1,0 +1,210 @@
+"""The report on one card, as it is filed: what it was fitted to, how it does on later time, and what it cannot say.
+
+Unit    instants and weeks are texts, UTC; shares are of 1, with n and the 95 % interval of Wilson
+Null    what was not measured is null, never 0
+Names   ``cardSha256`` and ``generatedAt`` are what an activation looks at
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.core.measured import Measured
+
+REPORT_VERSION: Final = "calibration-v1"
+
+
+class _Part(msgspec.Struct, frozen=True, rename="camel"):
+    pass
+
+
+class Window(_Part, frozen=True, kw_only=True):
+    """Half-open. ``bad`` and ``ok`` are matured labels of transfers with a score or without."""
+
+    from_: str = msgspec.field(name="from")
+    to: str
+    transfers: int
+    bad: int
+    ok: int
+    unscored: int
+
+
+class SourceCount(_Part, frozen=True, kw_only=True):
+    """``provisional`` are ok labels of transfers younger than 60 days, which do not count."""
+
+    source: str
+    bad: int
+    ok: int
+    provisional: int
+
+
+class Exclusion(_Part, frozen=True, kw_only=True):
+    why: str
+    transfers: int
+
+
+class DataPart(_Part, frozen=True, kw_only=True):
+    source: str
+    programs: tuple[str, ...]
+    feature_version: str
+    fit: Window
+    later: Window
+    labels_by_source: tuple[SourceCount, ...]
+    matured: Measured
+    exclusions: tuple[Exclusion, ...]
+
+
+class FitPart(_Part, frozen=True, kw_only=True):
+    """``pointsALogOdd`` and ``baseLogOdds`` turn points into the chance that the fit gave."""
+
+    method: str
+    library: str
+    rounds: int
+    learning_rate: float
+    base_log_odds: float
+    points_a_log_odd: float
+    hold_chance: float
+    fitted: tuple[str, ...]
+    kept: tuple[str, ...]
+    without_points: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+class RankingAt(_Part, frozen=True, kw_only=True):
+    per_thousand: int
+    alerts: int
+    precision: Measured
+    recall: Measured
+
+
+class Ranking(_Part, frozen=True, kw_only=True):
+    """``curve`` are precisions at recalls of 0, 5, .. 100 %."""
+
+    name: str
+    average_precision: float
+    low: float | None
+    high: float | None
+    at: tuple[RankingAt, ...]
+    curve: tuple[float, ...]
+
+
+class BandShare(_Part, frozen=True, kw_only=True):
+    band: str
+    transfers: int
+    bad_share: Measured
+
+
+class BandTable(_Part, frozen=True, kw_only=True):
+    """``rises`` is whether each band is more often bad than the one below, ``apart`` whether their intervals say so."""
+
+    card: str
+    window: str
+    bands: tuple[BandShare, ...]
+    rises: bool | None
+    apart: bool | None
+
+
+class Decile(_Part, frozen=True, kw_only=True):
+    mean_chance: float
+    bad_share: Measured
+
+
+class ChancePart(_Part, frozen=True, kw_only=True):
+    """Chances from scores by isotonic regression on the fit window, held against later time."""
+
+    brier: float
+    skill: float
+    ece: float
+    deciles: tuple[Decile, ...]
+    points: tuple[tuple[int, float], ...]
+
+
+class WeekPart(_Part, frozen=True, kw_only=True):
+    week: str
+    transfers: int
+    clear: int
+    review: int
+    hold: int
+    unscored: int
+    bad: int
+    psi: float | None
+    in_fit: bool
+
+
+class StabilityPart(_Part, frozen=True, kw_only=True):
+    """Against the fit window. ``verdict`` is stable, look (0.10 and more) or act (0.25 and more)."""
+
+    psi: float
+    verdict: str
+    weeks: tuple[WeekPart, ...]
+
+
+class BinPart(_Part, frozen=True, kw_only=True):
+    """In both windows together; ``lift`` is how many times as often bad as all labelled transfers."""
+
+    at_least: int
+    below: int | None
+    points: int
+    transfers: int
+    bad_share: Measured
+    lift: float | None
+
+
+class ReasonPart(_Part, frozen=True, kw_only=True):
+    id: str
+    name: str
+    family: str | None
+    meaning: str
+    unit: str
+    hard: bool
+    origin: str
+    champion_points: int
+    firing_fit: float
+    firing_later: float
+    psi: float
+    lift_later: float | None
+    bins: tuple[BinPart, ...]
+
+
+class Move(_Part, frozen=True, kw_only=True):
+    champion: str
+    card: str
+    transfers: int
+    bad: int
+    ok: int
+
+
+class PairedPart(_Part, frozen=True, kw_only=True):
+    """Decisions at the line of review on labelled transfers of later time; p of McNemar's exact test."""
+
+    only_card_right: int
+    only_champion_right: int
+    p_value: float
+
+
+class Finding(_Part, frozen=True, kw_only=True):
+    """``level`` is warning or note."""
+
+    level: str
+    sentence: str
+
+
+class CalibrationReport(_Part, frozen=True, kw_only=True):
+    report_version: str = REPORT_VERSION
+    generated_at: str
+    scorer: str
+    card_name: str
+    card_sha256: str
+    champion: str
+    champion_sha256: str
+    command: str
+    data: DataPart
+    fit: FitPart
+    rankings: tuple[Ranking, ...]
+    bands: tuple[BandTable, ...]
+    chance: ChancePart | None
+    stability: StabilityPart
+    reasons: tuple[ReasonPart, ...]
+    migration: tuple[Move, ...]
+    paired: PairedPart
+    findings: tuple[Finding, ...]

@@ -1,0 +1,40 @@
+"""What a calibration is given and gives, apart from what fits: the command knows these before it loads the extra."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from features.catalogue.vector import FeatureVector
+from features.scorers.engine import CompiledCard
+
+
+class NoCardError(Exception):
+    """No card can be made of the labels; one sentence a reason."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__(" ".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class UnknownSignalError(Exception):
+    """A signal is to be left out that the scorer does not have, or that is hard."""
+
+
+class Request(NamedTuple):
+    """The card is fitted to the first ``split`` of the labelled time up to ``now``; None as name: the end of that."""
+
+    champion: CompiledCard[FeatureVector]
+    name: str | None
+    split: float
+    leave_out: tuple[str, ...]
+    now: int
+    programs: tuple[str, ...]
+    source: str
+
+
+class Outcome(NamedTuple):
+    """The files' content, and what is printed."""
+
+    card_json: bytes
+    report_json: bytes
+    page: bytes
+    summary: tuple[str, ...]

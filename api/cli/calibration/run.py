@@ -1,0 +1,125 @@
+"""One calibration from scorings to files: measure, part by time, look for what forbids it, fit, score, report.
+
+Errors  ``NoCardError`` when the labels do not allow a card, ``UnknownSignalError``
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from rich.progress import Progress
+
+from api.cli.calibration.checks import require_enough, require_no_leak
+from api.cli.calibration.fitting import fit_card
+from api.cli.calibration.page import page_of
+from api.cli.calibration.report import BandTable, CalibrationReport, Exclusion
+from api.cli.calibration.reporting import CARD, LATER, WARNING, About, report_of
+from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
+from api.cli.calibration.samples import Samples, measure_all, scores_by
+from features.core.instants import format_instant
+from features.core.measured import Measured
+from features.scorers.card_check import faults_of
+from features.scorers.cards import compile_card
+from store.duck.labelled_scorings import MOST_SCORINGS, LabelledScorings
+
+CHALLENGER: Final = "calibrated"
+_DATE: Final = len("2026-09-09")
+_INDENT: Final = 2
+
+
+def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) -> Outcome:
+    """Everything in one process, in two passes over the scorings."""
+    champion = request.champion
+    _check_left_out(request)
+    reading = progress.add_task("measure signals", total=scorings.total)
+    samples = measure_all(scorings, champion, request.now, lambda count: progress.advance(reading, count))
+    cut = _cut(samples, request.split)
+    usable = samples.is_labelled & samples.is_scored
+    to_fit = _without(samples.where(usable & (samples.at < cut)), request.leave_out)
+    require_enough(to_fit, samples.where(usable & (samples.at >= cut)))
+    require_no_leak(to_fit, champion.scorer.signals)
+    fitting = progress.add_task("fit points", total=1)
+    name = request.name or f"Calibrated on labels up to {format_instant(cut)[:_DATE]}"
+    fit = fit_card(to_fit, champion, name, request.leave_out)
+    progress.advance(fitting)
+    faults = [f"{fault.path} {fault.sentence}." for fault in faults_of(fit.card)]
+    if faults:
+        raise NoCardError(faults)
+    scoring = progress.add_task("score with the card", total=scorings.total)
+    card = compile_card(fit.card, version=CHALLENGER)
+    scores = scores_by(card, scorings, samples, lambda count: progress.advance(scoring, count))
+    report = report_of(_about(request, scorings, cut), samples, fit, champion, scores)
+    return Outcome(_json(fit.card), _json(report), page_of(report), tuple(_summary(report)))
+
+
+def _check_left_out(request: Request) -> None:
+    signals = request.champion.scorer.signals
+    for signal_id in request.leave_out:
+        if signal_id not in signals:
+            raise UnknownSignalError(f"{signal_id} is no signal of {request.champion.scorer.name}.")
+        if signals[signal_id].hard:
+            raise UnknownSignalError(f"{signal_id} is hard: it stands in every card.")
+
+
+def _cut(samples: Samples, split: float) -> int:
+    """Where later time begins: so far into the time from the first label that counts to the last one."""
+    labelled = samples.at[samples.is_labelled]
+    if not len(labelled):
+        raise NoCardError(["No scoring has a label that counts: bad, or ok of a transfer older than 60 days."])
+    first, last = int(labelled[0]), int(labelled[-1])
+    return first + round(split * (last - first))
+
+
+def _without(samples: Samples, left_out: tuple[str, ...]) -> Samples:
+    """As if the signals had not been measured."""
+    measures = samples.measures.copy()
+    for signal_id in left_out:
+        measures[:, samples.signal_ids.index(signal_id)] = float("nan")
+    return samples._replace(measures=measures)
+
+
+def _about(request: Request, scorings: LabelledScorings, cut: int) -> About:
+    options = [f"--split {request.split:g}", f"--now {format_instant(request.now)}"]
+    options += [f"--program {program}" for program in request.programs]
+    options += [f"--leave-out {signal_id}" for signal_id in request.leave_out]
+    return About(
+        now=request.now,
+        cut=cut,
+        command=f"clearhold calibrate {' '.join(options)}",
+        source=request.source,
+        programs=request.programs,
+        left_out=request.leave_out,
+        exclusions=(
+            Exclusion(why="features of another version", transfers=scorings.other_versions),
+            Exclusion(why=f"older than the newest {MOST_SCORINGS:,}", transfers=scorings.older),
+        ),
+    )
+
+
+def _json(body: Any) -> bytes:
+    """Readable, since a person reviews it; the digest is of the canonical form."""
+    return msgspec.json.format(msgspec.json.encode(body), indent=_INDENT) + b"\n"
+
+
+def _summary(report: CalibrationReport) -> Iterator[str]:
+    yield f"{report.card_name}: {len(report.fit.fitted)} signals fitted, {len(report.fit.kept)} kept"
+    yield f"sha256 {report.card_sha256}"
+    for each in report.rankings:
+        recalls = ", ".join(f"{_percent(at.recall)} at {at.per_thousand}" for at in each.at)
+        yield f"{each.name}: average precision {each.average_precision:.3f}; recall {recalls} per 1,000"
+    for table in report.bands:
+        if table.window == LATER:
+            yield f"{table.card}, later time: {_shares(table)}"
+    warnings = [each.sentence for each in report.findings if each.level == WARNING]
+    for sentence in warnings:
+        yield f"warning: {sentence}"
+    if not warnings:
+        yield f"The {CARD} has no warnings."
+
+
+def _shares(table: BandTable) -> str:
+    return ", ".join(f"{each.band} {_percent(each.bad_share)} bad of {each.bad_share.n:,}" for each in table.bands)
+
+
+def _percent(share: Measured) -> str:
+    return "-" if share.value is None else f"{100 * share.value:.1f} %"

@@ -1,0 +1,292 @@
+"""``clearhold calibrate``: cards out of labels, reports on them, and what it refuses to make a card of."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from api.cli import calibration
+from api.cli.calibrate import register
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.bands import band_word
+from features.core.instants import DAYS_60, parse_instant
+from features.core.rows.alerts import LabelRow
+from features.core.scorecards import scorecard_sha256
+from features.scorers.card_check import MOST_WEIGHED, read_card
+from features.scorers.cards import DEFAULTS, compile_card
+from features.scorers.engine import CompiledCard
+from store.duck.database import open_database
+from store.duck.writer import BatchWriter
+from store.tables.row_tables import row_tables
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, some_features
+from tests.support.labelled_vectors import DAYS, FROM, NOW, Labelled, relabelled, some_labelled, written
+
+FILES = ("card.json", "report.json", "report.html")
+LAST = FROM + DAYS * 86_400_000_000
+
+
+def calibrated(folder: Path, *options: str) -> Result:
+    app = typer.Typer()
+    register(app)
+    app.command("other")(lambda: None)
+    now = () if "--now" in options else ("--now", NOW)
+    return CliRunner().invoke(app, ["calibrate", "--out", str(folder / "out"), *options, *now])
+
+
+def of_rows(folder: Path, rows: list[Labelled], *options: str) -> Result:
+    return calibrated(folder, "--vectors", str(written(folder, rows)), *options)
+
+
+def card_of(folder: Path) -> CompiledCard[FeatureVector]:
+    card, faults = read_card((folder / "out" / "card.json").read_bytes())
+    assert card is not None
+    assert not faults
+    return compile_card(card, version="scorecard-v1")
+
+
+def report_of(folder: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((folder / "out" / "report.json").read_bytes())
+    return report
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of one calibration, for tests that only read them."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    result = of_rows(folder, some_labelled())
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_given_labels_when_calibrated_then_the_card_is_right_and_its_weights_add_up_to_every_score(
+    folder: Path,
+) -> None:
+    card = card_of(folder)
+    signals = DEFAULTS["trs"].scorer.signals
+
+    assert sum(any(each.points for each in signal.bins) for signal in card.card.signals) <= MOST_WEIGHED
+    assert {signal.id for signal in signals.values() if signal.hard} <= {signal.id for signal in card.card.signals}
+    for row in some_labelled():
+        score = card.score(row.vector)
+        assert score.value == sum(reason.weight for reason in score.reasons)
+        assert all(reason.sentence for reason in score.reasons)
+
+
+def test_given_labels_when_calibrated_then_the_report_names_the_card_and_counts_what_the_engine_scores(
+    folder: Path,
+) -> None:
+    card, report = card_of(folder), report_of(folder)
+    cut = parse_instant(report["data"]["later"]["from"])
+    assert cut is not None
+    bands = Counter(band_word(card.weigh(row.vector)[0]) for row in some_labelled() if row.at >= cut)
+    table = next(each for each in report["bands"] if (each["card"], each["window"]) == ("card", "later"))
+
+    assert report["cardSha256"] == scorecard_sha256(card.card)
+    assert report["generatedAt"] == "2026-09-01T00:00:00.000Z"
+    assert {each["band"]: each["transfers"] for each in table["bands"] if each["transfers"]} == bands
+    assert sum(move["transfers"] for move in report["migration"]) == sum(bands.values())
+    assert {each["source"]: each["bad"] > 0 for each in report["data"]["labelsBySource"]} == {
+        "person": False,
+        "return": True,
+    }
+
+
+def test_given_labels_that_the_signals_tell_apart_when_calibrated_then_later_time_is_ranked_better_than_by_the_rest(
+    folder: Path,
+) -> None:
+    report = report_of(folder)
+    precision = {each["name"]: each["averagePrecision"] for each in report["rankings"]}
+    table = next(each for each in report["bands"] if (each["card"], each["window"]) == ("card", "later"))
+
+    assert precision["card"] == max(precision.values())
+    assert precision["card"] > precision["champion"] + 0.1
+    assert table["rises"] is True
+
+
+def test_given_the_same_labels_in_another_order_when_calibrated_again_then_every_byte_is_the_same(
+    folder: Path, tmp_path: Path
+) -> None:
+    result = of_rows(tmp_path, some_labelled()[::-1])
+
+    assert result.exit_code == 0, result.output
+    for name in FILES:
+        assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
+
+
+def test_given_a_report_then_its_page_stands_alone_and_escapes_names(tmp_path: Path) -> None:
+    result = of_rows(tmp_path, some_labelled(800), "--name", "Acme <script>alert(1)</script>")
+    page = (tmp_path / "out" / "report.html").read_text()
+
+    assert result.exit_code == 0, result.output
+    assert "<script" not in page
+    assert "Acme &lt;script&gt;" in page
+    assert page.count("<svg") >= 4
+    assert not any(mark in page for mark in ("http://", "https://", " src=", "@import", "url("))
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (relabelled(some_labelled(400), lambda _: True), "bad labels alone"),
+        (relabelled(some_labelled(400), lambda _: False), "ok labels alone"),
+        (relabelled(some_labelled(400), lambda row: row.transfer_id < "trf_00020"), "at least 30 and 100 are needed"),
+        (relabelled(some_labelled(900), lambda row: row.is_bad and row.at < FROM + (LAST - FROM) // 2), "to prove"),
+        (relabelled(some_labelled(50), lambda _: None), "No scoring has a label that counts"),
+        ([], "No scoring has a label that counts"),
+    ],
+)
+def test_given_labels_that_allow_no_card_when_calibrated_then_it_says_why_and_writes_nothing(
+    tmp_path: Path, rows: list[Labelled], sentence: str
+) -> None:
+    result = of_rows(tmp_path, rows)
+
+    assert result.exit_code == 1
+    assert sentence in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_given_a_signal_that_is_the_label_when_calibrated_then_it_is_named_and_can_be_left_out(tmp_path: Path) -> None:
+    rows = [
+        row._replace(vector=msgspec.structs.replace(row.vector, entity_pep_status="yes" if row.is_bad else "no"))
+        for row in some_labelled()
+    ]
+    refused = of_rows(tmp_path, rows)
+    allowed = of_rows(tmp_path, rows, "--leave-out", "TRS-SCR-01")
+
+    assert refused.exit_code == 1
+    assert "TRS-SCR-01 alone has an average precision of 1.000" in refused.output
+    assert allowed.exit_code == 0, allowed.output
+    assert "TRS-SCR-01" not in [signal.id for signal in card_of(tmp_path).card.signals]
+    assert report_of(tmp_path)["fit"]["leftOut"] == ["TRS-SCR-01"]
+
+
+def test_given_ok_labels_of_young_transfers_when_calibrated_then_they_are_provisional_and_do_not_count(
+    tmp_path: Path,
+) -> None:
+    now = LAST + DAYS_60 // 2
+    rows = some_labelled()
+    young = sum(not row.is_bad and row.at > now - DAYS_60 for row in rows)
+    result = of_rows(tmp_path, rows, "--now", "2026-05-11T00:00:00Z")
+    data = report_of(tmp_path)["data"]
+
+    assert result.exit_code == 0, result.output
+    assert young
+    assert sum(each["provisional"] for each in data["labelsBySource"]) == young
+    assert data["matured"]["n"] == len(rows)
+    assert data["matured"]["value"] == round(1 - young / len(rows), 6)
+
+
+def test_given_amounts_that_grow_after_the_fit_window_when_calibrated_then_the_drift_is_a_warning(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        row._replace(vector=msgspec.structs.replace(row.vector, amount_cents=(row.vector.amount_cents or 0) * 20))
+        if row.at > FROM + (LAST - FROM) * 0.6
+        else row
+        for row in some_labelled()
+    ]
+    result = of_rows(tmp_path, rows)
+
+    assert result.exit_code == 0, result.output
+    assert "warning: Scores drift: their PSI" in result.output
+    assert report_of(tmp_path)["stability"]["verdict"] == "act"
+
+
+def test_given_a_data_directory_when_calibrated_then_first_scorings_and_last_labels_up_to_now_count(
+    tmp_path: Path,
+) -> None:
+    rows = some_labelled(800)
+    now = parse_instant(NOW)
+    assert now is not None
+    scorings, labels = [], []
+    for place, row in enumerate(rows):
+        first = a_scoring(row, 2 * place)
+        other = msgspec.structs.replace(row.vector, amount_cents=1)
+        scorings += [first, msgspec.structs.replace(first, offset=2 * place + 1, rescored=True, vector=other)]
+        label = "bad" if row.is_bad else "ok"
+        labels.append(a_label_of(row, 1, "ok"))
+        labels.append(a_label_of(row, 2, label))
+        labels.append(msgspec.structs.replace(a_label_of(row, 3, "ok"), created_at=now + 1))
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: scorings, LabelRow: labels}), {}, AT)
+    of_tables = calibrated(tmp_path, "--data", str(tmp_path), "--program", PROGRAM)
+    report, card = report_of(tmp_path), (tmp_path / "out" / "card.json").read_bytes()
+    of_file = of_rows(tmp_path, rows)
+
+    assert of_tables.exit_code == 0, of_tables.output
+    assert of_file.exit_code == 0
+    assert (tmp_path / "out" / "card.json").read_bytes() == card
+    assert report["data"]["source"] == "tables of a tenant"
+    assert sum(each["bad"] for each in report["data"]["labelsBySource"]) == sum(bool(row.is_bad) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), "Name either --data or --vectors."),
+        (("--vectors", "/nowhere.parquet"), "cannot be read as Parquet"),
+        (("--data", "/nowhere"), "There is no database"),
+        (("--vectors", "/nowhere.parquet", "--now", "tomorrow"), "--now must be a date-time"),
+        (("--vectors", "/nowhere.parquet", "--champion", "/nowhere.json"), "cannot be read"),
+    ],
+)
+def test_given_options_that_name_nothing_to_read_when_calibrated_then_it_does_not_start(
+    tmp_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    result = calibrated(tmp_path, *options)
+
+    assert result.exit_code == 2
+    assert sentence in result.output
+
+
+def test_given_signals_that_cannot_be_left_out_when_calibrated_then_it_does_not_start(tmp_path: Path) -> None:
+    hard = next(signal.id for signal in DEFAULTS["trs"].scorer.signals.values() if signal.hard)
+
+    assert of_rows(tmp_path, some_labelled(50), "--leave-out", "TRS-NO-01").exit_code == 2
+    assert "is hard" in of_rows(tmp_path, some_labelled(50), "--leave-out", hard).output
+
+
+def test_given_the_command_line_then_what_fits_is_not_loaded_and_its_absence_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = "import sys, api.cli.main; sys.exit(bool({'sklearn', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", loaded], check=False)
+    monkeypatch.delattr(calibration, "run", raising=False)
+    monkeypatch.setitem(sys.modules, "api.cli.calibration.run", None)
+    result = of_rows(tmp_path, some_labelled(50))
+
+    assert done.returncode == 0
+    assert result.exit_code == 2
+    assert "clearhold[calibrate]" in result.output
+
+
+def a_scoring(row: Labelled, offset: int) -> TransferFeaturesRow:
+    return some_features(
+        transfer_id=row.transfer_id,
+        offset=offset,
+        taken_at=row.at,
+        scored_at=row.at,
+        feature_version=FEATURE_VERSION,
+        vector=row.vector,
+        rescored=False,
+    )
+
+
+def a_label_of(row: Labelled, offset: int, label: str) -> LabelRow:
+    return a_label(
+        id=f"lbl_{row.transfer_id}_{offset}",
+        offset=offset,
+        transfer_id=row.transfer_id,
+        label=label,
+        source="return" if label == "bad" else "person",
+        created_at=row.at + offset,
+        tenant_id=TENANT,
+    )
