@@ -53,8 +53,7 @@ class _Commit(NamedTuple):
     def of(self, kind: type[Row], *events: EventType, where: Callable[[pa.Table], Any] | None = None) -> list[Row]:
         """The rows of a type that an endpoint may hear of, narrowed by a further mask."""
         table = self.tables.get(kind.__name__)
-        tenants = self._tenants_for(events)
-        if table is None or not tenants:
+        if table is None or not (tenants := self._tenants_for(events)):
             return []
         mask = pc.is_in(table["tenant_id"], pa.array(tenants, pa.string()))
         if where is not None:
