@@ -32,9 +32,7 @@ def post(api: RunningApp) -> Post:
     """Posts to a simulated program with a test key of its tenant."""
     tenant = api.create_tenant()
     program = api.create_program(tenant, source="simulated")
-    body = {"name": "ci", "mode": "test"}
-    secret = api.client.post("/api/keys", json=body, headers=api.operator(tenant)).json()["secret"]
-    headers = {"Authorization": f"Bearer {secret}"}
+    headers = api.key(tenant, mode="test")
 
     def post(route: str, body: dict[str, Any]) -> httpx.Response:
         api.clock.advance(MINUTE_US)
