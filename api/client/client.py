@@ -239,8 +239,14 @@ class ClearholdClient:
         return self._decoded(answer, list[Delivery])
 
     def rules(self) -> list[Rule]:
-        """All rules that the caller reaches."""
-        return self._decoded(self._get("/api/rules"), list[Rule])
+        """All rules that the caller reaches, from as many parts as the list has."""
+        rules: list[Rule] = []
+        path: str | None = "/api/rules"
+        while path is not None:
+            answer = self._get(path)
+            rules += self._decoded(answer, list[Rule])
+            path = answer.links.get("next", {}).get("url")
+        return rules
 
     def rule(self, rule_id: str) -> tuple[Rule, str]:
         """A rule as it was last written, and the ETag by which it is replaced."""

@@ -28,17 +28,21 @@ def published(
     headers: dict[str, str] | None = None,
 ) -> Response[bytes | None]:
     """The document, or a 304 when the request names its ETag."""
-    etag = etag_of(body)
+    etag = _remembered_etag_of(body) if cache == PUBLIC else etag_of(body)
     sent_headers = {"Cache-Control": cache, ETAG: etag} | (headers or {})
     if _names(request.scope, etag):
         return Response(None, status_code=304, headers=sent_headers)
     return Response(body, media_type=media_type, headers=sent_headers)
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def etag_of(body: bytes) -> str:
-    """Bytes keep their hash, so that a document that is published again is not read again."""
     return f'"{sha256(body).hexdigest()}"'
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered_etag_of(body: bytes) -> str:
+    """Documents for everybody are few, and published again and again. A tenant's own would stay in memory by this."""
+    return etag_of(body)
 
 
 def if_match_of(scope: Any) -> Callable[[str], bool]:

@@ -4,10 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
+from litestar import Response
+
+from api.http.conditional import PRIVATE, published
 from api.http.envelope import ApiRequest
 from api.http.fields import MIDNIGHT, MOMENT, RULE_OF_PATTERN
 from api.http.gate import query_pairs
+from api.http.operation import JSON
 from api.http.validation import Failure
+from api.lists.arrays import ArrayPart
 from features.core.instants import DAY_US, format_instant, parse_instant
 
 DEFAULT_LIMIT: Final = 25
@@ -46,6 +51,12 @@ def only(values: Iterable[Value] | None) -> Value | None:
     """The one value that a filter of two kinds narrows a list to; None without the filter, and for both kinds."""
     wanted = set(values or ())
     return wanted.pop() if len(wanted) == 1 else None
+
+
+def published_part(request: ApiRequest, part: ArrayPart) -> Response[bytes | None]:
+    """A tenant's own array, or a 304 when the request names its ETag."""
+    link = next_link(request, part.next_cursor)
+    return published(request, part.body, media_type=JSON, cache=PRIVATE, headers=link)
 
 
 def next_link(request: ApiRequest, cursor: str | None) -> dict[str, str]:

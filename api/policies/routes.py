@@ -16,6 +16,7 @@ from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, principal_of, query_of
 from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
+from api.lists.lists import published_part
 from api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
 from api.policies.rules import policy_failures
 from api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
@@ -30,14 +31,15 @@ _TAG: Final = "policies"
 _LIST: Final = Operation(
     id="listPolicies",
     tag=_TAG,
-    summary="The tenant's policies, newest first.",
+    summary="The tenant's policies, newest first. The body of a version of the rules is empty here: `GET "
+    '/api/policies/{id}` has it. A list of over 4 MiB, or of more than `limit`, goes on behind `Link: rel="next"`.',
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
     answers={200: tuple[Policy, ...], 304: None},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[POLICY],
     query=RequestSchema(PoliciesQuery),
-    headers=(ETAG,),
+    headers=(ETAG, "Link"),
 )
 _READ: Final = Operation(
     id="getPolicy",
@@ -84,8 +86,8 @@ _ACTIVATE: Final = Operation(
 
 @get("/api/policies", opt=_LIST.as_opt)
 async def list_policies(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Response[bytes | None]:
-    policies_listed = await policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
-    return published(request, msgspec.json.encode(policies_listed), media_type=JSON, cache=PRIVATE)
+    part = await policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
+    return published_part(request, part)
 
 
 @get("/api/policies/{policy_id:str}", opt=_READ.as_opt)

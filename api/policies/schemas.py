@@ -1,16 +1,19 @@
 """Policies as the interface shows them."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 
-from api.http.fields import POLICY_VERSION, ProgramIds, Prose
+from api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
 from features.core.instants import format_instant
 from features.policy.bodies import PolicyVersion as StoredPolicy
+from features.policy.bodies import RulesBody
 from features.policy.seeds import policy_id_of
 from store.duck.policies import ProgramVersion
+
+NO_RULES: Final = RulesBody(rules=())
 
 
 class PolicyPrefix(StrEnum):
@@ -45,6 +48,8 @@ class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     prefix: Annotated[tuple[PolicyPrefix, ...], msgspec.Meta(min_length=1, max_length=len(PolicyPrefix))] | None = None
     program_id: ProgramIds | None = None
     active: bool | None = None
+    limit: PageLimit | None = None
+    cursor: CursorText | None = None
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -71,10 +76,19 @@ def to_policy(stored: StoredPolicy) -> Policy:
     )
 
 
+def without_body(stored: StoredPolicy) -> Policy:
+    """A version of the rules among others: two hundred rules each, a thousand times, are no list."""
+    return msgspec.structs.replace(to_policy(msgspec.structs.replace(stored, body=NO_RULES)), body={})
+
+
+def id_of(tenant_id: str, version: ProgramVersion) -> str:
+    """A version of a program's own has no other id than its place."""
+    return policy_id_of(tenant_id, f"{version.program_id}/{version.version}")
+
+
 def of_program(tenant_id: str, version: ProgramVersion) -> Policy:
-    """A version of a program's own, which has no other id than its place."""
     return Policy(
-        id=policy_id_of(tenant_id, f"{version.program_id}/{version.version}"),
+        id=id_of(tenant_id, version),
         tenant_id=tenant_id,
         program_id=version.program_id,
         version=version.version,

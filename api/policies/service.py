@@ -4,8 +4,9 @@ Errors  NotFoundError for a policy or program that is not this tenant's; Conflic
         an activation that is under way, and for one that has nothing to do
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
 import structlog
 from anyio import to_thread
@@ -13,17 +14,29 @@ from msgspec.structs import replace
 
 from api.actions.schemas import Action
 from api.actions.service import ActionService
-from api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy, of_program, to_policy
+from api.lists.arrays import ArrayPart, array_part
+from api.lists.cursors import Place
+from api.policies.schemas import (
+    Activation,
+    NewPolicy,
+    PoliciesQuery,
+    Policy,
+    id_of,
+    of_program,
+    to_policy,
+    without_body,
+)
 from api.programs.service import ProgramService
 from features.core.actions import ActionType
 from features.core.canonical import canonical, digest_of
 from features.core.errors import ErrorCode, NotFoundError
+from features.core.instants import format_instant, parse_instant
 from features.core.principal import Principal
 from features.policy.bodies import RULES, SHADOW, RulesBody, decode_body, prefix_of
 from features.policy.bodies import PolicyVersion as StoredPolicy
 from store.control.registry import Registry
 from store.control.rules import reached_rules_in
-from store.duck.policies import PolicyTable
+from store.duck.policies import PolicyTable, ProgramVersion
 
 log = structlog.get_logger()
 
@@ -70,21 +83,22 @@ class PolicyService:
             effect_id=effect_id,
         )
 
-    async def list(self, principal: Principal, query: PoliciesQuery) -> tuple[Policy, ...]:
-        """Newest first; a programId of another tenant is a 404."""
+    async def list(self, principal: Principal, query: PoliciesQuery) -> ArrayPart:
+        """Policies, newest first; a programId of another tenant is a 404."""
         program_ids = self._programs.filter_by(principal, query.program_id)
-        return tuple(
-            policy
-            for policy in await self._of_tenant(principal)
-            if (query.prefix is None or prefix_of(policy.version) in query.prefix)
-            and (program_ids is None or policy.program_id in program_ids)
-            and query.active in {None, policy.active}
+        listed = (
+            each
+            for each in await self._of_tenant(principal)
+            if (query.prefix is None or prefix_of(each.version) in query.prefix)
+            and (program_ids is None or each.program_id in program_ids)
+            and query.active in {None, each.active}
         )
+        return array_part(listed, query, place=_place, show=lambda each: each.in_list())
 
     async def read(self, principal: Principal, policy_id: str) -> Policy:
-        for policy in await self._of_tenant(principal):
-            if policy.id == policy_id.lower():
-                return policy
+        for each in await self._of_tenant(principal):
+            if each.id == policy_id.lower():
+                return each.shown()
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
@@ -94,12 +108,12 @@ class PolicyService:
                 return stored
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
-    async def _of_tenant(self, principal: Principal) -> Sequence[Policy]:
+    async def _of_tenant(self, principal: Principal) -> Sequence["_Listed"]:
         """Newest first: what was written here, and the programs' own limits and tiers of autonomy."""
         own = await to_thread.run_sync(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
         policies = [
-            *map(to_policy, self._written(principal)),
-            *(of_program(principal.tenant_id, each) for each in own if principal.reaches(each.program_id)),
+            *(_written_here(principal, each) for each in self._written(principal)),
+            *(_of_program(principal, each) for each in own if principal.reaches(each.program_id)),
         ]
         return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
 
@@ -109,11 +123,43 @@ class PolicyService:
             if prefix_of(stored.version) != SHADOW and (
                 stored.program_id is None or principal.reaches(stored.program_id)
             ):
-                yield within_reach(principal, stored)
+                yield stored
 
 
-def within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
+class _Listed(NamedTuple):
+    """What a policy is looked for by; ``shown`` makes it as it is shown alone, ``in_list`` among others."""
+
+    id: str
+    created_at: str
+    version: str
+    program_id: str | None
+    active: bool
+    shown: Callable[[], Policy]
+    in_list: Callable[[], Policy]
+
+
+def _written_here(principal: Principal, stored: StoredPolicy) -> _Listed:
+    def shown() -> Policy:
+        return to_policy(_within_reach(principal, stored))
+
+    in_list = partial(without_body, stored) if prefix_of(stored.version) == RULES else shown
+    return _Listed(stored.id, stored.created_at, stored.version, stored.program_id, stored.active, shown, in_list)
+
+
+def _of_program(principal: Principal, version: ProgramVersion) -> _Listed:
+    policy_id, created_at = id_of(principal.tenant_id, version), format_instant(version.since)
+    shown = partial(of_program, principal.tenant_id, version)
+    return _Listed(policy_id, created_at, version.version, version.program_id, version.active, shown, shown)
+
+
+def _within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
     """A version of the rules without those of programs that the principal does not reach; any other as it is."""
     if not isinstance(stored.body, RulesBody):
         return stored
     return replace(stored, body=RulesBody(rules=reached_rules_in(stored, principal)))
+
+
+def _place(listed: _Listed) -> Place:
+    created_at = parse_instant(listed.created_at)
+    assert created_at is not None, "a policy was created at an instant"
+    return Place(created_at, listed.id, "")

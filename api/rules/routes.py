@@ -16,6 +16,7 @@ from api.http.envelope import ApiRequest
 from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of, replaces_of
 from api.http.operation import JSON, Access, Operation
 from api.http.request_schema import RequestSchema
+from api.lists.lists import published_part
 from api.programs.service import ProgramService
 from api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
 from api.rules.schemas import (
@@ -26,6 +27,7 @@ from api.rules.schemas import (
     RuleFields,
     RulesQuery,
     RulesVersion,
+    RulesVersionsQuery,
     WrittenRule,
     rule_failures,
 )
@@ -45,14 +47,15 @@ _LIST: Final = Operation(
     tag=_TAG,
     summary="The tenant's rules as they were last written, newest first, archived ones too. A rule that was written "
     "again after its activation is a draft, and stays in force as it was: `GET /api/rules/versions` shows what is. A "
-    "key sees the rules of its programs and those of the whole tenant; `programId` narrows to rules of that program.",
+    "key sees the rules of its programs and those of the whole tenant; `programId` narrows to rules of that program. A "
+    'list of over 4 MiB, or of more than `limit`, goes on behind `Link: rel="next"`.',
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: tuple[Rule, ...], 304: None},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[RULE],
     query=RequestSchema(RulesQuery),
-    headers=(ETAG,),
+    headers=(ETAG, "Link"),
 )
 _FIELDS: Final = Operation(
     id="listRuleFields",
@@ -67,12 +70,15 @@ _FIELDS: Final = Operation(
 _VERSIONS: Final = Operation(
     id="listRulesVersions",
     tag=_TAG,
-    summary="The versions of the rules in force, the newest 100, newest first. Every activation and pause writes one.",
+    summary="The versions of the rules in force, newest first. Each activation and pause writes one. Behind the newest "
+    '100, `limit` or 4 MiB the list goes on at `Link: rel="next"`.',
     access=Access.BEARER,
     scope=KeyScope.RULES,
     answers={200: tuple[RulesVersion, ...], 304: None},
+    refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=[RULES_VERSION],
-    headers=(ETAG,),
+    query=RequestSchema(RulesVersionsQuery),
+    headers=(ETAG, "Link"),
 )
 _CREATE: Final = Operation(
     id="createRule",
@@ -208,8 +214,8 @@ _ARCHIVE: Final = Operation(
 
 @get("/api/rules", opt=_LIST.as_opt)
 async def list_rules(request: ApiRequest, rules: NamedDependency[RuleService]) -> Response[bytes | None]:
-    listed = rules.list(principal_of(request.scope), query_of(request.scope, RulesQuery))
-    return published(request, _ENCODE(listed), media_type=JSON, cache=PRIVATE)
+    part = rules.list(principal_of(request.scope), query_of(request.scope, RulesQuery))
+    return published_part(request, part)
 
 
 @get("/api/rules/fields", opt=_FIELDS.as_opt)
@@ -219,7 +225,8 @@ async def list_rule_fields(request: ApiRequest) -> Response[bytes | None]:
 
 @get("/api/rules/versions", opt=_VERSIONS.as_opt)
 async def list_rules_versions(request: ApiRequest, rules: NamedDependency[RuleService]) -> Response[bytes | None]:
-    return published(request, _ENCODE(rules.versions(principal_of(request.scope))), media_type=JSON, cache=PRIVATE)
+    part = rules.versions(principal_of(request.scope), query_of(request.scope, RulesVersionsQuery))
+    return published_part(request, part)
 
 
 @post("/api/rules", opt=_CREATE.as_opt)
@@ -294,7 +301,6 @@ def _rules(resources: Resources) -> RuleService:
     stores = resources.stores
     return RuleService(
         registry=RuleRegistry(stores.registry, clock=stores.clock),
-        tenancy=stores.registry.tenancy,
         programs=ProgramService(stores.registry.tenancy),
         actions=action_service(resources),
         command_log=resources.command_log,

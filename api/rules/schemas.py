@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import ProgramIds, Prose
+from api.http.fields import CursorText, PageLimit, ProgramIds, Prose
 from api.http.validation import Failure
 from features.core.backtests import MOST_DAYS
 from features.core.errors import FieldCode
@@ -17,6 +17,8 @@ from features.rules.language import faults_of
 
 MAX_RULE_BYTES: Final = 16 * 1024
 """Two hundred rules are a version, which every program of the tenant gets."""
+
+LISTED_VERSIONS: Final = 100
 
 TOO_LONG: Final = f"must be shorter: a rule is at most {MAX_RULE_BYTES} bytes"
 
@@ -54,6 +56,13 @@ class BacktestRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 class RulesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     status: Annotated[tuple[RuleStatus, ...], msgspec.Meta(min_length=1, max_length=len(RuleStatus))] | None = None
     program_id: ProgramIds | None = None
+    limit: PageLimit | None = None
+    cursor: CursorText | None = None
+
+
+class RulesVersionsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = LISTED_VERSIONS
+    cursor: CursorText | None = None
 
 
 class RuleField(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -16,27 +16,27 @@ import structlog
 from api.actions.schemas import Action
 from api.actions.service import ActionService
 from api.area import Backtests
+from api.lists.arrays import ArrayPart, array_part
+from api.lists.cursors import Place
 from api.lists.exports import Concurrency
 from api.log.commands import CommandLog
 from api.programs.service import ProgramService
-from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, to_rule
+from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, RulesVersionsQuery, to_rule
 from features.core.actions import ActionStatus, ActionType
 from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
 from features.core.principal import Principal
-from features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
-from features.policy.bodies import RULES, SHADOW, PolicyVersion, prefix_of
+from features.core.rules import Rule, rule_hash
+from features.policy.bodies import PolicyVersion
 from features.rules.backtest import not_in_shadow
 from store.clock import Clock
-from store.control.policies import Policies, number_of
+from store.control.policies import number_of
 from store.control.rule_registry import NOT_ACTIVE, RuleRegistry
-from store.control.rules import Rules, reached_rules_in
-from store.control.tenancy import Tenancy
+from store.control.rules import StoredRule, reached_rules_in
 from store.ids import IdFactory
 
 log = structlog.get_logger()
 
-LISTED_VERSIONS: Final = 100
 BACKTESTS_OF_TENANT: Final = 4
 BACKTESTS_IN_ALL: Final = 32
 """Under way at a time: one is read, the others wait."""
@@ -53,7 +53,6 @@ class RuleService:
         self,
         *,
         registry: RuleRegistry,
-        tenancy: Tenancy,
         programs: ProgramService,
         actions: ActionService,
         command_log: CommandLog,
@@ -62,40 +61,37 @@ class RuleService:
         new_id: IdFactory,
     ) -> None:
         self._registry, self._programs, self._actions, self._commands = registry, programs, actions, command_log
-        self._rules: Rules = tenancy.rules
-        self._policies: Policies = tenancy.policies
         self._backtests, self._clock, self._new_id = backtests, clock, new_id
         self._under_way = Concurrency(BACKTESTS_OF_TENANT, in_all=BACKTESTS_IN_ALL, what="backtests")
 
-    def list(self, principal: Principal, query: RulesQuery) -> tuple[Rule, ...]:
-        """Newest first; a programId of another tenant is a 404."""
+    def list(self, principal: Principal, query: RulesQuery) -> ArrayPart:
+        """Rules, newest first; a programId of another tenant is a 404."""
         program_ids = self._programs.filter_by(principal, query.program_id)
-        return tuple(
-            stored.rule
-            for stored in self._rules.of_principal(principal)
+        listed = (
+            stored
+            for stored in self._registry.of_principal(principal)
             if (query.status is None or stored.rule.status in query.status)
             and (program_ids is None or stored.rule.program_id in program_ids)
         )
+        return array_part(listed, query, place=_place_of_rule, show=lambda stored: stored.rule)
 
     def read(self, principal: Principal, rule_id: str) -> Rule:
         return self._registry.read(principal, rule_id).rule
 
-    def versions(self, principal: Principal) -> tuple[RulesVersion, ...]:
-        """The newest versions of the rules in force, newest first, with the rules that the principal may see."""
-        policies = self._policies.of_tenant(principal.tenant_id).all()
-        versions = [each for each in policies if prefix_of(each.version) == RULES]
-        notes = self._rules.of_tenant(principal.tenant_id)
-        return tuple(
-            RulesVersion(
-                id=each.id,
-                version=each.version,
-                rules=reached_rules_in(each, principal),
-                created_at=each.created_at,
-                active=each.active,
-                note=notes.note_of(principal, each.version) or msgspec.UNSET,
+    def versions(self, principal: Principal, query: RulesVersionsQuery) -> ArrayPart:
+        """Versions of the rules in force, newest first, with the rules that the principal may see."""
+
+        def shown(version: PolicyVersion) -> RulesVersion:
+            return RulesVersion(
+                id=version.id,
+                version=version.version,
+                rules=reached_rules_in(version, principal),
+                created_at=version.created_at,
+                active=version.active,
+                note=self._registry.note_of(principal, version.version) or msgspec.UNSET,
             )
-            for each in sorted(versions, key=_number, reverse=True)[:LISTED_VERSIONS]
-        )
+
+        return array_part(self._registry.versions(principal), query, place=_place_of_version, show=shown)
 
     async def create(self, principal: Principal, request: NewRule, effect_id: str | None) -> Rule:
         rule = await self._registry.create(principal, self._checked(principal, request), effect_id)
@@ -141,13 +137,12 @@ class RuleService:
 
     async def shadow(self, principal: Principal, rule_id: str) -> ShadowReport:
         stored = self._registry.read(principal, rule_id)
-        prefix, mode = _counted_as(stored.rule)
-        counted = None if prefix is None else self._policies.of_tenant(principal.tenant_id).in_force(prefix)
-        if counted is None or stored.counted_since is None:
+        counted = self._registry.counted(principal, stored)
+        if counted is None:
             return not_in_shadow(stored.rule)
         with self._under_way.slot(principal):
             return await self._backtests.shadow(
-                principal, stored.rule, mode, version=counted.version, since=stored.counted_since
+                principal, stored.rule, counted.mode, version=counted.version, since=counted.since
             )
 
     async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
@@ -204,13 +199,6 @@ class RuleService:
         return to_rule(request, None if program_id is None else self._programs.read(principal, str(program_id)).id)
 
 
-def _counted_as(rule: Rule) -> tuple[str | None, RuleMode]:
-    """The prefix of the version by which a rule is counted as it is written, if it is, and the mode."""
-    if rule.status is RuleStatus.ACTIVE and rule.action is RuleAction.LOG:
-        return RULES, RuleMode.LOG
-    return SHADOW if rule.status is RuleStatus.TESTING else None, RuleMode.SHADOW
-
-
 def _is_reached(principal: Principal, backtest: Backtest) -> bool:
     program_id = backtest.program_id
     return principal.tenant_wide if program_id is None else principal.reaches(program_id)
@@ -226,5 +214,9 @@ def _figures(backtest: Backtest) -> dict[str, Any]:
     return {name: figures[name] for name in FIGURES}
 
 
-def _number(policy: PolicyVersion) -> int:
-    return number_of(policy.version)
+def _place_of_rule(stored: StoredRule) -> Place:
+    return Place(stored.created_at, stored.rule.id, "")
+
+
+def _place_of_version(version: PolicyVersion) -> Place:
+    return Place(number_of(version.version), version.version, "")

@@ -12,7 +12,7 @@ Errors  ConflictError for what the rule's state does not allow; NotFoundError fo
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,8 +22,8 @@ from features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleE
 from features.core.instants import DAY_US, format_instant, parse_instant
 from features.core.policies import PolicyEntry
 from features.core.principal import Principal
-from features.core.rules import Rule, RuleStatus, rule_hash
-from features.policy.bodies import RULES, SHADOW, RulesBody
+from features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
+from features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, prefix_of
 from features.policy.seeds import policy_id_of
 from store.clock import Clock
 from store.control.entries import (
@@ -33,6 +33,7 @@ from store.control.entries import (
     RuleEntry,
     RulesVersionEntry,
 )
+from store.control.policies import number_of
 from store.control.registry import Registry
 from store.control.rules import StoredRule, rules_in, with_status
 from store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
@@ -74,6 +75,14 @@ NO_LONGER_TESTED: Final = (
 )
 
 
+class Counted(NamedTuple):
+    """How a rule is counted as it is written: in which mode, by which version, and since when it is so."""
+
+    mode: RuleMode
+    version: str
+    since: int
+
+
 class RuleRegistry:
     """Writes what ``Tenancy.rules`` shows. Belongs to the event loop of its ``Registry``."""
 
@@ -86,6 +95,29 @@ class RuleRegistry:
         if stored is None:
             raise NotFoundError(UNKNOWN_RULE, ErrorCode.RULE_NOT_FOUND)
         return stored
+
+    def of_principal(self, principal: Principal) -> tuple[StoredRule, ...]:
+        """The rules within the principal's reach, newest first."""
+        return self._rules.of_principal(principal)
+
+    def versions(self, principal: Principal) -> tuple[PolicyVersion, ...]:
+        """The versions of the rules in force, past ones too, newest first."""
+        versions = [
+            each for each in self._policies.of_tenant(principal.tenant_id).all() if prefix_of(each.version) == RULES
+        ]
+        return tuple(sorted(versions, key=_number, reverse=True))
+
+    def note_of(self, principal: Principal, version: str) -> str | None:
+        return self._rules.of_tenant(principal.tenant_id).note_of(principal, version)
+
+    def counted(self, principal: Principal, stored: StoredRule) -> Counted | None:
+        """How a rule in testing is counted, or one in force that logs; None for any other."""
+        logs = stored.rule.status is RuleStatus.ACTIVE and stored.rule.action is RuleAction.LOG
+        if stored.counted_since is None or not (logs or stored.rule.status is RuleStatus.TESTING):
+            return None
+        version = self._policies.of_tenant(principal.tenant_id).in_force(RULES if logs else SHADOW)
+        assert version is not None, "the status says that a version has it"
+        return Counted(RuleMode.LOG if logs else RuleMode.SHADOW, version.version, stored.counted_since)
 
     async def create(self, principal: Principal, rule: Rule, effect_id: str | None) -> Rule:
         """The rule as a draft. The same ``effect_id`` gives the same one."""
@@ -323,6 +355,10 @@ def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
 def _check_not_archived(rule: Rule) -> None:
     if rule.status is RuleStatus.ARCHIVED:
         raise ConflictError(ARCHIVED, ErrorCode.RULE_ARCHIVED)
+
+
+def _number(policy: PolicyVersion) -> int:
+    return number_of(policy.version)
 
 
 def _id_of(rule: Rule) -> str:

@@ -3,10 +3,13 @@
 import json
 import socket
 from collections.abc import Callable
+from functools import partial
 
+import httpx
 import pytest
 
 from api.client.client import ClearholdClient, RefusedError, UnreachableError, is_http, pause_after, sign
+from api.rules.examples import NEW_RULE
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 
 TEST_VECTOR_BODY = (
@@ -20,6 +23,21 @@ PREFLIGHT = {"programId": PROGRAM, "transfer": {"rail": "wire", "direction": "ou
 def test_given_the_published_test_vector_when_signed_then_the_signature_is_the_published_one() -> None:
     assert len(TEST_VECTOR_BODY) == 164
     assert sign("whsec_inbound_test", TEST_VECTOR_BODY) == TEST_VECTOR_SIGNATURE
+
+
+def test_given_rules_in_parts_when_read_then_the_links_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (NEW_RULE | {"id": rule_id, "status": "draft"} for rule_id in ("first", "second"))
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.url.query:
+            return httpx.Response(200, json=[second])
+        return httpx.Response(200, json=[first], headers={"Link": '</api/rules?cursor=abc>; rel="next"'})
+
+    transport = httpx.MockTransport(respond)
+    monkeypatch.setattr("httpx.Client", partial(httpx.Client, transport=transport))
+
+    with ClearholdClient("http://bank.example") as client:
+        assert [rule.id for rule in client.rules()] == ["first", "second"]
 
 
 def test_given_an_event_when_posted_twice_then_the_second_is_a_duplicate() -> None:

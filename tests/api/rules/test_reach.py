@@ -35,9 +35,9 @@ def test_given_a_key_of_one_program_then_it_sees_its_rules_and_the_tenants_and_n
     policies = read("/api/policies?prefix=rules").json()
     assert [policy["version"] for policy in policies if policy["active"]] == ["rules-v3"]
     for policy in policies:
-        assert {rule["id"] for rule in policy["body"]["rules"]} <= {"everywhere", "here"}
         read_alone = read(f"/api/policies/{policy['id']}").json()
-        assert read_alone == policy
+        assert {rule["id"] for rule in read_alone["body"]["rules"]} <= {"everywhere", "here"}
+        assert policy == read_alone | {"body": {}}, "two hundred rules each, a thousand times, are no list"
     assert ids(rules.send("GET", "")) == ["elsewhere", "everywhere", "here"]
 
 
