@@ -106,10 +106,10 @@ def _findings(report: CalibrationReport) -> Html:
 def _purpose(report: CalibrationReport) -> Iterator[Html]:
     yield node(
         "p",
-        f"The card gives integer points to signals of the {report.scorer} scorer; their sum, from 0 to 100, is the score "
-        "of a transfer, and its bands decide what is reviewed (30) and what is held (70). It is proposed in place of "
-        f"{report.champion}. The report is one of development and outcomes analysis; activation needs a second person, "
-        "and a report of this exact card that is not older than seven days.",
+        f"The card gives integer points to signals of the {report.scorer} scorer. Their sum, from 0 to 100, is the "
+        "score of a transfer, and its bands decide what is reviewed (30) and what is held (70). It is proposed in "
+        f"place of {report.champion}. The report is one of development and outcomes analysis; activation needs a "
+        "second person, and a report of this exact card that is not older than seven days.",
     )
     yield node(
         "p",
