@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
 from features.catalogue.vector import FeatureVector
 from features.core.instants import parse_instant
+from features.core.scorecards import Scorecard
 from features.scorers.card_check import read_card
 from features.scorers.cards import DEFAULTS, compile_card
 from features.scorers.engine import CompiledCard
@@ -48,6 +49,9 @@ Programs = Annotated[list[str] | None, typer.Option(help="Id of a program; may b
 ChampionFile = Annotated[
     Path | None, typer.Option(help="Card file to compare with. Default: the default card.", dir_okay=False)
 ]
+CardFile = Annotated[
+    Path | None, typer.Option(help="Card file to report on as it is: nothing is fitted.", dir_okay=False)
+]
 Name = Annotated[str | None, typer.Option(help="Name of the card. Default: the time up to which it is fitted.")]
 Split = Annotated[
     float,
@@ -72,6 +76,7 @@ def calibrate(
     tenant: Tenant = None,
     program: Programs = None,
     champion: ChampionFile = None,
+    card: CardFile = None,
     name: Name = None,
     split: Split = 0.6,
     leave_out: LeftOut = None,
@@ -79,8 +84,8 @@ def calibrate(
 ) -> None:
     """Fit a scorecard to matured labels, and write it with a report for model-risk review.
 
-    The card is fitted to the first part of the labelled time and judged on the rest. Nothing is activated: propose the
-    card and hand the report in with it.
+    The card is fitted to the first part of the labelled time and judged on the rest. With --card that card is reported
+    on as it is. Nothing is activated: propose the card, and send the report with it.
     """
     if (data is None) == (vectors is None):
         _fail("Name either --data or --vectors.")
@@ -91,18 +96,17 @@ def calibrate(
         from api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
     except ImportError:
         _fail(_MISSING)
+    if card is not None and (name is not None or leave_out):
+        _fail("--card reports on a card as it is; it goes with neither --name nor --leave-out.")
     request = Request(
         champion=_champion(champion),
+        card=None if card is None else _card_in(card),
         name=name,
         split=split,
         leave_out=tuple(leave_out or ()),
         now=at,
         programs=tuple(sorted(set(program or ()))),
-        source=f"Parquet file {vectors.name}"
-        if vectors is not None
-        else "tables of a tenant"
-        if tenant is None
-        else f"tables of tenant {tenant}",
+        source=_source(vectors, tenant),
     )
     try:
         with closing(_connection(data)) as connection, _progress() as progress:
@@ -116,9 +120,22 @@ def calibrate(
     _write(out, outcome)
 
 
+def _source(vectors: Path | None, tenant: str | None) -> str:
+    if vectors is not None:
+        return f"Parquet file {vectors.name}"
+    return "tables of a tenant" if tenant is None else f"tables of tenant {tenant}"
+
+
 def _champion(file: Path | None) -> CompiledCard[FeatureVector]:
+    default = DEFAULTS[SCORER]
     if file is None:
-        return DEFAULTS[SCORER]
+        return default
+    card = _card_in(file)
+    return default if card == default.card else compile_card(card, version=card.name)
+
+
+def _card_in(file: Path) -> Scorecard:
+    """The card of a file; its faults end the command."""
     try:
         card, faults = read_card(file.read_bytes())
     except OSError as error:
@@ -127,7 +144,7 @@ def _champion(file: Path | None) -> CompiledCard[FeatureVector]:
         typer.echo(f"{file}: {fault.path} {fault.sentence}", err=True)
     if card is None or faults or card.scorer != SCORER:
         _fail(f"{file} is no card of {SCORER}.")
-    return compile_card(card, version=None if card == DEFAULTS[SCORER].card else card.name)
+    return card
 
 
 def _connection(data: Path | None) -> duckdb.DuckDBPyConnection:

@@ -11,7 +11,7 @@ from typing import Final
 from api.cli.calibration.evaluation import VOLUMES
 from api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
 from api.cli.calibration.report import BandTable, BinPart, CalibrationReport, ReasonPart, Window
-from api.cli.calibration.reporting import LATER, WARNING
+from api.cli.calibration.reporting import FITTED, KEPT, LATER, WARNING
 from api.http.html import Html, joined, node
 from api.reports.page_style import policy_of, style_of
 
@@ -64,7 +64,7 @@ def _title_block(report: CalibrationReport) -> Iterator[Html]:
         ("Card", report.card_sha256),
         ("Scorer", report.scorer),
         ("Champion", report.champion),
-        ("Generated", report.generated_at),
+        ("Created", report.created_at),
         ("Data", report.data.source),
         ("Programs", ", ".join(report.data.programs) or "all"),
         ("Features", report.data.feature_version),
@@ -147,28 +147,36 @@ def _window(name: str, window: Window) -> tuple[str, ...]:
 
 def _method(report: CalibrationReport) -> Iterator[Html]:
     fit = report.fit
-    yield node(
-        "p",
-        f"Each transfer counts with its first scoring, as stored when it was made. Fitted were {fit.method}, with "
-        f"{fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, the number that said most of the last "
-        "quarter of the fit window. A signal gets the sum of its steps, as at most eight bins. "
-        f"{fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold band begins where the fit "
-        f"says {100 * fit.hold_chance:.0f} % bad. Everything below is counted with the engine that scores.",
-    )
-    if fit.left_out:
-        yield node("p", f"Left out on request: {', '.join(fit.left_out)}.")
+    yield node("p", "Each transfer counts with its first scoring, as stored when it was made.")
+    if fit is None:
+        yield node("p", "The card was given: nothing was fitted, and the first window is there to compare with.")
+    else:
+        yield node(
+            "p",
+            f"Fitted were {fit.method}, with {fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, "
+            "the number that said most of the last quarter of the fit window. A signal gets the sum of its steps, as "
+            f"at most eight bins. {fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold "
+            f"band begins where the fit says {100 * fit.hold_chance:.0f} % bad.",
+        )
+        if fit.left_out:
+            yield node("p", f"Left out on request: {', '.join(fit.left_out)}.")
+    yield node("p", "Everything below is counted with the engine that scores.")
     yield node("p", "Run again with ", node("code", report.command), ".")
 
 
 def _card(report: CalibrationReport) -> Iterator[Html]:
-    fitted = [each for each in report.reasons if each.id in report.fit.fitted]
-    kept = [each for each in report.reasons if each.id not in report.fit.fitted]
+    kept = [each for each in report.reasons if each.origin == KEPT]
+    others = [each for each in report.reasons if each.origin != KEPT]
     heads = ("Reason", "Measure", "Points", "Transfers", "Bad", "Lift")
-    yield node("p", f"{len(fitted)} signals have points from labels. Lift is how many times as often bad as the rest.")
-    yield _table(heads, (line for each in fitted for line in _bins(each)), numbers=2)
-    yield node("p", f"{len(kept)} signals keep the champion's points, or have none and stay because they are hard.")
-    lines = ((_reason(each), _points(each), _firing(each)) for each in kept)
-    yield _table(("Reason", "Points", "Fires, per 1,000, fit and later"), lines, numbers=1)
+    yield node(
+        "p",
+        f"{len(others)} signals, {others[0].origin if others else FITTED}. Lift is how many times as often bad as all.",
+    )
+    yield _table(heads, (line for each in others for line in _bins(each)), numbers=2)
+    if kept:
+        yield node("p", f"{len(kept)} signals keep the champion's points, or have none and stay because they are hard.")
+        lines = ((_reason(each), _points(each), _firing(each)) for each in kept)
+        yield _table(("Reason", "Points", "Fires, per 1,000, fit and later"), lines, numbers=1)
 
 
 def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:

@@ -37,7 +37,7 @@ from api.cli.calibration.samples import BAD, NO_LABEL, OK, PROVISIONAL, Column, 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from features.core.instants import format_instant
 from features.core.measured import measured, rounded
-from features.core.scorecards import Bin, scorecard_sha256
+from features.core.scorecards import Bin, Scorecard, scorecard_sha256
 from features.scorers.engine import CompiledCard
 
 METHOD: Final = "additive boosted stumps on the log-odds of bad, monotone where more is worse, read out as bins"
@@ -47,6 +47,9 @@ AMOUNT: Final = "amount"
 FIRST_PAIR: Final = "first payment of a pair, larger first"
 FIT: Final = "fit"
 LATER: Final = "later"
+FITTED: Final = "fitted to labels"
+KEPT: Final = "kept from the champion"
+GIVEN: Final = "given"
 WARNING: Final = "warning"
 NOTE: Final = "note"
 _FEW_BAD: Final = 50
@@ -67,9 +70,14 @@ class About(NamedTuple):
 
 
 def report_of(
-    about: About, samples: Samples, fit: Fit, champion: CompiledCard[FeatureVector], scores: Column
+    about: About,
+    samples: Samples,
+    card: Scorecard,
+    fit: Fit | None,
+    champion: CompiledCard[FeatureVector],
+    scores: Column,
 ) -> CalibrationReport:
-    """``scores`` are those that the fitted card gives to the samples, by the engine."""
+    """``scores`` are those that the card gives to the samples, by the engine; ``fit`` None is a card that was given."""
     windows = Windows(samples.at < about.cut, samples.at >= about.cut)
     judgeable = samples.is_labelled & windows.later
     later = samples.where(judgeable)
@@ -77,17 +85,17 @@ def report_of(
     rankings = _rankings(later, scores[judgeable])
     bands = tuple(_bands(samples, scores, windows))
     steady = stability(samples, scores, windows)
-    reasons = tuple(_reasons(samples, fit, champion, windows))
+    reasons = tuple(_reasons(samples, card, fit, champion, windows))
     return CalibrationReport(
-        generated_at=format_instant(about.now),
-        scorer=fit.card.scorer,
-        card_name=fit.card.name,
-        card_sha256=scorecard_sha256(fit.card),
+        created_at=format_instant(about.now),
+        scorer=card.scorer,
+        card_name=card.name,
+        card_sha256=scorecard_sha256(card),
         champion=champion.version,
         champion_sha256=scorecard_sha256(champion.card),
         command=about.command,
         data=data,
-        fit=_fit(about, fit),
+        fit=None if fit is None else _fit(about, fit),
         rankings=rankings,
         bands=bands,
         chance=chances(samples, scores, windows),
@@ -173,12 +181,12 @@ def _bands(samples: Samples, scores: Column, windows: Windows) -> Iterator[BandT
 
 
 def _reasons(
-    samples: Samples, fit: Fit, champion: CompiledCard[FeatureVector], windows: Windows
+    samples: Samples, card: Scorecard, fit: Fit | None, champion: CompiledCard[FeatureVector], windows: Windows
 ) -> Iterator[ReasonPart]:
     usable = samples.is_labelled & samples.is_scored
     base = float(np.mean(samples.label[usable] == BAD))
     base_later = float(np.mean(samples.label[usable & windows.later] == BAD))
-    for each in fit.card.signals:
+    for each in card.signals:
         signal = champion.scorer.signals[each.id]
         column = samples.measures[:, samples.signal_ids.index(each.id)]
         places = [_within(column, part) & samples.is_scored for part in each.bins]
@@ -195,7 +203,7 @@ def _reasons(
             meaning=signal.meaning,
             unit=signal.unit,
             hard=signal.hard,
-            origin="fitted to labels" if each.id in fit.fitted else "kept from the champion",
+            origin=GIVEN if fit is None else FITTED if each.id in fit.fitted else KEPT,
             champion_points=max((part.points for part in usual), default=0),
             firing_fit=rounded(float(np.mean(fires[windows.fit]))),
             firing_later=rounded(float(np.mean(fires[windows.later]))),
@@ -276,7 +284,7 @@ def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[Finding]:
             )
 
 
-def _notes(data: DataPart, fit: Fit) -> Iterator[Finding]:
+def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
     total = data.fit.transfers + data.later.transfers
     labelled = data.fit.bad + data.fit.ok + data.later.bad + data.later.ok
     if labelled < _OFTEN_LABELLED * total:
@@ -287,6 +295,15 @@ def _notes(data: DataPart, fit: Fit) -> Iterator[Finding]:
         )
     if data.matured.value is not None and data.matured.value < 1:
         yield _note(f"{100 * data.matured.value:.1f} % of labels are matured; a return may come for 60 days.")
+    if fit is None:
+        yield _note("The card was given: what it was fitted to is not known here, and may have been of later time.")
+    else:
+        yield from _fit_notes(fit)
+    yield _note("The score is a sum of points, not a chance; the chances beside it are fitted to the fit window alone.")
+    yield _note("One split by time is one experiment: fit again when labels, products or volumes change.")
+
+
+def _fit_notes(fit: Fit) -> Iterator[Finding]:
     if fit.kept:
         yield _note(
             f"{len(fit.kept)} signals fired too rarely in the fit window to be fitted, and keep the champion's points: "
@@ -299,8 +316,6 @@ def _notes(data: DataPart, fit: Fit) -> Iterator[Finding]:
             f"Nothing reaches even odds often enough: the hold band begins where the fit says "
             f"{100 * fit.hold_chance:.0f} % bad."
         )
-    yield _note("The score is a sum of points, not a chance; the chances beside it are fitted to the fit window alone.")
-    yield _note("One split by time is one experiment: fit again when labels, products or volumes change.")
 
 
 def _warning(sentence: str) -> Finding:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from features.catalogue.vector import FeatureVector
+from features.core.scorecards import Scorecard
 from features.scorers.engine import CompiledCard
 
 
@@ -20,9 +21,12 @@ class UnknownSignalError(Exception):
 
 
 class Request(NamedTuple):
-    """The card is fitted to the first ``split`` of the labelled time up to ``now``; None as name: the end of that."""
+    """The first ``split`` of the labelled time up to ``now`` is fitted, unless a card is given. Without a name the card
+    is named after its end.
+    """
 
     champion: CompiledCard[FeatureVector]
+    card: Scorecard | None
     name: str | None
     split: float
     leave_out: tuple[str, ...]

@@ -10,7 +10,7 @@ import msgspec
 from rich.progress import Progress
 
 from api.cli.calibration.checks import require_enough, require_no_leak
-from api.cli.calibration.fitting import fit_card
+from api.cli.calibration.fitting import Fit, fit_card
 from api.cli.calibration.page import page_of
 from api.cli.calibration.report import BandTable, CalibrationReport, Exclusion
 from api.cli.calibration.reporting import CARD, LATER, WARNING, About, report_of
@@ -35,21 +35,30 @@ def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) 
     samples = measure_all(scorings, champion, request.now, lambda count: progress.advance(reading, count))
     cut = _cut(samples, request.split)
     usable = samples.is_labelled & samples.is_scored
-    to_fit = _without(samples.where(usable & (samples.at < cut)), request.leave_out)
-    require_enough(to_fit, samples.where(usable & (samples.at >= cut)))
-    require_no_leak(to_fit, champion.scorer.signals)
+    before = samples.where(usable & (samples.at < cut))
+    require_enough(before, samples.where(usable & (samples.at >= cut)))
     fitting = progress.add_task("fit points", total=1)
-    name = request.name or f"Calibrated on labels up to {format_instant(cut)[:_DATE]}"
-    fit = fit_card(to_fit, champion, name, request.leave_out)
+    fit = _fit(request, before, cut) if request.card is None else None
+    new = request.card if fit is None else fit.card
+    assert new is not None
     progress.advance(fitting)
+    scoring = progress.add_task("score with the card", total=scorings.total)
+    card = compile_card(new, version=CHALLENGER)
+    scores = scores_by(card, scorings, samples, lambda count: progress.advance(scoring, count))
+    report = report_of(_about(request, scorings, cut), samples, new, fit, champion, scores)
+    return Outcome(_json(new), _json(report), page_of(report), tuple(_summary(report)))
+
+
+def _fit(request: Request, before: Samples, cut: int) -> Fit:
+    """A card without faults."""
+    to_fit = _without(before, request.leave_out)
+    require_no_leak(to_fit, request.champion.scorer.signals)
+    name = request.name or f"Calibrated on labels up to {format_instant(cut)[:_DATE]}"
+    fit = fit_card(to_fit, request.champion, name, request.leave_out)
     faults = [f"{fault.path} {fault.sentence}." for fault in faults_of(fit.card)]
     if faults:
         raise NoCardError(faults)
-    scoring = progress.add_task("score with the card", total=scorings.total)
-    card = compile_card(fit.card, version=CHALLENGER)
-    scores = scores_by(card, scorings, samples, lambda count: progress.advance(scoring, count))
-    report = report_of(_about(request, scorings, cut), samples, fit, champion, scores)
-    return Outcome(_json(fit.card), _json(report), page_of(report), tuple(_summary(report)))
+    return fit
 
 
 def _check_left_out(request: Request) -> None:
@@ -80,6 +89,7 @@ def _without(samples: Samples, left_out: tuple[str, ...]) -> Samples:
 
 def _about(request: Request, scorings: LabelledScorings, cut: int) -> About:
     options = [f"--split {request.split:g}", f"--now {format_instant(request.now)}"]
+    options += [] if request.card is None else ["--card FILE"]
     options += [f"--program {program}" for program in request.programs]
     options += [f"--leave-out {signal_id}" for signal_id in request.leave_out]
     return About(
@@ -102,7 +112,9 @@ def _json(body: Any) -> bytes:
 
 
 def _summary(report: CalibrationReport) -> Iterator[str]:
-    yield f"{report.card_name}: {len(report.fit.fitted)} signals fitted, {len(report.fit.kept)} kept"
+    fit = report.fit
+    origin = "given" if fit is None else f"{len(fit.fitted)} signals fitted, {len(fit.kept)} kept"
+    yield f"{report.card_name}: {origin}"
     yield f"sha256 {report.card_sha256}"
     for each in report.rankings:
         recalls = ", ".join(f"{_percent(at.recall)} at {at.per_thousand}" for at in each.at)

@@ -90,7 +90,7 @@ def test_given_labels_when_calibrated_then_the_report_names_the_card_and_counts_
     table = next(each for each in report["bands"] if (each["card"], each["window"]) == ("card", "later"))
 
     assert report["cardSha256"] == scorecard_sha256(card.card)
-    assert report["generatedAt"] == "2026-09-01T00:00:00.000Z"
+    assert report["createdAt"] == "2026-09-01T00:00:00.000Z"
     assert {each["band"]: each["transfers"] for each in table["bands"] if each["transfers"]} == bands
     assert sum(move["transfers"] for move in report["migration"]) == sum(bands.values())
     assert {each["source"]: each["bad"] > 0 for each in report["data"]["labelsBySource"]} == {
@@ -130,6 +130,33 @@ def test_given_a_report_then_its_page_stands_alone_and_escapes_names(tmp_path: P
     assert "Acme &lt;script&gt;" in page
     assert page.count("<svg") >= 4
     assert not any(mark in page for mark in ("http://", "https://", " src=", "@import", "url("))
+
+
+def test_given_a_card_that_a_person_edited_when_reported_on_then_the_report_is_of_that_card_and_nothing_is_fitted(
+    folder: Path, tmp_path: Path
+) -> None:
+    card = card_of(folder).card
+    edited = msgspec.structs.replace(card, name="Edited", floor=card.floor + 5)
+    (tmp_path / "edited.json").write_bytes(msgspec.json.encode(edited))
+    result = of_rows(tmp_path, some_labelled(), "--card", str(tmp_path / "edited.json"))
+    report, before = report_of(tmp_path), report_of(folder)
+
+    assert result.exit_code == 0, result.output
+    assert report["cardSha256"] == scorecard_sha256(edited) != before["cardSha256"]
+    assert report["fit"] is None
+    assert report["rankings"] == before["rankings"]
+    assert {reason["origin"] for reason in report["reasons"]} == {"given"}
+    assert card_of(tmp_path).card == edited
+
+
+def test_given_a_card_with_a_fault_when_reported_on_then_its_path_is_told(folder: Path, tmp_path: Path) -> None:
+    body = json.loads((folder / "out" / "card.json").read_bytes())
+    body["signals"][0]["bins"][0]["points"] = 1_000_000
+    (tmp_path / "edited.json").write_text(json.dumps(body))
+    result = of_rows(tmp_path, some_labelled(50), "--card", str(tmp_path / "edited.json"))
+
+    assert result.exit_code == 2
+    assert "signals[0].bins[0].points" in result.output
 
 
 @pytest.mark.parametrize(
