@@ -112,13 +112,26 @@ def test_given_a_bin_without_points_then_its_signal_is_shown_with_none() -> None
     assert (score.value, [(reason.id, reason.weight) for reason in score.reasons]) == (0, [("TRS-SCR-03", 0)])
 
 
-def test_given_one_signal_over_its_familys_cap_then_the_cap_takes_the_rest() -> None:
-    card = compile_card(changed(trs_v1.DEFAULT_CARD, signals=(points_from("TRS-SCR-03", (1, 90)),)))
+@pytest.mark.parametrize(("points", "cuts"), [(60, {}), (61, {"TRS-CAP-05": -1}), (90, {"TRS-CAP-05": -30})])
+def test_given_one_signal_over_its_familys_cap_then_the_cap_takes_the_rest(points: int, cuts: dict[str, int]) -> None:
+    card = compile_card(changed(trs_v1.DEFAULT_CARD, signals=(points_when("TRS-SCR-03", points),)))
 
     score = card.score(a_vector(entity_is_high_risk=True))
 
-    assert {reason.id: reason.weight for reason in score.reasons} == {"TRS-SCR-03": 90, "TRS-CAP-05": -30}
+    assert {reason.id: reason.weight for reason in score.reasons} == {"TRS-SCR-03": points} | cuts
     assert score.value == 60
+
+
+@pytest.mark.parametrize(("days", "points"), [(None, []), (0, [7]), (2, [7]), (3, [4]), (8, [4]), (9, [])])
+def test_given_bins_then_each_holds_from_its_first_measure_to_just_under_its_end(
+    days: int | None, points: list[int]
+) -> None:
+    bins = points_from("TRS-RET-03", (0, 7), (3, 4), below=9)
+    card = compile_card(changed(trs_v1.DEFAULT_CARD, signals=(bins,)))
+
+    score = card.score(a_vector(rail="ach", direction="outgoing", type="DEBIT", counterparty_stop_return_days=days))
+
+    assert [reason.weight for reason in score.reasons] == points
 
 
 def test_given_another_card_then_its_digest_and_version_are_others() -> None:
