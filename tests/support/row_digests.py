@@ -16,10 +16,11 @@ from bench.stream_events import Traffic
 from features.core.build import BUILD
 from features.core.in_memory import InMemory
 from features.core.log_entry import EntryKind, LogEntry
-from features.core.policies import PolicyEntry
+from features.policy.bodies import RulesBody
 from features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 from tests.support.clock import T0
+from tests.support.policies import policy_entry
 from tests.support.rules import a_condition
 from tests.support.rules_in_force import an_active_rule
 
@@ -75,9 +76,7 @@ def _traffic(step_us: int) -> Iterator[LogEntry]:
         an_active_rule("large", a_condition("amountCents", "between", (1_000_00, 2_000_00))),
         an_active_rule("abroad", a_condition("counterpartyCountry", "not_in", ("US", "DE")), action="log"),
     )
-    body = {"rules": msgspec.to_builtins(rules)}
-    policy = PolicyEntry(tenant_id="ten_1", version="rules-v1", body=body, action_id="act_1", of_program=False)
-    yield LogEntry(0, 0, EntryKind.POLICY.value, "prg_1", T0, msgspec.json.encode(policy))
+    yield LogEntry(0, 0, EntryKind.POLICY.value, "prg_1", T0, policy_entry("rules-v1", RulesBody(rules=rules)))
     traffic = Traffic("compiled", entities=100, counterparties=400, start_at=T0, step_us=step_us)
     for offset, event in enumerate(islice(traffic.events(), EVENTS), start=1):
         yield LogEntry(0, offset, EntryKind.BANK.value, "prg_1", T0 + _YEAR_US, event.body)

@@ -17,6 +17,7 @@ from features.core.rows.rules import RuleMatchRow
 from features.core.rules import Rule, rule_hash
 from features.policy.bodies import RulesBody
 from features.shard.shard import ShardState
+from tests.support.policies import policy_entry
 from tests.support.random_streams import streams
 from tests.support.rules import RULES, interpreted
 
@@ -55,15 +56,8 @@ def changes(draw: st.DrawFn) -> list[Change]:
 
 
 def a_version(change: Change, number: int, entry: LogEntry) -> LogEntry:
-    body = PolicyEntry(
-        tenant_id="ten_1",
-        version=f"{change.prefix}-v{number}",
-        body=msgspec.to_builtins(RulesBody(rules=change.rules)),
-        action_id=f"act-{number}",
-        of_program=False,
-    )
-    place = entry.offset + number + 1
-    return LogEntry(entry.shard, place, EntryKind.POLICY, PROGRAM, entry.appended_at, msgspec.json.encode(body))
+    body, place = policy_entry(f"{change.prefix}-v{number}", RulesBody(rules=change.rules)), entry.offset + number + 1
+    return LogEntry(entry.shard, place, EntryKind.POLICY, PROGRAM, entry.appended_at, body)
 
 
 def with_changes(entries: Sequence[LogEntry], planned: Sequence[Change]) -> list[LogEntry]:

@@ -8,7 +8,6 @@ import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.log_entry import EntryKind, LogEntry
-from features.core.policies import PolicyEntry
 from features.core.rows.rules import RuleMatchRow
 from features.core.rules import Rule, RuleMode
 from features.policy.bodies import RulesBody
@@ -19,6 +18,7 @@ from store.duck.rule_backtests import RuleBacktest
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
 from tests.support.duck_rows import TENANT
+from tests.support.policies import policy_entry
 from tests.support.principals import an_operator
 from tests.support.random_streams import WIDTH, stream_of
 from tests.support.rules import a_condition, a_rule
@@ -41,15 +41,8 @@ EVENTS: Final = 60
 
 
 def a_version(first: LogEntry) -> LogEntry:
-    body = PolicyEntry(
-        tenant_id="",
-        version="shadow-v1",
-        body=msgspec.to_builtins(RulesBody(rules=RULES)),
-        action_id="act_1",
-        of_program=False,
-    )
-    encoded = msgspec.json.encode(body)
-    return LogEntry(first.shard, first.offset - 1, EntryKind.POLICY, first.program_id, first.appended_at, encoded)
+    body = policy_entry("shadow-v1", RulesBody(rules=RULES))
+    return LogEntry(first.shard, first.offset - 1, EntryKind.POLICY, first.program_id, first.appended_at, body)
 
 
 def streamed(seed: int) -> list[msgspec.Struct]:
