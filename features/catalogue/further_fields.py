@@ -5,7 +5,6 @@ from typing import Final
 from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
 from features.catalogue.passing_fields import PASSING_FIELDS
 from features.catalogue.policy_fields import POLICY_FIELDS
-from features.catalogue.rhythm_fields import RHYTHM_FIELDS
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
@@ -398,5 +397,4 @@ FURTHER_FIELDS: Final = (
         "As program.transfers90d, from the program's 90th day on, since when it is told which pairs are rare.",
     ),
     *POLICY_FIELDS,
-    *RHYTHM_FIELDS,
 )

@@ -61,10 +61,10 @@ def _cents_since(received: Near, program: ProgramSeries, since: int, at: int) ->
 def _new_parties(subject: Subject, program: ProgramSeries, node: int, at: int) -> int:
     """First payments to the actor and of it, with the subject when it is one that nobody has noted yet."""
     payer, payee = sides_of(subject)
-    met = program.acquaintances.met_between(node, at - _HOURS_6, at)
+    new = program.acquaintances.met_between(node, at - _HOURS_6, at)
     if not subject.moved or payer is None or payee is None or program.acquaintances.are_acquainted(payer, payee, at):
-        return met
-    return met + 1
+        return new
+    return new + 1
 
 
 def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
