@@ -33,6 +33,7 @@ from api.reports.routes import AREA as REPORTS
 from api.rescoring.routes import AREA as RESCORING
 from api.rules.routes import AREA as RULES
 from api.sandbox.routes import AREA as SANDBOX
+from api.scorecards.routes import AREA as SCORECARDS
 from api.signing_keys.routes import AREA as SIGNING_KEYS
 from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
@@ -66,6 +67,7 @@ AREAS: Final[tuple[Area, ...]] = (
     RESCORING,
     RULES,
     SANDBOX,
+    SCORECARDS,
     SIGNING_KEYS,
     SYSTEM,
     TRANSFERS,

@@ -1,7 +1,7 @@
 """``clearhold explain``: the inputs of a transfer's score, the score recomputed from them, and what would change it.
 
 The inputs come from the data directory of a stopped service, or over HTTP from a running one, which has its database
-to itself. Either way they are those of the newest scoring, and the score is recomputed here.
+to itself. Either way they are those of the newest scoring, and the score is recomputed here with the card that gave it.
 
 Exit codes  0 the stored score was reproduced; 1 it was not; 2 there is nothing to explain
 """
@@ -22,12 +22,17 @@ from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.bands import band_word
 from features.core.reason import Reason, Score
+from features.core.scorecards import Scorecard
 from features.measurement.explain import AmountChange, smallest_change
 from features.measurement.rescored import rescored
+from features.policy.card_book import TransferCard, card_version
+from features.scorers.card_check import faults_of
+from features.scorers.cards import compile_card
 from features.scorers.sentences import money
 from features.scorers.trs_v1 import scorer as trs_v1
 from store.data_dir import StartupError
 from store.duck.database import open_to_read
+from store.duck.policies import PolicyTable
 from store.duck.scorings import newest_of
 
 EXIT_DIFFERS: Final = 1
@@ -62,13 +67,15 @@ def explain(
         _fail("Name either --data, or --url with --token.")
     try:
         if data is not None:
-            stored = _in_directory(data, transfer_id, program)
+            stored, card = _in_directory(data, transfer_id, program)
         else:
             with ClearholdClient(url or "", token=token, operator=operator) as client:
                 stored = _from_answer(client.transfer(transfer_id, program_id=program))
+                version = card_version(stored.score_version)
+                card = _compiled(version, None if version is None else client.scorecard(version))
     except (StartupError, RefusedError, UnreachableError) as error:
         _fail(str(error))
-    if not _show(stored):
+    if not _show(stored, card):
         raise typer.Exit(EXIT_DIFFERS)
 
 
@@ -78,23 +85,41 @@ def _is_of_variable(context: typer.Context, option: str) -> bool:
     return source is not None and source.name == "ENVIRONMENT"
 
 
-def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> TransferFeaturesRow:
+def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> tuple[TransferFeaturesRow, TransferCard]:
+    """The newest scoring of the transfer, and the card that it was scored with."""
     try:
         with closing(open_to_read(data / _DATABASE)) as connection:
-            scorings = newest_of(connection, transfer_id)
+            rows = [row for row in newest_of(connection, transfer_id) if program_id in (None, row.program_id)]
+            bodies = {row.program_id: _body_in(connection, row) for row in rows}
     except StartupError as error:
         raise StartupError(f"{error} {_RUNNING}") from error
     except duckdb.Error as error:
         raise StartupError(
             f"{data / _DATABASE} was written by another version; start the service once to update it: {error}"
         ) from error
-    rows = [row for row in scorings if program_id in (None, row.program_id)]
     if not rows:
         raise StartupError(f"There is no transfer {transfer_id} in {data}.")
     if len(rows) > 1:
         programs = ", ".join(row.program_id for row in rows)
         raise StartupError(f"Several programs have a transfer {transfer_id}; name one with --program: {programs}.")
-    return rows[0]
+    return rows[0], _compiled(card_version(rows[0].score_version), bodies[rows[0].program_id])
+
+
+def _body_in(connection: duckdb.DuckDBPyConnection, row: TransferFeaturesRow) -> dict[str, Any] | None:
+    version = card_version(row.score_version)
+    return None if version is None else PolicyTable(connection).body(row.program_id, version)
+
+
+def _compiled(version: str | None, body: dict[str, Any] | None) -> TransferCard:
+    """The card of a version, out of its body or its description; the default one for no version."""
+    if version is None:
+        return trs_v1.DEFAULT
+    if body is None:
+        raise StartupError(f"The card {version} that scored the transfer is not there.")
+    card = msgspec.convert(body["card"], Scorecard)
+    for fault in faults_of(card):
+        raise StartupError(f"This version cannot score with the card {version}: {fault.path} {fault.sentence}.")
+    return compile_card(card, version=version)
 
 
 def _from_answer(transfer: dict[str, Any]) -> TransferFeaturesRow:
@@ -127,20 +152,20 @@ def _from_answer(transfer: dict[str, Any]) -> TransferFeaturesRow:
     )
 
 
-def _show(stored: TransferFeaturesRow) -> bool:
+def _show(stored: TransferFeaturesRow, card: TransferCard) -> bool:
     """Print everything; True if the recomputed score equals the stored one."""
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
-    score = trs_v1.DEFAULT.score(stored.vector, degraded=stored.degraded)
-    same = stored.feature_version == FEATURE_VERSION and rescored(stored, trs_v1.DEFAULT) is None
+    score = card.score(stored.vector, degraded=stored.degraded)
+    same = stored.feature_version == FEATURE_VERSION and rescored(stored, card) is None
     console.print(f"Transfer {stored.transfer_id} of program {stored.program_id}, {stored.feature_version}")
     console.print(_inputs(console, stored))
     console.print(_reasons(console, score))
     console.print(_scores(console, stored, score))
     if not same:
         console.print(_difference(stored))
-    console.print(_change(smallest_change(stored.vector, trs_v1.DEFAULT, degraded=stored.degraded), score))
+    console.print(_change(smallest_change(stored.vector, card, degraded=stored.degraded), score))
     return same
 
 

@@ -195,6 +195,9 @@ class ClearholdClient:
         query = {"programId": program_id} if program_id is not None else {}
         return self._object("GET", f"/api/transfers/{quote(transfer_id, safe='')}", query=query)
 
+    def scorecard(self, version: str) -> dict[str, Any]:
+        return self._object("GET", f"/api/scorecards/{quote(version, safe='')}")
+
     def transfers(self, **query: str) -> dict[str, Any]:
         """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
         return self._object("GET", "/api/transfers", query=query)

@@ -145,6 +145,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.POLICY_NOT_FOUND: ErrorEntry(404, "The tenant has no such policy.", "`GET /api/policies` lists them."),
     ErrorCode.RULE_NOT_FOUND: ErrorEntry(404, "The tenant has no such rule.", "`GET /api/rules` lists them."),
+    ErrorCode.SCORECARD_NOT_FOUND: ErrorEntry(
+        404, "The tenant has no such scorecard.", "`GET /api/scorecards` lists them."
+    ),
     ErrorCode.KEY_NOT_FOUND: ErrorEntry(404, "The tenant has no such API key.", "`GET /api/keys` lists them."),
     ErrorCode.SIGNING_KEY_NOT_FOUND: ErrorEntry(
         404, "No signing key has this kid.", "`GET /api/admin/signing-keys` lists them."
@@ -180,7 +183,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.TOO_MANY_POLICIES: ErrorEntry(
         409,
-        "The tenant has a thousand versions of policies, or of its rules, which are kept for good.",
+        "The tenant has a thousand versions of policies or rules, or 200 of scorecards, which are kept for good.",
         "Activate a version that is there; rules can only be paused.",
     ),
     ErrorCode.POLICY_IN_FORCE: ErrorEntry(409, "The policy is in force already.", "Nothing is left to do."),
@@ -209,6 +212,15 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.RULE_ARCHIVED: ErrorEntry(
         409, "The rule is archived, which is final.", "Write a new rule with another id."
+    ),
+    ErrorCode.SCORECARD_IN_FORCE: ErrorEntry(
+        409, "The scorecard is in force already.", "Nothing is left to do; `GET /api/scorecards` shows what is."
+    ),
+    ErrorCode.SCORECARD_NOT_REPORTED: ErrorEntry(
+        409,
+        "There is no report of this exact card that is less than seven days old.",
+        "Make one with `clearhold calibrate`, send it to `POST /api/scorecards/{version}/reports`, and request the "
+        "activation again.",
     ),
     ErrorCode.ALERT_CLOSED: ErrorEntry(
         409, "The alert is closed, which is final.", "`POST /api/alerts/{alertId}/appeal` opens a new alert."

@@ -13,6 +13,7 @@ from api.http.glossary_of_proofs import PROOF_PROPERTIES
 from api.http.glossary_of_reports import REPORT_PROPERTIES
 from api.http.glossary_of_rules import RULE_PROPERTIES
 from api.http.glossary_of_sandbox import SANDBOX_PROPERTIES
+from api.http.glossary_of_scorecards import SCORECARD_PROPERTIES
 from api.http.glossary_of_webhooks import WEBHOOK_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
@@ -22,6 +23,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     **REPORT_PROPERTIES,
     **RULE_PROPERTIES,
     **SANDBOX_PROPERTIES,
+    **SCORECARD_PROPERTIES,
     **WEBHOOK_PROPERTIES,
     # Ids
     "id": "The bank's own id.",
@@ -76,8 +78,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "direction": "Whether the program originated the transfer (outgoing) or received it (incoming).",
     "type": "ACH: CREDIT pushes money, DEBIT pulls it; null on other rails.",
     "Entity.type": "A person or a business.",
-    "Action.type": "What is done; set_limit, activate_policy, set_autonomy, activate_rule and pause_rule "
-    "change what this platform does.",
+    "Action.type": "What is done; set_limit, activate_policy, set_autonomy, activate_rule, pause_rule and "
+    "activate_scorecard change what this platform does.",
     "ActionRequest.type": "What is to be done.",
     "EventSubject.type": "What the event is about.",
     "status": "The bank's status word, in capitals.",

@@ -18,6 +18,7 @@ TAGS: Final[Mapping[str, str]] = {
     "clocks": "Decisions that are overdue.",
     "policies": "Versioned rules of routing, clocks and caps.",
     "rules": "Rules that the bank writes: backtested, counted in live shadow, brought into force by two people.",
+    "scorecards": "What each signal of a transfer's score is worth: run in shadow, brought into force by two people.",
     "autonomy": "How much of a program's alerts the platform closes alone, and why.",
     "metrics": "How right the scores were, how much they cover, and how alerts were decided.",
     "limits": "Caps that a program may not cross.",

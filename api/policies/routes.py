@@ -57,7 +57,7 @@ _CREATE: Final = Operation(
     tag=_TAG,
     summary="Writes a new version of a policy. It is in force nowhere until its activation is approved, and is never "
     "edited or removed. Versions of a kind are counted: policy-v2 follows policy-v1. Those with the prefixes "
-    "autonomy, limits and rules have routes of their own.",
+    "autonomy, limits, rules and scorecard have routes of their own.",
     access=Access.OPERATOR,
     answers={201: Policy},
     refusals=(

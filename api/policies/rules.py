@@ -23,6 +23,8 @@ WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
     "autonomy": "is written by POST /api/autonomy/{programId}",
     "limits": "is written by POST /api/limits/program/{programId}",
     "rules": "is written by POST /api/rules/{id}/activate",
+    "scorecard": "is written by POST /api/scorecards",
+    "challenger": "is written by POST /api/scorecards/{version}/shadow",
     "shadow": "is written by POST /api/rules/{id}/backtest",
 }
 _PREFIXES: Final = f"must begin with one of {', '.join(WRITTEN_HERE)}, and a hyphen"

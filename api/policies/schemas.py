@@ -27,6 +27,7 @@ class PolicyPrefix(StrEnum):
     AUTONOMY = "autonomy"
     LIMITS = "limits"
     RULES = "rules"
+    SCORECARD = "scorecard"
 
 
 VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]

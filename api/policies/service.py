@@ -32,7 +32,7 @@ from features.core.canonical import canonical, digest_of
 from features.core.errors import ErrorCode, NotFoundError
 from features.core.instants import format_instant, parse_instant
 from features.core.principal import Principal
-from features.policy.bodies import RULES, SHADOW, RulesBody, decode_body, prefix_of
+from features.policy.bodies import CHALLENGER, RULES, SCORECARD, SHADOW, RulesBody, decode_body, prefix_of
 from features.policy.bodies import PolicyVersion as StoredPolicy
 from store.control.registry import Registry
 from store.control.rules import reached_rules_in
@@ -104,7 +104,7 @@ class PolicyService:
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
         """A version that was written here: the others are activated where they are written."""
         for stored in self._written(principal):
-            if stored.id == policy_id.lower() and prefix_of(stored.version) != RULES:
+            if stored.id == policy_id.lower() and prefix_of(stored.version) not in {RULES, SCORECARD}:
                 return stored
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
@@ -120,7 +120,7 @@ class PolicyService:
     def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
         """All callers may read the tenant-wide policies, and those of the programs within their reach."""
         for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
-            if prefix_of(stored.version) != SHADOW and (
+            if prefix_of(stored.version) not in {SHADOW, CHALLENGER} and (
                 stored.program_id is None or principal.reaches(stored.program_id)
             ):
                 yield stored

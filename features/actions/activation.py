@@ -1,8 +1,8 @@
-"""What stands against the activation of a policy or a rule, in the state of the tenant or the program that it is for.
+"""What stands against the activation of a policy, a rule or a scorecard, in the state of the tenant or the program.
 
 An approved activation is not made here: it reaches the shards of all the tenant's programs at once, so the executor of
-actions writes it to the log, and records the outcome when that is done. Whether a rule may be activated is looked at
-there as well, because rules are not in the state of a program.
+actions writes it to the log, and records the outcome when that is done. Whether a rule or a card may be
+activated is looked at there as well, because rules and reports are not in the state of a program.
 """
 
 from typing import Any
@@ -30,6 +30,12 @@ def objection_to_rule_change(program: ProgramState, entry: ActionEntry, _positio
         if action.target_id == entry.target_id and _sha256_in(action.change) == _sha256_in(entry.change):
             return EntryResult.PENDING
     return None
+
+
+def objection_to_scorecard(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
+    """The activation of the same version is under way; a version is one card for good."""
+    waiting = program.actions.waiting(entry.type)
+    return EntryResult.PENDING if any(action.target_id == entry.target_id for action in waiting) else None
 
 
 def _sha256_in(change: dict[str, Any] | None) -> str:

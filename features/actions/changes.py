@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from features.actions import autonomy, set_limit
-from features.actions.activation import objection_to_activation, objection_to_rule_change
+from features.actions.activation import objection_to_activation, objection_to_rule_change, objection_to_scorecard
 from features.actions.change import Change
 from features.core.actions import ActionEntry, ActionType
 from features.core.commands import EntryResult
@@ -23,5 +23,6 @@ OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, Entry
     ActionType.ACTIVATE_POLICY: objection_to_activation,
     ActionType.ACTIVATE_RULE: objection_to_rule_change,
     ActionType.PAUSE_RULE: objection_to_rule_change,
+    ActionType.ACTIVATE_SCORECARD: objection_to_scorecard,
 }
 """What stands against the changes that the executor of actions makes, because they reach several shards."""

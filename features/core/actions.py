@@ -15,7 +15,7 @@ from features.core.commands import OperatorKind
 
 
 class ActionType(StrEnum):
-    """What is done. The last five change what this platform may do, and are requested on routes of their own."""
+    """What is done. The last six change what this platform may do, and are requested on routes of their own."""
 
     CLEAR_HOLD = "clear_hold"
     CANCEL_TRANSFER = "cancel_transfer"
@@ -29,6 +29,7 @@ class ActionType(StrEnum):
     SET_AUTONOMY = "set_autonomy"
     ACTIVATE_RULE = "activate_rule"
     PAUSE_RULE = "pause_rule"
+    ACTIVATE_SCORECARD = "activate_scorecard"
 
 
 class ActionStatus(StrEnum):
@@ -42,7 +43,13 @@ class ActionStatus(StrEnum):
 
 
 CHANGES_OF_OURS: Final = frozenset(
-    {ActionType.SET_LIMIT, ActionType.ACTIVATE_POLICY, ActionType.SET_AUTONOMY, ActionType.ACTIVATE_RULE}
+    {
+        ActionType.SET_LIMIT,
+        ActionType.ACTIVATE_POLICY,
+        ActionType.SET_AUTONOMY,
+        ActionType.ACTIVATE_RULE,
+        ActionType.ACTIVATE_SCORECARD,
+    }
 )
 ONE_IS_ENOUGH: Final = frozenset({ActionType.PAUSE_RULE})
 """What only narrows: no policy makes it wait for a second person."""

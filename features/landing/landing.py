@@ -25,7 +25,6 @@ from features.landing.transfer_records import first_record, has_moved, merged_re
 from features.measurement.assess import assess
 from features.measurement.assessment import Assessment
 from features.measurement.subject import Subject
-from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.card_table import card_key
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
@@ -71,7 +70,7 @@ def _land_first(
     )
     program.baseline.advance(at)
     baseline = program.baseline.measure(at, class_of(snapshot.rail, snapshot.direction))
-    assessment = assess(subject, program.series, program.declared_at(at), baseline, trs_v1.DEFAULT, at=at)
+    assessment = assess(subject, program.series, program.declared_at(at), baseline, program.scorecards.champion, at=at)
     record = first_record(
         program,
         snapshot,

@@ -9,7 +9,8 @@ from features.core.rows.emit import Emit
 from features.core.rows.policies import PolicyRow
 from features.core.rules import RuleMode
 from features.landing.new_lines import start_counting
-from features.policy.bodies import POLICY, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
+from features.policy.bodies import POLICY, SCORECARD, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
+from features.policy.card_book import CARD_PREFIXES
 from features.policy.in_force import effective_policy, thresholds_of, version_in_force
 from features.policy.rule_set import checked_body
 from features.state.program import ProgramState
@@ -19,7 +20,7 @@ from features.windows.series import ALWAYS
 def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:
     """Apply the entry of an activation; one that was applied before changes nothing.
 
-    A version with a rule that cannot be evaluated is refused whole, so that the one before it stays in force.
+    A version with a rule or a card that cannot be evaluated is refused whole, so that the one before it stays in force.
     """
     if not program.tenant_id:
         program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
@@ -33,7 +34,17 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
         action_id=entry.action_id,
         of_program=entry.of_program,
     )
-    bring_into_force(program, version, position, emit)
+    if prefix_of(version.version) in CARD_PREFIXES:
+        bring_card_into_force(program, version, position, emit)
+    else:
+        bring_into_force(program, version, position, emit)
+
+
+def bring_card_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
+    """Score with a card from this entry on, or beside it; one in shadow decides nothing, so that no record cites it."""
+    in_force = program.scorecards.activate(version, position.offset)
+    if in_force is not None and prefix_of(version.version) == SCORECARD:
+        emit(policy_row(program, in_force, position))
 
 
 def bring_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:

@@ -27,7 +27,6 @@ from features.measurement.degraded import thin_in_question
 from features.policy.bodies import LimitLadder
 from features.policy.in_force import ladder_in_force
 from features.scorers.scorecard import in_order
-from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.open_preflights import CounterpartyDetails
 from features.state.parties import Actor, Counterparty, PartyDetails
 from features.state.program import ProgramState
@@ -85,7 +84,9 @@ def assess_proposed(
         details=_details_of(transfer, counterparty),
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
-    assessment = assess(subject, program.series, program.declared_at(at), baseline, trs_v1.DEFAULT, at=at, stale=stale)
+    assessment = assess(
+        subject, program.series, program.declared_at(at), baseline, program.scorecards.champion, at=at, stale=stale
+    )
     is_known = actor is not None and actor.index < len(program.actors)
     thin = thin_in_question(subject, assessment.vector, is_known=is_known)
     parties = _parties(transfer, actor, counterparty)

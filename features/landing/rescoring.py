@@ -16,7 +16,6 @@ from features.landing.transfer_records import baseline_of
 from features.measurement.assess import assess
 from features.measurement.assessment import Assessment
 from features.measurement.subject import OwnContribution
-from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.program import ProgramState
 from features.state.transfer_table import UNPRICED, Counted, ReturnState
 from features.windows.edges import NOBODY
@@ -67,7 +66,7 @@ def score_again(transfer: StoredTransfer) -> Assessment:
         own=_own_contribution(transfer),
     )
     declared = program.declared_at(record.at)
-    return assess(subject, program.series, declared, baseline_of(record), trs_v1.DEFAULT, at=record.at)
+    return assess(subject, program.series, declared, baseline_of(record), program.scorecards.champion, at=record.at)
 
 
 def _counted(transfer: StoredTransfer, returned: ReturnState | None, known_at: int) -> Counted:

@@ -12,7 +12,6 @@ from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CL
 from features.core.rows.transfers import TransferRow
 from features.landing.contribution import Attempt, Movement, ReturnedTransfer
 from features.measurement.assessment import Assessment
-from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.card_table import card_key
 from features.state.day_tallies import Contribution
 from features.state.kri_windows import RCK
@@ -190,7 +189,7 @@ class StoredTransfer:
             texts[record.card_reason],
             score,
             band_word(score),
-            trs_v1.VERSION,
+            program.scorecards.version_at(record.scored_offset),
             record.score_n,
             None if score is None else record.confidence_permille / 1_000,
             record.scored_at,

@@ -46,6 +46,13 @@ def replayed(scoring: TransferFeaturesRow) -> Rescored:
     )
 
 
+def scored_with(card: CompiledCard[FeatureVector], result: Rescored) -> Rescored:
+    """The same vector, scored with a card where it was scored with another."""
+    if result.score.version == card.version:
+        return result
+    return msgspec.structs.replace(result, score=card.score(vector_of(result.vector), degraded=result.degraded))
+
+
 def vector_of(values: tuple[Value, ...]) -> FeatureVector:
     """The vector of these values. Features are only ever added at the end: one that was not known yet has no value."""
     filled: list[Any] = [*values[: len(_NOTHING)], *_NOTHING[len(values) :]]

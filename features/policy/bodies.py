@@ -16,6 +16,7 @@ from features.core.actions import ActionType
 from features.core.canonical import MAX_INTEGER, canonical, digest_of
 from features.core.kris import KriName
 from features.core.rules import Rule, rule_hash
+from features.core.scorecards import Scorecard
 from features.core.vocabulary import Band
 
 POLICY: Final = "policy"
@@ -26,6 +27,8 @@ LIMITS: Final = "limits"
 KRI: Final = "kri"
 RULES: Final = "rules"
 SHADOW: Final = "shadow"
+SCORECARD: Final = "scorecard"
+CHALLENGER: Final = "challenger"
 
 _UNIQUE: Final = {"uniqueItems": True}
 Cents = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,17})$(?!\n)")]
@@ -162,7 +165,30 @@ class RulesBody(
         return tuple(map(rule_hash, self.rules))
 
 
-Body = PolicyBody | ClockPolicy | LimitLadder | ThresholdsBody | KriBody | LimitsBody | RulesBody
+class ScorecardBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The card that scores transfers; None is the default card of whichever build scores."""
+
+    card: Scorecard | None
+
+
+class ChallengerBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The version of a scorecard that runs in shadow, with its card."""
+
+    version: str
+    card: Scorecard
+
+
+Body = (
+    PolicyBody
+    | ClockPolicy
+    | LimitLadder
+    | ThresholdsBody
+    | KriBody
+    | LimitsBody
+    | RulesBody
+    | ScorecardBody
+    | ChallengerBody
+)
 BODIES: Final[Mapping[str, type[Body]]] = {
     POLICY: PolicyBody,
     CLOCK: ClockPolicy,
@@ -172,6 +198,8 @@ BODIES: Final[Mapping[str, type[Body]]] = {
     LIMITS: LimitsBody,
     RULES: RulesBody,
     SHADOW: RulesBody,
+    SCORECARD: ScorecardBody,
+    CHALLENGER: ChallengerBody,
 }
 
 

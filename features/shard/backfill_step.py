@@ -1,7 +1,8 @@
 """One step of a backfill applied to its program: the new scores replace the stored scores of its transfers.
 
 A transfer that was scored after the start of the backfill keeps that score, whether the stream or an earlier step gave
-it. So a step that is applied twice changes nothing, and neither does one that an event has overtaken.
+it. A score of a card that another has replaced changes nothing. So a step that is applied twice changes nothing, and
+neither does one that an event has overtaken.
 """
 
 import msgspec
@@ -19,6 +20,7 @@ from features.landing.rescoring import score_again
 from features.landing.stored_transfer import StoredTransfer
 from features.measurement.assessment import Assessment
 from features.measurement.rescored import vector_of
+from features.policy.card_book import card_version
 from features.state.program import ProgramState
 
 
@@ -42,7 +44,7 @@ def _replace_score(
     started_offset: int,
 ) -> None:
     transfer = StoredTransfer.find(program, rescored.transfer_id)
-    if transfer is None or transfer.record.scored_offset > started_offset:
+    if transfer is None or transfer.record.scored_offset > started_offset or not _is_in_force(program, rescored):
         return
     assessment = Assessment(vector_of(rescored.vector), rescored.score, rescored.degraded)
     former = transfer.day_contribution()
@@ -68,6 +70,11 @@ def _replace_score(
             parties=transfer.parties(),
         )
         open_for_band(program, result, position, emit)
+
+
+def _is_in_force(program: ProgramState, rescored: Rescored) -> bool:
+    """Whether the score is of the card that scores now, whichever version of the scorer the step was written by."""
+    return card_version(rescored.score.version) == card_version(program.scorecards.champion.version)
 
 
 def _evaluate(

@@ -48,6 +48,7 @@ from features.landing.party_rows import (
     emit_introduced,
     features_row,
 )
+from features.landing.shadow_scores import emit_shadow_score
 from features.shard.kri_snapshots import snapshot_after_transfers
 from features.shard.seen_events import earlier_result, entry_of
 from features.state.open_preflights import CounterpartyDetails
@@ -182,6 +183,13 @@ def emit_landed_rows(
         )
 
 
+def score_in_shadow(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """What the challenger makes of the same vector; nothing but its row follows from that."""
+    emit_shadow_score(program, snapshot.id, landed, position, emit)
+
+
 def score_actors(
     program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
@@ -228,6 +236,7 @@ def match_preflight(
 
 AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     emit_landed_rows,
+    score_in_shadow,
     score_actors,
     detect_and_route,
     label_disputed_check,

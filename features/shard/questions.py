@@ -14,11 +14,14 @@ from features.core.event_results import EventResult
 from features.core.limits import ProgramLimits
 from features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from features.core.reason import Score
+from features.core.scorecards import Scorecard
 from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
 from features.measurement.degraded import STATE_LATE
+from features.policy.card_book import TransferCard
 from features.policy.in_force import given_policy
 from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
-from features.scorers.trs_v1.scorer import VERSION
+from features.scorers.cards import compile_card
+from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.metrics_days import totals_of_days
 from features.shard.seen_events import earlier_result
 from features.state.program import ProgramState
@@ -88,7 +91,7 @@ def unscored(transfer: ProposedTransfer) -> ProposalScore:
     """What can be said of a proposed transfer without the program's state, when that does not answer in time."""
     proposed = transfer.counterparty
     return ProposalScore(
-        score=Score(version=VERSION, value=None, n=0, confidence=None, reasons=()),
+        score=Score(version=trs_v1.VERSION, value=None, n=0, confidence=None, reasons=()),
         resolved=Resolved(
             entity_id=transfer.entity_id,
             counterparty_id=transfer.counterparty_id,
@@ -97,6 +100,10 @@ def unscored(transfer: ProposedTransfer) -> ProposalScore:
         degraded_reasons=(STATE_LATE,),
         limits_hit=(),
     )
+
+
+def _knows(program: ProgramState, action_id: str) -> bool:
+    return program.policies.knows(action_id) or program.scorecards.knows(action_id)
 
 
 class PartyCounts(msgspec.Struct, frozen=True):
@@ -164,7 +171,24 @@ class LackingPolicies(msgspec.Struct, frozen=True, tag=True):
     action_ids: tuple[str, ...]
 
     def answer(self, program: ProgramState) -> tuple[str, ...]:
-        return tuple(action_id for action_id in self.action_ids if not program.policies.knows(action_id))
+        return tuple(action_id for action_id in self.action_ids if not _knows(program, action_id))
+
+
+class CardInForce(msgspec.Struct, frozen=True):
+    """The card that scores a program; its ``version`` and content are None for the default card of the build."""
+
+    version: str | None
+    card: Scorecard | None
+
+    def compiled(self) -> TransferCard:
+        return trs_v1.DEFAULT if self.card is None else compile_card(self.card, version=self.version)
+
+
+class ReadCard(msgspec.Struct, frozen=True, tag=True):
+    """The card in force as of the last entry."""
+
+    def answer(self, program: ProgramState) -> CardInForce:
+        return CardInForce(*program.scorecards.in_force())
 
 
 class ReadDays(msgspec.Struct, frozen=True, tag=True):
@@ -187,6 +211,7 @@ AnyQuestion = (
     | CounterpartyIds
     | ReadAutonomy
     | LackingPolicies
+    | ReadCard
     | ReadDays
 )
 
@@ -200,6 +225,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     CounterpartyIds: tuple[str, ...],
     ReadAutonomy: ProgramAutonomy,
     LackingPolicies: tuple[str, ...],
+    ReadCard: CardInForce,
     ReadDays: DayTotals,
 }
 """What each question is answered with: how an answer that came over a socket is decoded."""

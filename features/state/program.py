@@ -12,6 +12,7 @@ from features.core.money import parse_cents
 from features.core.program import Program
 from features.policy.autonomy_book import AutonomyBook
 from features.policy.book import PolicyBook
+from features.policy.card_book import CardBook
 from features.state.action_book import ActionBook
 from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
@@ -73,6 +74,7 @@ class ProgramState:
         self.alerts = AlertBook()
         self.actions = ActionBook()
         self.policies = PolicyBook(program_id)
+        self.scorecards = CardBook()
         self.autonomy = AutonomyBook()
         self.closing_evidence = ClosingEvidence()
         self.rule_matches = RuleMatches()
@@ -296,6 +298,7 @@ class ProgramState:
         yield from (("alerts", part) for part in self.alerts.dump())
         yield "actions", self.actions.dump()
         yield "policies", self.policies.dump()
+        yield "scorecards", self.scorecards.dump()
         yield "autonomy", self.autonomy.dump()
         yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
         yield from (("rule_matches", part) for part in self.rule_matches.dump())
@@ -333,6 +336,7 @@ class ProgramState:
             "alerts": self.alerts.load,
             "actions": self.actions.load,
             "policies": self.policies.load,
+            "scorecards": self.scorecards.load,
             "autonomy": self.autonomy.load,
             "closing_evidence": self.closing_evidence.load,
             "rule_matches": self.rule_matches.load,

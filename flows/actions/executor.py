@@ -32,6 +32,7 @@ from flows.actions.outcomes import DryRun, ExecutionOutcome, Result
 from store.clock import Clock
 from store.control.registry import Registry
 from store.control.rule_registry import RuleRegistry
+from store.control.scorecard_registry import ScorecardRegistry
 from store.duck.actions import ActionTable
 from store.ids import IdFactory
 from store.redis_log.appender import LogAppender
@@ -52,7 +53,7 @@ log = structlog.get_logger()
 
 
 class _Activation(msgspec.Struct, frozen=True):
-    """What the change of an activation says of its policy."""
+    """What the change of an activation says of its policy or scorecard."""
 
     version: str
 
@@ -88,10 +89,12 @@ class ActionExecutor:
         self._appender, self._waiter, self._shards = appender, waiter, shards
         self._clock, self._new_id, self._retry_after_s = clock, new_id, retry_after_s
         self._rules = RuleRegistry(registry, clock=clock)
+        self._scorecards = ScorecardRegistry(registry, clock=clock)
         self._changes: Mapping[str, Callable[[ActionRow], Awaitable[ExecutionOutcome]]] = {
             ActionType.ACTIVATE_POLICY: self._activate,
             ActionType.ACTIVATE_RULE: self._activate_rule,
             ActionType.PAUSE_RULE: self._pause_rule,
+            ActionType.ACTIVATE_SCORECARD: self._activate_scorecard,
         }
         self._started_at = clock.now()
         self._began, self._leaving = asyncio.Event(), asyncio.Event()
@@ -180,8 +183,7 @@ class ActionExecutor:
 
     async def _activate(self, row: ActionRow) -> ExecutionOutcome:
         """Bring the policy into force. Done twice, under the action's id, it has one effect."""
-        assert row.change is not None, "an activation says which version it is of"
-        version = msgspec.json.decode(row.change, type=_Activation).version
+        version = _version_in(row)
         await self._registry.activate_policy(row.tenant_id, version, action_id=row.id)
         return outcomes.in_force(version)
 
@@ -197,13 +199,20 @@ class ActionExecutor:
             by=row.approved_by or PLATFORM,
             note=change.note,
         )
-        return await _outcome_of_rules(activating)
+        return await _outcome_of(activating)
 
     async def _pause_rule(self, row: ActionRow) -> ExecutionOutcome:
         """Take the rule out of force; once under the action's id."""
         note = _rule_change(row).note
         pausing = self._rules.pause(row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note)
-        return await _outcome_of_rules(pausing)
+        return await _outcome_of(pausing)
+
+    async def _activate_scorecard(self, row: ActionRow) -> ExecutionOutcome:
+        """Score with the card if its report was young enough at the approval; once under the action's id."""
+        version = _version_in(row)
+        return await _outcome_of(
+            self._scorecards.activate(row.tenant_id, version, action_id=row.id, approved_at=row.updated_at)
+        )
 
     def _may_be_sent(self, row: ActionRow) -> bool:
         """Whether the bank may have been asked before: by this process, or by the one that it follows."""
@@ -261,12 +270,17 @@ class ActionExecutor:
         note("action_executed", action_id=row.id, type=row.type, result=outcome.result.value)
 
 
-async def _outcome_of_rules(change: Awaitable[str]) -> ExecutionOutcome:
+async def _outcome_of(change: Awaitable[str]) -> ExecutionOutcome:
     """The version that a change of the rules brings into force, or why they do not allow it any more."""
     try:
         return outcomes.in_force(await change)
     except ConflictError as refusal:
         return outcomes.not_in_force(str(refusal))
+
+
+def _version_in(row: ActionRow) -> str:
+    assert row.change is not None, "an activation says which version it is of"
+    return msgspec.json.decode(row.change, type=_Activation).version
 
 
 def _rule_change(row: ActionRow) -> _RuleChange:

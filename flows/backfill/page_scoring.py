@@ -14,7 +14,8 @@ import structlog
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
-from features.scorers.trs_v1 import scorer as trs_v1
+from features.policy.card_book import TransferCard
+from features.shard.questions import CardInForce
 from flows.backfill.scoring_process import EndedError, ScoringProcess
 from flows.backfill.throttle import Throttle
 from flows.workers import Workers
@@ -38,8 +39,8 @@ class Scorer(Protocol):
 class PageScoring:
     """So many processes, or a thread when there are none. Belongs to one event loop; used in an ``async with``."""
 
-    def __init__(self, workers: Workers, *, processes: int) -> None:
-        self._workers = workers
+    def __init__(self, workers: Workers, card: CardInForce, *, processes: int) -> None:
+        self._workers, self._card = workers, card
         self._processes = processes
         self._scorers: list[Scorer] = []
         self._free: asyncio.Queue[Scorer] = asyncio.Queue()
@@ -48,7 +49,7 @@ class PageScoring:
 
     async def __aenter__(self) -> Self:
         for _ in range(self.width):
-            self._add(await self._workers.run(ScoringProcess) if self._processes else _Thread(self._workers))
+            self._add(await self._workers.run(ScoringProcess, self._card) if self._processes else self._thread())
         return self
 
     async def __aexit__(
@@ -67,6 +68,9 @@ class PageScoring:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def _thread(self) -> Scorer:
+        return _Thread(self._workers, self._card.compiled())
+
     def _add(self, scorer: Scorer) -> None:
         self._scorers.append(scorer)
         self._free.put_nowait(scorer)
@@ -77,7 +81,7 @@ class PageScoring:
             results = await self._workers.run(scorer.score, table, interrupt=scorer.end)
         except EndedError:
             log.warning("scoring_process_ended")
-            self._add(_Thread(self._workers))
+            self._add(self._thread())
             return await self._scored(table)
         self._free.put_nowait(scorer)
         return results
@@ -86,14 +90,14 @@ class PageScoring:
 class _Thread:
     """Scores in the calling thread."""
 
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
+    def __init__(self, workers: Workers, card: TransferCard) -> None:
+        self._workers, self._card = workers, card
 
     def score(self, table: pa.Table) -> list[Rescored]:
         results: list[Rescored] = []
         rows, giving_way = rows_in(TransferFeaturesRow, table), Throttle()
         while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
-            results += [result for row in some if (result := rescored(row, trs_v1.DEFAULT)) is not None]
+            results += [result for row in some if (result := rescored(row, self._card)) is not None]
             giving_way.rest()
         return results
 

@@ -1,6 +1,6 @@
 """A separate process that scores pages of stored vectors, so that the service keeps its interpreter and processor.
 
-Page in, as Arrow's stream format ─▶ rows ─▶ scored ─▶ what differs from the stored scores, out
+Card in, page in, as Arrow's stream format ─▶ rows ─▶ scored ─▶ what differs from the stored scores, out
 
 It runs at a low priority, which a thread of the service could not: it would hold the interpreter all the longer. It
 ends with the pipe that it reads from, and so with the service, however that ends.
@@ -20,13 +20,14 @@ import pyarrow as pa
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
-from features.scorers.trs_v1 import scorer as trs_v1
+from features.shard.questions import CardInForce
 from flows.own_python import import_environment, module_command
 from store.tables.columns import rows_in
 
 NICENESS: Final = 10
 _LENGTH: Final = struct.Struct("<Q")
 _RESULTS: Final = msgspec.msgpack.Decoder(list[Rescored])
+_CARD: Final = msgspec.msgpack.Decoder(CardInForce)
 
 
 class EndedError(Exception):
@@ -36,7 +37,8 @@ class EndedError(Exception):
 class ScoringProcess:
     """The service's end. Starts the process; used by one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, card: CardInForce) -> None:
+        self._card = msgspec.msgpack.encode(card)
         self._process = subprocess.Popen(  # noqa: S603 - fixed arguments
             module_command(__name__),
             stdin=subprocess.PIPE,
@@ -53,6 +55,7 @@ class ScoringProcess:
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table)
         try:
+            _send(self._process.stdin, self._card)
             _send(self._process.stdin, sink.getvalue())
             reply = _receive(self._process.stdout)
         except OSError as error:
@@ -74,10 +77,11 @@ class ScoringProcess:
 def main() -> None:
     """The other end: score what comes until nothing comes any more."""
     os.nice(NICENESS)
-    while (page := _receive(sys.stdin.buffer)) is not None:
+    while (sent := _receive(sys.stdin.buffer)) is not None and (page := _receive(sys.stdin.buffer)) is not None:
+        card = _CARD.decode(sent).compiled()
         with pa.ipc.open_stream(page) as stream:
             rows = rows_in(TransferFeaturesRow, stream.read_all())
-            results = [result for row in rows if (result := rescored(row, trs_v1.DEFAULT)) is not None]
+            results = [result for row in rows if (result := rescored(row, card)) is not None]
         _send(sys.stdout.buffer, msgspec.msgpack.encode(results))
 
 

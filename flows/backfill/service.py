@@ -19,8 +19,7 @@ from features.core.backfill import ActorsRescored, Progress, Stage, Subjects
 from features.core.errors import ErrorCode, UnavailableError
 from features.core.rows.backfills import BackfillRow
 from features.scorers import ars_v1, crs_v1, ers_v1
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.questions import Owner
+from features.shard.questions import CardInForce, Owner, ReadCard
 from flows.backfill.actors import ActorBackfill, subjects_of
 from flows.backfill.step_log import StepLog, Steps
 from flows.backfill.transfers import TransferBackfill
@@ -30,10 +29,7 @@ from store.duck.backfills import BackfillRows
 
 STOPPING: Final = "The service is stopping; the scores are given again after its next start."
 THREADS: Final = 4  # one reads while others score, or wait for the processes that do
-SCORER_OF: Final = {
-    Subjects.TRANSFERS: trs_v1.VERSION,
-    Subjects.ACTORS: f"{ers_v1.VERSION} {crs_v1.VERSION} {ars_v1.VERSION}",
-}
+ACTOR_SCORERS: Final = f"{ers_v1.VERSION} {crs_v1.VERSION} {ars_v1.VERSION}"
 
 Key = tuple[str, Subjects]
 
@@ -94,7 +90,9 @@ class BackfillService:
 
     async def _result(self, tenant_id: str, program_id: str, subjects: Subjects, backfill_id: str | None) -> Progress:
         key = (program_id, subjects)
-        fresh = _fresh(backfill_id or self._new_id(), subjects)
+        fresh = Progress(
+            id=backfill_id or self._new_id(), subjects=subjects, score_version="", feature_version=FEATURE_VERSION
+        )
         if key not in self._under_way and not self._stopped:
             earlier = await self._workers.run(self._earlier, tenant_id, key, fresh.id)
             if earlier is not None and earlier.stage == Stage.DONE:
@@ -134,10 +132,7 @@ class BackfillService:
             began = monotonic()
             self.counts.running[subjects] += 1
             try:
-                if not _is_resumable(steps.progress):
-                    await steps.start(_fresh(steps.progress.id, subjects))
-                steps.log_progress("backfill_under_way")
-                await self._work(steps).run()
+                await self._score(steps)
                 await steps.finish()
             except Exception:
                 self.counts.failures += 1
@@ -150,7 +145,20 @@ class BackfillService:
             steps.log_progress("backfill_done", seconds=round(seconds, 3))
             return steps.progress
 
-    def _work(self, steps: Steps) -> TransferBackfill | ActorBackfill:
+    async def _score(self, steps: Steps) -> None:
+        """Score all; transfers once more when another card came into force meanwhile, whose scores then count."""
+        card = None
+        while card != (card := await self._card(steps.program_id)):
+            fresh = _fresh(steps.progress, card)
+            if not _is_resumable(steps.progress, fresh):
+                await steps.start(fresh)
+            steps.log_progress("backfill_under_way")
+            await self._work(steps, card).run()
+
+    async def _card(self, program_id: str) -> CardInForce:
+        return (await self._owner.query(program_id, ReadCard())).value
+
+    def _work(self, steps: Steps, card: CardInForce) -> TransferBackfill | ActorBackfill:
         if steps.progress.subjects is Subjects.ACTORS:
             return ActorBackfill(
                 steps,
@@ -166,17 +174,23 @@ class BackfillService:
             workers=self._workers,
             counts=self.counts,
             folder=self._folder,
+            card=card,
         )
 
 
-def _is_resumable(progress: Progress) -> bool:
+def _is_resumable(progress: Progress, fresh: Progress) -> bool:
     """Whether its start is in the log and its versions are the current ones; otherwise it starts over under its id."""
-    return progress.started_offset > 0 and _versions(progress) == _versions(_fresh(progress.id, progress.subjects))
+    return progress.started_offset > 0 and _versions(progress) == _versions(fresh)
 
 
-def _fresh(backfill_id: str, subjects: Subjects) -> Progress:
+def _fresh(progress: Progress, card: CardInForce) -> Progress:
+    """The same backfill from its beginning, with the versions that score now."""
+    is_of_transfers = progress.subjects is Subjects.TRANSFERS
     return Progress(
-        id=backfill_id, subjects=subjects, score_version=SCORER_OF[subjects], feature_version=FEATURE_VERSION
+        id=progress.id,
+        subjects=progress.subjects,
+        score_version=card.compiled().version if is_of_transfers else ACTOR_SCORERS,
+        feature_version=FEATURE_VERSION,
     )
 
 

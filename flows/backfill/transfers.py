@@ -19,6 +19,8 @@ import structlog
 
 from features.catalogue.vector import FEATURE_VERSION
 from features.core.backfill import Rescored
+from features.measurement.rescored import scored_with
+from features.shard.questions import CardInForce
 from flows.backfill.page_scoring import PageScoring
 from flows.backfill.replay import Replay
 from flows.backfill.step_log import StepLog, Steps
@@ -49,9 +51,10 @@ class TransferBackfill:
         workers: Workers,
         counts: BackfillCounts,
         folder: Path,
+        card: CardInForce,
     ) -> None:
         self._steps, self._log, self._database = steps, step_log, database
-        self._workers, self._counts, self._folder = workers, counts, folder
+        self._workers, self._counts, self._folder, self._card = workers, counts, folder, card
 
     async def run(self) -> None:
         steps, workers = self._steps, self._workers
@@ -72,7 +75,7 @@ class TransferBackfill:
     async def _score_stored(self, newest: NewestScorings) -> None:
         """The next page is read while others are scored; results are taken in the order of the pages."""
         processes = PROCESSES if newest.current >= PROCESSES_FROM_TRANSFERS else 0
-        async with PageScoring(self._workers, processes=processes) as scoring:
+        async with PageScoring(self._workers, self._card, processes=processes) as scoring:
             under_way: deque[tuple[Page, asyncio.Task[list[Rescored]]]] = deque()
             after = self._steps.progress.position
             while (page := await self._workers.run(newest.page, after, PAGE_TRANSFERS)) is not None:
@@ -110,9 +113,9 @@ class TransferBackfill:
                 log.warning("backfill_cannot_replay", program_id=steps.program_id, transfers=unknown)
             if not steps.progress.replaying:
                 steps.note(replaying=True, position=0)
-            results = replay.results(steps.progress.position)
+            results, card = replay.results(steps.progress.position), self._card.compiled()
             while some := await run(lambda: list(islice(results, STEP_TRANSFERS))):
                 at, count = steps.progress, len(some)
-                rescored = tuple(result for _, result in some)
+                rescored = tuple(scored_with(card, result) for _, result in some)
                 await steps.add(rescored, done=at.done + count, changed=at.changed + count, position=some[-1][0])
                 self._counts.note_transfers(count, changed=count)

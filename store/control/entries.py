@@ -28,6 +28,8 @@ class ControlKind(StrEnum):
     POLICY = "policy"
     POLICY_ACTIVATED = "policy_activated"
     RULE = "rule"
+    SCORECARD_REPORT = "scorecard_report"
+    CHALLENGER = "challenger"
     WEBHOOK = "webhook"
     WEBHOOK_CHANGED = "webhook_changed"
     WEBHOOK_SECRET = "webhook_secret"  # noqa: S105 - as above
@@ -164,6 +166,28 @@ class RuleEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     action_id: str | None = None
     backtest: Backtest | None = None
     versions: tuple[RulesVersionEntry, ...] = ()
+    effect_id: str | None = None
+
+
+class ScorecardReportEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A report on a scorecard, as it was sent in. ``made_at`` is the report's own word; instants in microseconds."""
+
+    version: str
+    card_sha256: str
+    report_sha256: str
+    report: dict[str, Any]
+    made_at: int
+    at: int
+    by: str
+    effect_id: str | None = None
+
+
+class ChallengerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A scorecard that runs in shadow from now on: the version that brings it into programs, created and in force."""
+
+    scorecard: str
+    created: PolicyCreatedEntry
+    activated: PolicyActivatedEntry
     effect_id: str | None = None
 
 

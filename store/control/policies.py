@@ -8,16 +8,26 @@ from typing import Final
 
 import msgspec
 
-from features.policy.bodies import RULES, SHADOW, ActiveVersion, PolicyVersion, decode_body, prefix_of
+from features.policy.bodies import (
+    CHALLENGER,
+    RULES,
+    SCORECARD,
+    SHADOW,
+    ActiveVersion,
+    PolicyVersion,
+    decode_body,
+    prefix_of,
+)
 from features.policy.book import PolicyBook
 from features.policy.seeds import seeded_policies
 from store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
 
-_OF_RULES: Final = frozenset({RULES, SHADOW})
+_IN_SHADOW: Final = frozenset({SHADOW, CHALLENGER})
+_WRITTEN_ELSEWHERE: Final = _IN_SHADOW | {RULES, SCORECARD}
 
 
 class TenantPolicies:
-    """The policies of one tenant; ``policies`` are those in force tenant-wide, but for rules."""
+    """The policies of one tenant; ``policies`` are those in force tenant-wide, but for rules and scorecards."""
 
     def __init__(self, tenant_id: str, created_at: int) -> None:
         self.policies = PolicyBook(tenant_id)
@@ -56,7 +66,7 @@ class TenantPolicies:
             self._take_out(before)
         self._in_force[prefix, activated.program_id] = entry
         self._versions[entry.version] = msgspec.structs.replace(activated, active=True)
-        if activated.program_id is None and prefix not in _OF_RULES:
+        if activated.program_id is None and prefix not in _WRITTEN_ELSEWHERE:
             self.policies.activate(
                 ActiveVersion(
                     version=entry.version,
@@ -79,12 +89,15 @@ class TenantPolicies:
         return f"{prefix}-v{1 + self._numbers[prefix]}"
 
     def written_count(self) -> int:
-        """The versions that people wrote as such; those of rules follow from changes of rules."""
-        return sum(prefix_of(version) not in _OF_RULES for version in self._versions)
+        """The versions that people wrote as such; those of rules and of scorecards have routes of their own."""
+        return sum(prefix_of(version) not in _WRITTEN_ELSEWHERE for version in self._versions)
 
     def rules_count(self) -> int:
         """The versions of the rules in force, past ones too."""
         return self._numbers[RULES]
+
+    def scorecards_count(self) -> int:
+        return self._numbers[SCORECARD]
 
     def in_force(self, prefix: str) -> PolicyVersion | None:
         """The tenant-wide version of a prefix in force, None where there is none."""
@@ -103,8 +116,8 @@ class TenantPolicies:
         )
 
     def _take_out(self, before: PolicyActivatedEntry) -> None:
-        """Take a version out of force. Nobody reads which rules were in testing before: the log has that."""
-        if prefix_of(before.version) == SHADOW:
+        """Take a version out of force. Nobody reads what was in shadow before: the log has that."""
+        if prefix_of(before.version) in _IN_SHADOW:
             del self._versions[before.version]
             self._activations.remove(before.action_id)
         else:

@@ -295,6 +295,7 @@ class Registry:
         own. The tenant's own state gets a tenant-wide one too, for the actions on the whole tenant.
         """
         async with self.writing:
+            await self.settle(tenant_id, ControlKind.POLICY_ACTIVATED)
             policies = self.tenancy.policies.of_tenant(tenant_id)
             if policies.was_activated_by(action_id):
                 return

@@ -1,5 +1,5 @@
 """The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API,
-policies, rules and endpoints, a projection each.
+policies, rules, scorecards and endpoints, a projection each.
 
 Entries are applied in the order of the log, a new entry and a replayed one alike. A further kind of entry is a row in
 the table of ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -19,6 +19,7 @@ from store.control.entries import (
     ApiKeyRevokedEntry,
     BankKeyEntry,
     BankKeyRemovedEntry,
+    ChallengerEntry,
     ControlEntry,
     ControlKind,
     Effect,
@@ -26,6 +27,7 @@ from store.control.entries import (
     PolicyCreatedEntry,
     ProgramEntry,
     RuleEntry,
+    ScorecardReportEntry,
     SecretEntry,
     Tenant,
     TenantEntry,
@@ -38,6 +40,7 @@ from store.control.keys import ApiKeys
 from store.control.policies import Policies
 from store.control.programs import Programs
 from store.control.rules import Rules
+from store.control.scorecards import Scorecards
 from store.control.tenants import Tenants
 from store.control.webhooks import WebhookEndpoints
 from store.keys.secrets import SecretBox
@@ -69,6 +72,7 @@ class Tenancy:
         self.bank_keys = BankKeys(box=box)
         self.policies = Policies()
         self.rules = Rules()
+        self.scorecards = Scorecards()
         self.webhooks = WebhookEndpoints(box=box)
         self._effects: set[str] = set()
         self._ends: dict[str, int] = {}
@@ -82,9 +86,11 @@ class Tenancy:
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
             ControlKind.BANK_KEY: _Projected(BankKeyEntry, self.bank_keys.put),
             ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
-            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
-            ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self.policies.activate),
+            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self._add_policy),
+            ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self._activate_policy),
             ControlKind.RULE: _Projected(RuleEntry, self._put_rule),
+            ControlKind.SCORECARD_REPORT: _Projected(ScorecardReportEntry, self.scorecards.add_report),
+            ControlKind.CHALLENGER: _Projected(ChallengerEntry, self._start_shadow),
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
             ControlKind.WEBHOOK_CHANGED: _Projected(WebhookChangedEntry, self.webhooks.change),
             ControlKind.WEBHOOK_SECRET: _Projected(WebhookSecretEntry, self.webhooks.rotate),
@@ -141,6 +147,19 @@ class Tenancy:
 
     def _rotate_secret(self, _tenant_id: str, entry: SecretEntry) -> None:
         self.ingest_targets.rotate(entry)
+
+    def _add_policy(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
+        self.policies.add(tenant_id, entry)
+        self.scorecards.of_tenant(tenant_id).note_proposal(entry)
+
+    def _activate_policy(self, tenant_id: str, entry: PolicyActivatedEntry) -> None:
+        self.policies.activate(tenant_id, entry)
+        self.scorecards.of_tenant(tenant_id).note_activation(entry)
+
+    def _start_shadow(self, tenant_id: str, entry: ChallengerEntry) -> None:
+        self.policies.add(tenant_id, entry.created)
+        self.policies.activate(tenant_id, entry.activated)
+        self.scorecards.of_tenant(tenant_id).start_shadow(entry)
 
     def _put_rule(self, tenant_id: str, entry: RuleEntry) -> None:
         self.rules.put(tenant_id, entry)

@@ -1,12 +1,13 @@
 """Policies as they came into force in programs: the bodies that links cite, and the versions of a program's own."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import msgspec
 
 _BODIES: Final = "SELECT DISTINCT body FROM policies WHERE tenant_id = ?"
+_BODY: Final = "SELECT body FROM policies WHERE program_id = ? AND version = ? LIMIT 1"
 _OF_PROGRAMS: Final = """
     WITH versions AS (
         SELECT program_id, version, split_part(version, '-', 1) AS prefix, any_value(body) AS body,
@@ -41,6 +42,12 @@ class PolicyTable:
         """The canonical body of every version that came into force in any program of the tenant."""
         with self._connection.cursor() as cursor:
             return [body.encode() for (body,) in cursor.execute(_BODIES, [tenant_id]).fetchall()]
+
+    def body(self, program_id: str, version: str) -> dict[str, Any] | None:
+        """The body of a version that came into force in a program; None when it never did."""
+        with self._connection.cursor() as cursor:
+            row = cursor.execute(_BODY, [program_id, version]).fetchone()
+        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
     def of_programs(self, tenant_id: str, prefixes: Sequence[str]) -> list[ProgramVersion]:
         """The versions of these prefixes that came into force in single programs."""

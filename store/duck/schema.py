@@ -19,7 +19,7 @@ from features.core.rows.metrics import MetricsDayRow
 from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
 from features.core.rows.policies import PolicyRow
 from features.core.rows.rules import RuleMatchRow
-from features.core.rows.scores import ScoreRow
+from features.core.rows.scores import ScoreRow, ShadowScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
 from store.record.rows import RecordChainRow, RecordCheckpointRow
@@ -42,6 +42,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("transfers", TransferRow),
     ("transfer_features", TransferFeaturesRow),
     ("scores", ScoreRow),
+    ("shadow_scores", ShadowScoreRow),
     ("entities", EntityRow),
     ("counterparties", CounterpartyRow),
     ("accounts", AccountRow),

@@ -1,6 +1,6 @@
 """Bodies that nobody honest sends: each made from a right one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -15,11 +15,19 @@ def with_value(body: dict[str, Any], raw: bytes) -> bytes:
 
 def instead(body: dict[str, Any], raw: bytes) -> bytes:
     """The body with these bytes in place of its first text."""
-    name, value = next((name, value) for name, value in body.items() if isinstance(value, str | int))
+    name, value = next(_texts_in(body))
     encoded = msgspec.json.encode(body)
     pair = msgspec.json.encode({name: value})[1:-1]
     assert pair in encoded
     return encoded.replace(pair, msgspec.json.encode(name) + b":" + raw, 1)
+
+
+def _texts_in(body: dict[str, Any]) -> Iterator[tuple[str, str | int]]:
+    for name, value in body.items():
+        if isinstance(value, dict):
+            yield from _texts_in(value)
+        elif isinstance(value, str | int):
+            yield name, value
 
 
 def repeated(body: dict[str, Any], _: bytes = b"") -> bytes:

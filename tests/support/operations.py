@@ -15,6 +15,7 @@ from tests.support.operation import Operation as Operation
 from tests.support.operation import Place as Place
 from tests.support.rule_operations import RULE_OPERATIONS, RULES_THAT_ARE_NEEDED
 from tests.support.sandbox_operations import SANDBOX_OPERATIONS
+from tests.support.scorecard_operations import SCORECARD_OPERATIONS, SCORECARDS_THAT_ARE_NEEDED
 from tests.support.webhook_operations import WEBHOOK_OPERATIONS
 
 
@@ -35,8 +36,9 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["signing key"] = world.api.stores.record.signing_keys.published()[0].kid
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
-    for name in RULES_THAT_ARE_NEEDED.keys() & set(operation.fills):
-        fresh[name] = RULES_THAT_ARE_NEEDED[name](world)
+    needed = {**RULES_THAT_ARE_NEEDED, **SCORECARDS_THAT_ARE_NEEDED}
+    for name in needed.keys() & set(operation.fills):
+        fresh[name] = needed[name](world)
     if "returnable transfer" in operation.body_ids:
         fresh["returnable transfer"] = world.returnable_transfer(world.simulated)
     return world.mine | fresh
@@ -289,6 +291,7 @@ OPERATIONS: Final = (
     *WEBHOOK_OPERATIONS,
     *RULE_OPERATIONS,
     *SANDBOX_OPERATIONS,
+    *SCORECARD_OPERATIONS,
     Operation(method="GET", path="/.well-known/jwks.json", access=Access.PUBLIC),
     Operation(
         method="POST",

@@ -22,7 +22,7 @@ from store.control import registry, rule_registry, webhook_registry
 from store.idempotency import IdempotencyClaims, InFlight
 from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from store.redis_log import appender
-from tests.support import rule_operations
+from tests.support import rule_operations, scorecard_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
@@ -145,6 +145,11 @@ def activation_of(version: str) -> Callable[[World], tuple[str, dict[str, Any]]]
 def on_rule(rule: Callable[[World], str], path: str) -> Provoke:
     """A call about a rule that is in a state."""
     return lambda world, patch: sent("POST", f"/api/rules/{rule(world)}/{path}", json={})(world, patch)
+
+
+def on_scorecard(scorecard: Callable[[World], str]) -> Provoke:
+    """The activation of a scorecard that is in a state."""
+    return lambda world, patch: sent("POST", f"/api/scorecards/{scorecard(world)}/activate", json={})(world, patch)
 
 
 def stale_rule(world: World, patch: pytest.MonkeyPatch) -> Answer:
@@ -283,6 +288,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.RULE_NOT_ACTIVE: on_rule(rule_operations.tested, "pause"),
     ErrorCode.RULE_ARCHIVED: on_rule(archived_rule, "activate"),
     ErrorCode.RULE_CHANGED: stale_rule,
+    ErrorCode.SCORECARD_NOT_FOUND: sent("GET", "/api/scorecards/nobodys"),
+    ErrorCode.SCORECARD_IN_FORCE: on_scorecard(scorecard_operations.in_force),
+    ErrorCode.SCORECARD_NOT_REPORTED: on_scorecard(scorecard_operations.proposed),
     ErrorCode.KEY_NOT_FOUND: sent("DELETE", f"/api/keys/{UNKNOWN_ID}"),
     ErrorCode.AGENT_NOT_FOUND: sent("POST", "/api/proofs", json={"type": "agent", "id": "enti_0"}),
     ErrorCode.SIGNING_KEY_NOT_FOUND: sent("DELETE", "/api/admin/signing-keys/nobodys", "admin"),

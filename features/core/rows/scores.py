@@ -6,6 +6,24 @@ Field order is column order. Instants are microseconds since the epoch, money is
 import msgspec
 
 
+class ShadowScoreRow(msgspec.Struct, frozen=True, gc=False):
+    """What the card in shadow makes of a transfer, beside the score in force, whenever the stream scores it."""
+
+    tenant_id: str
+    program_id: str
+    transfer_id: str
+    shard: int
+    offset: int
+    version: str
+    score: int | None
+    band: str
+    champion_version: str
+    champion_score: int | None
+    champion_band: str
+    bank_created_at: int
+    scored_at: int  # when the entry was appended
+
+
 class ScoreRow(msgspec.Struct, frozen=True, gc=False):
     """One score of an entity, counterparty, agent or program, written when it changed.
 

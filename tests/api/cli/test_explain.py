@@ -13,7 +13,9 @@ from typer.testing import CliRunner, Result
 from api.cli.explain import register
 from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.rows.policies import PolicyRow
 from features.measurement.explain import smallest_change
+from features.scorers.cards import compile_card
 from features.scorers.trs_v1 import scorer as trs_v1
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
@@ -23,6 +25,7 @@ from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, PROGRAM, some_features
 from tests.support.fake_service import fake_service
 from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
+from tests.support.scorecards import a_card
 
 TRANSFER: Final = "acht_1"
 SPIKE: Final = a_vector(amount_cents=9_400_00, counterparty_first_time=True, counterparty_n=0)
@@ -207,3 +210,28 @@ def test_given_a_service_of_another_version_when_asked_over_http_then_a_sentence
 
     assert result.exit_code == 2
     assert "features of version features-v9" in result.stderr
+
+
+def test_given_a_score_of_a_card_when_explained_then_the_card_that_gave_it_reproduces_it(tmp_path: Path) -> None:
+    card = compile_card(a_card(points=30), version="scorecard-v3")
+    score = card.score(SPIKE, degraded=True)
+    row = a_scoring(
+        score=score.value,
+        band=score.band.value,
+        score_version=score.version,
+        reasons=msgspec.json.encode(score.reasons).decode(),
+    )
+    data = stored(tmp_path, row)
+
+    lacking = explained("--data", data)
+    body = msgspec.json.encode({"card": card.card}).decode()
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        in_force = PolicyRow("ten_1", PROGRAM, "scorecard-v3", 0, 0, False, "act_1", "", body, AT)  # noqa: FBT003
+        BatchWriter(database).commit(row_tables({PolicyRow: [in_force]}), {}, AT)
+    result = explained("--data", data)
+
+    assert score.value != trs_v1.DEFAULT.score(SPIKE, degraded=True).value
+    assert (lacking.exit_code, "scorecard-v3" in lacking.output) == (2, True)
+    assert result.exit_code == 0, result.output
+    again = next(line.split() for line in result.stdout.splitlines() if line.startswith("recomputed"))
+    assert again[-1] == "trs-v1+scorecard-v3"

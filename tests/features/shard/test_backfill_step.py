@@ -18,6 +18,7 @@ from features.shard.shard import ShardState
 from tests.support.bank_events import an_account, an_ach_transfer, changed
 from tests.support.builders import a_vector
 from tests.support.clock import T0
+from tests.support.scorecards import a_card, card_in_force
 from tests.support.stories import ShardStory
 
 TRANSFER = "acht_1"
@@ -278,3 +279,18 @@ def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -
     apply_step(story, BackfillStep(progress=a_step(started_offset=1).progress, evaluate=evaluate))
 
     assert story.one(ScoreRow).scored_at == newest_at < story.entries[-1].appended_at
+
+
+def test_given_a_score_of_a_card_that_was_replaced_when_its_step_is_applied_then_nothing_changes(
+    story: ShardStory,
+) -> None:
+    of_card = msgspec.structs.replace(SCORE, version="trs-v1+scorecard-v1")
+    apply_step(story, a_step(a_result(score=of_card)))
+    assert not story.last(TransferRow)
+
+    card_in_force(story, a_card(), 1)
+    apply_step(story, a_step(a_result()))
+    assert not story.last(TransferRow)
+    apply_step(story, a_step(a_result(score=of_card)))
+
+    assert story.one(TransferRow).score_version == "trs-v1+scorecard-v1"

@@ -11,6 +11,7 @@ import pytest
 from features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
 from features.core.backfill import Rescored
 from features.scorers.trs_v1 import scorer as trs_v1
+from features.shard.questions import CardInForce
 from flows.backfill.page_scoring import PageScoring
 from flows.backfill.scoring_process import EndedError, ScoringProcess
 from flows.backfill.throttle import LONGEST_REST_S, Throttle
@@ -21,6 +22,7 @@ from tests.support.duck_rows import some_features
 
 ROWS: Final = 250
 WRONG_ONE_IN: Final = 7
+DEFAULT: Final = CardInForce(None, None)
 
 
 def a_page(first: int) -> pa.Table:
@@ -46,7 +48,7 @@ def a_page(first: int) -> pa.Table:
 
 async def scored(processes: int, *, pages: int, harm: bool = False) -> tuple[list[list[Rescored]], list[object]]:
     workers = Workers(4, "backfill")
-    async with PageScoring(workers, processes=processes) as scoring:
+    async with PageScoring(workers, DEFAULT, processes=processes) as scoring:
         if harm:
             scoring._scorers[0].end()
         results = await asyncio.gather(*(scoring.begin(a_page(number * ROWS)) for number in range(pages)))
@@ -81,7 +83,7 @@ def test_given_a_process_that_ends_when_pages_come_then_they_are_scored_all_the_
 
 
 def test_given_a_process_that_is_gone_when_asked_then_it_says_so() -> None:
-    process = ScoringProcess()
+    process = ScoringProcess(DEFAULT)
     process.end()
 
     with pytest.raises(EndedError):
@@ -94,7 +96,7 @@ def test_given_pages_under_way_when_the_rest_fails_then_nothing_is_left_running(
 
     async def failing() -> None:
         workers = Workers(4, "backfill")
-        async with PageScoring(workers, processes=2) as scoring:
+        async with PageScoring(workers, DEFAULT, processes=2) as scoring:
             begun.append(scoring)
             for number in range(6):
                 scoring.begin(a_page(number))

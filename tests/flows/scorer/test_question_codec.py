@@ -21,6 +21,7 @@ from features.shard.questions import (
     EvaluateLadder,
     LackingPolicies,
     ReadAutonomy,
+    ReadCard,
     ReadDays,
     ReadLimits,
     ScoreProposal,
@@ -57,6 +58,7 @@ QUESTIONS: tuple[Any, ...] = (
     EvaluateLadder(PROPOSED, NOW),
     ReadAutonomy(NOW),
     LackingPolicies(("act_1",)),
+    ReadCard(),
     ReadDays(NOW // DAY_US - 90, NOW // DAY_US + 1),
 )
 

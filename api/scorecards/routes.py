@@ -1,0 +1,222 @@
+"""Scorecards over HTTP. Whatever an approver has to say is said on the route of actions."""
+
+from typing import Final
+
+import msgspec
+from litestar import Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.actions.examples import ACTION
+from api.actions.routes import action_service
+from api.actions.schemas import Action
+from api.area import Area, Resources
+from api.http.conditional import ETAG, PRIVATE, published
+from api.http.envelope import ApiRequest
+from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of
+from api.http.operation import JSON, Access, Operation
+from api.http.request_schema import RequestSchema
+from api.programs.service import ProgramService
+from api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
+from api.scorecards.schemas import (
+    NewScorecard,
+    NewScorecardReport,
+    ScorecardActivation,
+    ScorecardReport,
+    ScorecardVersion,
+    card_failures,
+)
+from api.scorecards.service import ScorecardService
+from features.core.comparisons import ShadowComparison
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from store.control.scorecard_registry import ScorecardRegistry
+from store.duck.shadow_scores import ShadowScores
+
+_TAG: Final = "scorecards"
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+_LIST: Final = Operation(
+    id="listScorecards",
+    tag=_TAG,
+    summary="The tenant's scorecards, newest first, and the default one, trs-v1, last. Cards are left out.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: tuple[ScorecardVersion, ...], 304: None},
+    answer_example=[SCORECARD],
+    headers=(ETAG,),
+)
+_READ: Final = Operation(
+    id="getScorecard",
+    tag=_TAG,
+    summary="One scorecard with its card; trs-v1 is the default one, which a new card can start from.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: ScorecardVersion, 304: None},
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
+    answer_example=SCORECARD | {"card": CARD},
+    headers=(ETAG,),
+)
+_PROPOSE: Final = Operation(
+    id="proposeScorecard",
+    tag=_TAG,
+    summary="Proposes a card for transfers as the next version. It is in force nowhere until its activation is "
+    "approved, and is never edited: whoever changes a card proposes another. Of signals whose points are "
+    "not worked out at most 40 give points, and all hard ones stand in it.",
+    access=Access.OPERATOR,
+    answers={201: ScorecardVersion},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_POLICIES),
+    body=RequestSchema(NewScorecard, rules=card_failures),
+    example=NEW_SCORECARD,
+    answer_example=SCORECARD | {"inShadow": False, "reports": [], "card": CARD},
+)
+_REPORT: Final = Operation(
+    id="sendScorecardReport",
+    tag=_TAG,
+    summary="Keeps the report of `clearhold calibrate` on exactly this card, which its `cardSha256` names. The newest "
+    "two of a card are shown; all stay in the log.",
+    access=Access.OPERATOR,
+    answers={201: ScorecardReport},
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
+    body=RequestSchema(NewScorecardReport),
+    example=NEW_REPORT,
+    answer_example=REPORT | NEW_REPORT,
+)
+_REPORTS: Final = Operation(
+    id="listScorecardReports",
+    tag=_TAG,
+    summary="The newest reports on a scorecard, newest first.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: tuple[ScorecardReport, ...]},
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
+    answer_example=[REPORT | NEW_REPORT],
+)
+_START_SHADOW: Final = Operation(
+    id="startScorecardShadow",
+    tag=_TAG,
+    summary="Runs a scorecard in shadow from now on, in place of the one that ran before. Each transfer that is scored "
+    "gets a score of it too, which is kept for the comparison and acts on nothing.",
+    access=Access.OPERATOR,
+    answers={200: ScorecardVersion},
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.SCORECARD_IN_FORCE),
+    answer_example=SCORECARD | {"card": CARD},
+)
+_COMPARE: Final = Operation(
+    id="getScorecardShadow",
+    tag=_TAG,
+    summary="What a scorecard made of the transfers since it last came into shadow, beside the champion. Precision, "
+    "recall and McNemar's test are over matured labels: a bad one, and an ok one 60 days after its transfer.",
+    access=Access.BEARER,
+    scope=KeyScope.POLICIES,
+    answers={200: ShadowComparison},
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    answer_example=COMPARISON,
+)
+_ACTIVATE: Final = Operation(
+    id="activateScorecard",
+    tag=_TAG,
+    summary="Requests that a scorecard scores transfers, from the approval of another person on. It needs a report of "
+    "this exact card that is less than seven days old when it is requested and when it is approved; one that "
+    "was in force before, and trs-v1, need none. What was scored before keeps its score until it is rescored.",
+    access=Access.OPERATOR,
+    answers={201: Action},
+    refusals=(
+        ErrorCode.SCORECARD_NOT_FOUND,
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.SCORECARD_NOT_REPORTED,
+        ErrorCode.SCORECARD_IN_FORCE,
+        ErrorCode.TOO_MANY_POLICIES,
+        ErrorCode.CHANGE_PENDING,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    body=RequestSchema(ScorecardActivation),
+    body_required=False,
+    example=ACTIVATION,
+    answer_example=ACTION
+    | {"type": "activate_scorecard", "targetType": "scorecard", "targetId": "scorecard-v3", "programId": None},
+)
+
+
+@get("/api/scorecards", opt=_LIST.as_opt)
+async def list_scorecards(request: ApiRequest, scorecards: NamedDependency[ScorecardService]) -> Response[bytes | None]:
+    listed = scorecards.list(principal_of(request.scope))
+    return published(request, _ENCODE(listed), media_type=JSON, cache=PRIVATE)
+
+
+@post("/api/scorecards", opt=_PROPOSE.as_opt)
+async def propose_scorecard(request: ApiRequest, scorecards: NamedDependency[ScorecardService]) -> ScorecardVersion:
+    body = body_of(request.scope, NewScorecard)
+    return await scorecards.propose(principal_of(request.scope), body, effect_id_of(request.scope))
+
+
+@get("/api/scorecards/{version:str}", opt=_READ.as_opt)
+async def get_scorecard(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> Response[bytes | None]:
+    read = scorecards.read(principal_of(request.scope), version)
+    return published(request, _ENCODE(read), media_type=JSON, cache=PRIVATE)
+
+
+@post("/api/scorecards/{version:str}/reports", opt=_REPORT.as_opt)
+async def send_scorecard_report(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> ScorecardReport:
+    report = body_of(request.scope, NewScorecardReport).report
+    return await scorecards.add_report(principal_of(request.scope), version, report, effect_id_of(request.scope))
+
+
+@get("/api/scorecards/{version:str}/reports", opt=_REPORTS.as_opt)
+async def list_scorecard_reports(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> tuple[ScorecardReport, ...]:
+    return scorecards.reports(principal_of(request.scope), version)
+
+
+@post("/api/scorecards/{version:str}/shadow", opt=_START_SHADOW.as_opt, status_code=200)
+async def start_scorecard_shadow(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> ScorecardVersion:
+    return await scorecards.start_shadow(principal_of(request.scope), version, effect_id_of(request.scope))
+
+
+@get("/api/scorecards/{version:str}/shadow", opt=_COMPARE.as_opt)
+async def get_scorecard_shadow(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> ShadowComparison:
+    return await scorecards.compare(principal_of(request.scope), version)
+
+
+@post("/api/scorecards/{version:str}/activate", opt=_ACTIVATE.as_opt)
+async def activate_scorecard(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> Action:
+    body = optional_body_of(request.scope, ScorecardActivation)
+    return await scorecards.activate(principal_of(request.scope), version, body, effect_id_of(request.scope))
+
+
+def _scorecards(resources: Resources) -> ScorecardService:
+    stores = resources.stores
+    return ScorecardService(
+        registry=ScorecardRegistry(stores.registry, clock=stores.clock),
+        programs=ProgramService(stores.registry.tenancy),
+        actions=action_service(resources),
+        command_log=resources.command_log,
+        shadow_scores=ShadowScores(stores.database),
+        clock=stores.clock,
+    )
+
+
+AREA: Final = Area(
+    routes=(
+        list_scorecards,
+        propose_scorecard,
+        get_scorecard,
+        send_scorecard_report,
+        list_scorecard_reports,
+        start_scorecard_shadow,
+        get_scorecard_shadow,
+        activate_scorecard,
+    ),
+    provide={"scorecards": _scorecards},
+)

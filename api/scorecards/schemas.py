@@ -1,0 +1,121 @@
+"""Scorecards, and reports on them, as the interface takes and shows them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import msgspec
+
+from api.http.fields import Prose
+from api.http.validation import Failure
+from features.core.errors import FieldCode
+from features.core.instants import format_instant
+from features.core.scorecards import Scorecard, scorecard_sha256
+from features.policy.bodies import PolicyVersion
+from features.scorers.card_check import faults_of
+from features.scorers.cards import score_version
+from features.scorers.trs_v1.scorer import SCORER
+from store.control.scorecards import StoredReport
+
+MAX_CARD_BYTES: Final = 16 * 1024
+"""Every program of the tenant gets the card."""
+ONLY_TRANSFERS: Final = "must be trs: only the cards of transfers can be changed"
+TOO_LONG: Final = f"must be shorter: a card is at most {MAX_CARD_BYTES} bytes"
+
+
+class NewScorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` null is every program of the tenant."""
+
+    program_id: UUID | None = None
+    card: Scorecard
+
+
+class NewScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What ``clearhold calibrate`` wrote; it has to state ``cardSha256`` and ``generatedAt``."""
+
+    report: Annotated[dict[str, Any], msgspec.Meta(title="CalibrationReport")]
+
+
+class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` is for the default card alone; any other has its place since it was proposed."""
+
+    program_id: UUID | None = None
+    note: Prose | None = None
+
+
+class ScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A report as it was sent in. ``report`` is left out where several cards are listed."""
+
+    report_sha256: str
+    card_sha256: str
+    made_at: str
+    received_at: str
+    sent_by: str
+    report: Annotated[dict[str, Any], msgspec.Meta(title="CalibrationReport")] | msgspec.UnsetType = msgspec.UNSET
+
+
+class ScorecardVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A card with its state. ``card`` is left out where several are listed."""
+
+    version: str
+    score_version: str
+    program_id: str | None
+    name: str
+    card_sha256: str
+    active: bool
+    was_active: bool
+    in_shadow: bool
+    created_at: str | None
+    reports: tuple[ScorecardReport, ...]
+    card: Scorecard | msgspec.UnsetType = msgspec.UNSET
+
+
+def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    """Every failing path of a card whose schema is right, as submitted."""
+    try:
+        card = msgspec.convert(plain.get("card"), Scorecard)
+    except msgspec.ValidationError:  # listed by the schema
+        return
+    if card.scorer != SCORER.name:
+        yield Failure("card.scorer", ONLY_TRANSFERS, FieldCode.NOT_ONE_OF)
+        return
+    faults = tuple(faults_of(card))
+    for fault in faults:
+        yield Failure(f"card.{fault.path}" if fault.path else "card", fault.sentence, fault.code)
+    if not faults and len(msgspec.json.encode(card)) > MAX_CARD_BYTES:
+        yield Failure("card", TOO_LONG, FieldCode.TOO_LONG)
+
+
+def to_report(stored: StoredReport, *, whole: bool = True) -> ScorecardReport:
+    return ScorecardReport(
+        report_sha256=stored.sha256,
+        card_sha256=stored.card_sha256,
+        made_at=format_instant(stored.made_at),
+        received_at=format_instant(stored.received_at),
+        sent_by=stored.by,
+        report=stored.body if whole else msgspec.UNSET,
+    )
+
+
+def to_version(
+    policy: PolicyVersion,
+    card: Scorecard,
+    reports: tuple[StoredReport, ...],
+    *,
+    was_active: bool,
+    in_shadow: bool,
+    whole: bool,
+) -> ScorecardVersion:
+    return ScorecardVersion(
+        version=policy.version,
+        score_version=score_version(SCORER, policy.version),
+        program_id=policy.program_id,
+        name=card.name,
+        card_sha256=scorecard_sha256(card),
+        active=policy.active,
+        was_active=was_active,
+        in_shadow=in_shadow,
+        created_at=policy.created_at,
+        reports=tuple(to_report(each, whole=False) for each in reports),
+        card=card if whole else msgspec.UNSET,
+    )

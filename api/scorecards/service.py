@@ -1,0 +1,184 @@
+"""Scorecards: proposed, reported on, run in shadow, compared, brought into force by two people, and read.
+
+activation  requested here ─▶ an action that waits ─▶ another's approval ─▶ the executor looks again, and writes it
+
+Errors  NotFoundError for a scorecard or program that is not this tenant's; ConflictError for what the card's state does
+        not allow; InvalidRequestError for a report of another card
+"""
+
+from typing import Any, Final
+
+import msgspec
+import structlog
+from anyio import to_thread
+
+from api.actions.schemas import Action
+from api.actions.service import ActionService
+from api.log.commands import CommandLog
+from api.programs.service import ProgramService
+from api.scorecards.schemas import (
+    NewScorecard,
+    ScorecardActivation,
+    ScorecardReport,
+    ScorecardVersion,
+    to_report,
+    to_version,
+)
+from features.core.actions import ActionType
+from features.core.canonical import canonical, digest_of
+from features.core.comparisons import ShadowComparison
+from features.core.errors import FieldCode, invalid
+from features.core.instants import format_instant
+from features.core.principal import Principal
+from features.core.scorecards import scorecard_sha256
+from features.policy.bodies import PolicyVersion
+from features.policy.comparison import to_comparison
+from features.scorers.cards import score_version
+from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+from features.scorers.trs_v1.scorer import VERSION as DEFAULT
+from store.clock import Clock
+from store.control.scorecard_registry import ScorecardRegistry, card_in
+from store.duck.shadow_scores import ShadowScores
+
+log = structlog.get_logger()
+
+TARGET: Final = "scorecard"
+HAS_ITS_PLACE: Final = "is for the default card alone: this one has had its place since it was proposed"
+
+
+class ScorecardService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(
+        self,
+        *,
+        registry: ScorecardRegistry,
+        programs: ProgramService,
+        actions: ActionService,
+        command_log: CommandLog,
+        shadow_scores: ShadowScores,
+        clock: Clock,
+    ) -> None:
+        self._registry, self._programs, self._actions, self._commands = registry, programs, actions, command_log
+        self._shadow_scores, self._clock = shadow_scores, clock
+
+    def list(self, principal: Principal) -> tuple[ScorecardVersion, ...]:
+        """Newest first, the default card last."""
+        proposed = (each for each in self._registry.all(principal) if card_in(each) is not None)
+        return (
+            *(self._to_version(principal, each, whole=False) for each in proposed),
+            self._default(principal, whole=False),
+        )
+
+    def read(self, principal: Principal, version: str) -> ScorecardVersion:
+        if version == DEFAULT:
+            return self._default(principal, whole=True)
+        return self._to_version(principal, self._registry.read(principal, version), whole=True)
+
+    async def propose(self, principal: Principal, request: NewScorecard, effect_id: str | None) -> ScorecardVersion:
+        """The card as a new version, in force nowhere."""
+        program_id = None
+        if request.program_id is not None:
+            program_id = self._programs.read(principal, str(request.program_id)).id
+        created = await self._registry.propose(principal, request.card, program_id=program_id, effect_id=effect_id)
+        log.info("scorecard_proposed", tenant_id=principal.tenant_id, version=created.version)
+        return self._to_version(principal, created, whole=True)
+
+    async def add_report(
+        self, principal: Principal, version: str, report: dict[str, Any], effect_id: str | None
+    ) -> ScorecardReport:
+        return to_report(await self._registry.add_report(principal, version, report, effect_id))
+
+    def reports(self, principal: Principal, version: str) -> tuple[ScorecardReport, ...]:
+        """Newest first."""
+        self._registry.read(principal, version)
+        return tuple(map(to_report, self._registry.of_tenant(principal).reports(version)))
+
+    async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> ScorecardVersion:
+        await self._registry.start_shadow(principal, version, effect_id)
+        return self.read(principal, version)
+
+    async def compare(self, principal: Principal, version: str) -> ShadowComparison:
+        """What the card made of the transfers since it last came into shadow, beside the champion."""
+        policy = self._registry.read(principal, version)
+        started = self._registry.of_tenant(principal).shadow_start(version)
+        if started is None:
+            return to_comparison((), version=version, champions=(), since=None)
+        counts, champions = await to_thread.run_sync(
+            lambda: self._shadow_scores.counts(
+                principal,
+                score_version(SCORER, version),
+                program_id=policy.program_id,
+                since=started,
+                now=self._clock.now(),
+            )
+        )
+        return to_comparison(counts, version=version, champions=champions, since=format_instant(started))
+
+    async def activate(
+        self, principal: Principal, version: str, request: ScorecardActivation, effect_id: str | None
+    ) -> Action:
+        """The action that brings a card, or the default one, into force once another person approves it."""
+        policy = await self._to_activate(principal, version, request)
+        change: dict[str, Any] = {}
+        if await self._commands.carried_out(principal, effect_id) is None:
+            change = self._change(principal, policy, request.note)
+        return await self._actions.request_change(
+            principal,
+            ActionType.ACTIVATE_SCORECARD,
+            program_id=policy.program_id,
+            target=(TARGET, policy.version),
+            change=change,
+            effect_id=effect_id,
+        )
+
+    async def _to_activate(self, principal: Principal, version: str, request: ScorecardActivation) -> PolicyVersion:
+        if version != DEFAULT:
+            if request.program_id is not None:
+                raise invalid("programId", HAS_ITS_PLACE, FieldCode.CONFLICTING)
+            return self._registry.read(principal, version)
+        program_id = None
+        if request.program_id is not None:
+            program_id = self._programs.read(principal, str(request.program_id)).id
+        return await self._registry.default_of(principal, program_id)
+
+    def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> dict[str, Any]:
+        """What an approver decides on: the exact card, and the report that allows it."""
+        card, report = card_in(policy), self._registry.check_activation(principal, policy)
+        return {
+            "version": policy.version,
+            "bodySha256": digest_of(canonical(policy.body)),
+            "cardSha256": scorecard_sha256(card or DEFAULT_CARD),
+            "scoreVersion": DEFAULT if card is None else score_version(SCORER, policy.version),
+            "reportSha256": None if report is None else report.sha256,
+            "reportMadeAt": None if report is None else format_instant(report.made_at),
+            "note": note,
+        }
+
+    def _to_version(self, principal: Principal, policy: PolicyVersion, *, whole: bool) -> ScorecardVersion:
+        card, known = card_in(policy), self._registry.of_tenant(principal)
+        assert card is not None, "only a version with a card is shown"
+        running = known.shadow(policy.program_id)
+        return to_version(
+            policy,
+            card,
+            known.reports(policy.version),
+            was_active=known.has_scored(policy.version),
+            in_shadow=running is not None and running.version == policy.version and not policy.active,
+            whole=whole,
+        )
+
+    def _default(self, principal: Principal, *, whole: bool) -> ScorecardVersion:
+        default = ScorecardVersion(
+            version=DEFAULT,
+            score_version=DEFAULT,
+            program_id=None,
+            name=DEFAULT_CARD.name,
+            card_sha256=scorecard_sha256(DEFAULT_CARD),
+            active=self._registry.is_default_in_force(principal.tenant_id, None),
+            was_active=True,
+            in_shadow=False,
+            created_at=None,
+            reports=(),
+        )
+        return msgspec.structs.replace(default, card=DEFAULT_CARD) if whole else default

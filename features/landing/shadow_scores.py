@@ -1,0 +1,35 @@
+"""What a challenger makes of an assessed transfer: a row beside the champion's score, and nothing else."""
+
+from features.core.bands import band_word
+from features.core.log_entry import EntryPosition
+from features.core.rows.emit import Emit, no_rows
+from features.core.rows.scores import ShadowScoreRow
+from features.landing.landing_result import LandingResult
+from features.state.program import ProgramState
+
+
+def emit_shadow_score(
+    program: ProgramState, transfer_id: str, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Score the vector of a transfer that was just scored with the challenger too, where one runs."""
+    challenger, assessment = program.scorecards.challenger, landed.assessment
+    if challenger is None or assessment is None or emit is no_rows:
+        return
+    score, champion = challenger.weigh(assessment.vector)[0], assessment.score
+    emit(
+        ShadowScoreRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            transfer_id=transfer_id,
+            shard=position.shard,
+            offset=position.offset,
+            version=challenger.version,
+            score=score,
+            band=band_word(score),
+            champion_version=champion.version,
+            champion_score=champion.value,
+            champion_band=champion.band.value,
+            bank_created_at=landed.taken_at,
+            scored_at=position.appended_at,
+        )
+    )

@@ -1,0 +1,116 @@
+"""The scorecards of one program: the champion that scores its transfers, and the challenger that runs in shadow.
+
+Both count from their entry on, in the order of the log, whatever the clock says. What was activated for the program
+alone stands above what was activated for the whole tenant. Where nothing was, the default card of this build scores.
+"""
+
+from typing import Any, Final, cast
+
+import msgspec
+
+from features.catalogue.vector import FeatureVector
+from features.core.scorecards import Scorecard
+from features.policy.bodies import (
+    CHALLENGER,
+    SCORECARD,
+    ActiveVersion,
+    ChallengerBody,
+    ScorecardBody,
+    decode_body,
+    prefix_of,
+)
+from features.scorers.card_check import faults_of
+from features.scorers.cards import compile_card
+from features.scorers.engine import CompiledCard
+from features.scorers.trs_v1 import scorer as trs_v1
+
+CARD_PREFIXES: Final = frozenset({SCORECARD, CHALLENGER})
+
+TransferCard = CompiledCard[FeatureVector]
+
+
+class CardBook:
+    """What a program is scored with. A version that is replaced leaves the memory, but for the name of its scores."""
+
+    def __init__(self) -> None:
+        self.champion: TransferCard = trs_v1.DEFAULT
+        self.challenger: TransferCard | None = None
+        self._newest: dict[tuple[str, bool], ActiveVersion] = {}  # by prefix, and whether of the program alone
+        self._champions: list[tuple[int, str]] = []  # from which entry on scores have which version
+
+    def activate(self, version: ActiveVersion, offset: int) -> ActiveVersion | None:
+        """Bring a version into force with the entry at an offset; None if it is in force by that activation already.
+
+        Raises ValueError, naming the fault, for a card that this build cannot score with: the one before stays.
+        """
+        if self.knows(version.action_id):
+            return None
+        card = _card_in(version)
+        if card is not None:
+            _check(card)
+        self._newest[prefix_of(version.version), version.of_program] = version
+        self._choose()
+        if self.champion.version != self.version_at(offset):
+            self._champions.append((offset, self.champion.version))
+        return version
+
+    def knows(self, action_id: str) -> bool:
+        """Whether a version is in force by that activation; earlier ones are not remembered."""
+        return any(each.action_id == action_id for each in self._newest.values())
+
+    def in_force(self) -> tuple[str | None, Scorecard | None]:
+        """The version that scores with its card, which is None for the default card."""
+        newest = self._in_force(SCORECARD)
+        return (None, None) if newest is None else (newest.version, _card_in(newest))
+
+    def has_in_force(self, version: str) -> bool:
+        """Whether a version is the newest for the program or for the tenant."""
+        return any(each.version == version for each in self._newest.values())
+
+    def version_at(self, offset: int) -> str:
+        """The version of the scores that the entry at an offset gave."""
+        for since, version in reversed(self._champions):
+            if since <= offset:
+                return version
+        return trs_v1.VERSION
+
+    def dump(self) -> Any:
+        return [msgspec.to_builtins(each) for each in self._newest.values()], self._champions
+
+    def load(self, dumped: Any) -> None:
+        versions, champions = dumped
+        for fields in versions:
+            version = ActiveVersion(**{**fields, "body": decode_body(fields["version"], fields["body"])})
+            self._newest[prefix_of(version.version), version.of_program] = version
+        self._champions = [(offset, version) for offset, version in champions]
+        self._choose()
+
+    def _choose(self) -> None:
+        version, card = self.in_force()
+        self.champion = trs_v1.DEFAULT if card is None else compile_card(card, version=version)
+        self.challenger, running = None, self._in_force(CHALLENGER)
+        if running is not None:
+            body = cast(ChallengerBody, running.body)
+            if body.version != version:
+                self.challenger = compile_card(body.card, version=body.version)
+
+    def _in_force(self, prefix: str) -> ActiveVersion | None:
+        return self._newest.get((prefix, True)) or self._newest.get((prefix, False))
+
+
+def card_version(score_version: str) -> str | None:
+    """Which scorecard a score was given by; None is the default card.
+
+    >>> card_version("trs-v1+scorecard-v3")
+    'scorecard-v3'
+    """
+    return score_version.partition("+")[2] or None
+
+
+def _card_in(version: ActiveVersion) -> Scorecard | None:
+    return cast("ScorecardBody | ChallengerBody", version.body).card
+
+
+def _check(card: Scorecard) -> None:
+    for fault in faults_of(card):
+        raise ValueError(f"card {card.name}, {fault.path}: {fault.sentence}")

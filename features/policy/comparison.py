@@ -1,0 +1,128 @@
+"""A comparison of two cards out of what was counted.
+
+Source  population stability index: the sum of (p - q) ln(p / q), with half a transfer added to each class so that an
+        empty one has a logarithm. Q. McNemar, Psychometrika 12 (1947), in its exact form: a sign test
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import comb, erfc, log, sqrt
+from typing import Final, NamedTuple
+
+from features.core.comparisons import BandMove, CardFigures, PairedTest, ShadowComparison
+from features.core.measured import measured, rounded
+from features.core.vocabulary import Band
+
+CLASSES: Final = 12
+"""Scores by tens, 0-9 to 90-99 and 100, and unscored, which is the last class."""
+_EXACT_UP_TO: Final = 1_000
+_FLAGGED: Final = frozenset({Band.REVIEW.value, Band.HOLD.value})
+
+
+class PairCount(NamedTuple):
+    """The transfers that both cards have in the same classes, by band, class of the score and label.
+
+    ``label`` is None without one, and for an ok that may still turn bad: ``is_provisional`` then says so.
+    """
+
+    champion_band: str
+    band: str
+    champion_class: int
+    score_class: int
+    label: str | None
+    is_provisional: bool
+    transfers: int
+
+
+def to_comparison(
+    counts: Sequence[PairCount], *, version: str, champions: Sequence[str], since: str | None
+) -> ShadowComparison:
+    """Everything that follows from the counts."""
+    moves = Counter[tuple[str, str]]()
+    for each in counts:
+        moves[each.champion_band, each.band] += each.transfers
+    return ShadowComparison(
+        version=version,
+        champion_versions=tuple(champions),
+        since=since,
+        transfers=_sum(counts),
+        moves=tuple(
+            BandMove(champion_band=before, band=after, transfers=transfers)
+            for (before, after), transfers in sorted(moves.items())
+        ),
+        champion=_figures(counts, lambda each: each.champion_band),
+        challenger=_figures(counts, lambda each: each.band),
+        psi=_psi(counts),
+        labelled_bad=_sum(counts, _is_bad),
+        labelled_ok=_sum(counts, _is_ok),
+        provisional_ok=_sum(counts, lambda each: each.is_provisional),
+        mc_nemar=_mc_nemar(counts),
+    )
+
+
+def _figures(counts: Sequence[PairCount], band_of: Callable[[PairCount], str]) -> CardFigures:
+    flagged = [each for each in counts if band_of(each) in _FLAGGED]
+    bad, transfers = _sum(flagged, _is_bad), _sum(counts)
+    return CardFigures(
+        to_review=_sum(flagged),
+        per_thousand=rounded(_sum(flagged) * 1_000 / transfers) if transfers else None,
+        hold=_sum(flagged, lambda each: band_of(each) == Band.HOLD),
+        unscored=_sum(counts, lambda each: band_of(each) == Band.UNSCORED),
+        precision=measured(bad, bad + _sum(flagged, _is_ok)),
+        recall=measured(bad, _sum(counts, _is_bad)),
+    )
+
+
+def _psi(counts: Sequence[PairCount]) -> float | None:
+    transfers = _sum(counts)
+    if not transfers:
+        return None
+    of_champion, of_challenger = [0.5] * CLASSES, [0.5] * CLASSES
+    for each in counts:
+        of_champion[each.champion_class] += each.transfers
+        of_challenger[each.score_class] += each.transfers
+    whole = transfers + 0.5 * CLASSES
+    pairs = zip(of_challenger, of_champion, strict=True)
+    return rounded(sum((p - q) / whole * log(p / q) for p, q in pairs))
+
+
+def _mc_nemar(counts: Sequence[PairCount]) -> PairedTest:
+    labelled = [each for each in counts if each.label is not None]
+    champion = _sum(labelled, lambda each: _is_right(each, each.champion_band) and not _is_right(each, each.band))
+    challenger = _sum(labelled, lambda each: _is_right(each, each.band) and not _is_right(each, each.champion_band))
+    return PairedTest(
+        labelled=_sum(labelled),
+        only_champion_right=champion,
+        only_challenger_right=challenger,
+        p_value=two_sided_p(champion, challenger),
+    )
+
+
+def two_sided_p(one: int, other: int) -> float | None:
+    """How likely so uneven a split is when both cards are equally often right; None without a difference.
+
+    >>> two_sided_p(1, 9)
+    0.021484
+    """
+    n, fewer = one + other, min(one, other)
+    if not n:
+        return None
+    if n <= _EXACT_UP_TO:
+        return rounded(min(1.0, 2 * sum(comb(n, k) for k in range(fewer + 1)) / 2**n))
+    return rounded(erfc(max(0, abs(one - other) - 1) / sqrt(2 * n)))
+
+
+def _is_right(each: PairCount, band: str) -> bool:
+    return _is_bad(each) == (band in _FLAGGED)
+
+
+def _is_bad(each: PairCount) -> bool:
+    return each.label == "bad"
+
+
+def _is_ok(each: PairCount) -> bool:
+    return each.label == "ok"
+
+
+def _sum(counts: Sequence[PairCount], counted: Callable[[PairCount], bool] = lambda _: True) -> int:
+    return sum(each.transfers for each in counts if counted(each))

@@ -1,0 +1,243 @@
+"""Writes and changes scorecards, as entries of the tenant's control stream.
+
+proposed ─▶ reported on ─▶ in shadow, or not ─▶ activated by two people ─▶ in force ─▶ another one, or it again
+
+A card is written once and never edited, so whoever changes it proposes another. A version without a card stands for
+the default card, in one program or in all.
+
+Errors  ConflictError for what the card's state does not allow; NotFoundError for a card that is not there;
+        InvalidRequestError for a report of another card; UnavailableError when the log cannot be written
+"""
+
+from typing import Any, Final, cast
+
+import msgspec
+
+from features.core.canonical import digest_of
+from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
+from features.core.instants import DAY_US, MINUTE_US, format_instant, parse_instant
+from features.core.principal import Principal
+from features.core.scorecards import Scorecard, scorecard_sha256
+from features.policy.bodies import CHALLENGER, SCORECARD, ChallengerBody, PolicyVersion, ScorecardBody, prefix_of
+from features.policy.seeds import policy_id_of
+from store.clock import Clock
+from store.control.entries import (
+    ChallengerEntry,
+    ControlKind,
+    PolicyActivatedEntry,
+    PolicyCreatedEntry,
+    ScorecardReportEntry,
+)
+from store.control.policies import TenantPolicies
+from store.control.registry import Registry, policy_entry
+from store.control.rule_registry import MOST_WRITTEN_BYTES
+from store.control.scorecards import StoredReport, TenantScorecards
+
+MOST_SCORECARDS: Final = 200
+"""Versions of a tenant, which are kept for good and listed without pages."""
+REPORT_VALID_US: Final = 7 * DAY_US
+CLOCKS_APART_US: Final = 5 * MINUTE_US
+"""How far the clock of the machine that wrote a report may be ahead."""
+
+UNKNOWN_SCORECARD: Final = "Unknown scorecard on this tenant. GET /api/scorecards lists them."
+TOO_MANY: Final = f"A tenant has at most {MOST_SCORECARDS} versions of scorecards, which are kept for good."
+TOO_LARGE: Final = f"must be smaller: in all programs of the tenant together it is over {MOST_WRITTEN_BYTES} bytes"
+IN_FORCE: Final = "This scorecard is in force already."
+NOT_REPORTED: Final = (
+    "Activation needs a report of this exact card that is less than seven days old. clearhold calibrate writes one, "
+    "and POST /api/scorecards/{version}/reports takes it."
+)
+NO_LONGER_REPORTED: Final = (
+    "When the activation was approved, there was no report of this exact card that was less than seven days old, so "
+    "nothing was activated."
+)
+OF_ANOTHER_CARD: Final = "must be the digest of this exact card: a card that was edited since needs a report of its own"
+
+
+class ScorecardRegistry:
+    """Writes what ``Tenancy.scorecards`` shows. Belongs to the event loop of its ``Registry``."""
+
+    def __init__(self, registry: Registry, *, clock: Clock) -> None:
+        self._registry, self._clock = registry, clock
+        self._policies, self._scorecards = registry.tenancy.policies, registry.tenancy.scorecards
+
+    def all(self, principal: Principal) -> tuple[PolicyVersion, ...]:
+        """The versions that the principal reaches, newest first, those without a card among them."""
+        return tuple(
+            each
+            for each in self._policies.of_tenant(principal.tenant_id).all()
+            if prefix_of(each.version) == SCORECARD and _is_reached(principal, each)
+        )
+
+    def read(self, principal: Principal, version: str) -> PolicyVersion:
+        """A version with a card."""
+        for each in self.all(principal):
+            if each.version == version and card_in(each) is not None:
+                return each
+        raise NotFoundError(UNKNOWN_SCORECARD, ErrorCode.SCORECARD_NOT_FOUND)
+
+    def of_tenant(self, principal: Principal) -> TenantScorecards:
+        return self._scorecards.of_tenant(principal.tenant_id)
+
+    async def propose(
+        self, principal: Principal, card: Scorecard | None, *, program_id: str | None, effect_id: str | None
+    ) -> PolicyVersion:
+        """The card as a version, in force nowhere. The same ``effect_id`` gives the same one."""
+        async with self._registry.writing:
+            policies = self._policies.of_tenant(principal.tenant_id)
+            known = self.of_tenant(principal).proposed_by(effect_id)
+            if known is not None:
+                return _known_version(policies, known)
+            if policies.scorecards_count() >= MOST_SCORECARDS:
+                raise ConflictError(TOO_MANY, ErrorCode.TOO_MANY_POLICIES)
+            places = (
+                len(self._registry.tenancy.programs.ids_of_tenant(principal.tenant_id)) if program_id is None else 1
+            )
+            if len(msgspec.json.encode(card)) * places > MOST_WRITTEN_BYTES:
+                raise invalid("card", TOO_LARGE, FieldCode.TOO_LARGE)
+            version = policies.next_version(SCORECARD)
+            entry = self._created(principal, version, program_id, ScorecardBody(card=card), effect_id=effect_id)
+            await self._registry.write(principal.tenant_id, ControlKind.POLICY, entry)
+            return _known_version(policies, version)
+
+    async def default_of(self, principal: Principal, program_id: str | None) -> PolicyVersion:
+        """The version that stands for the default card in a program or in all; made when it is first gone back to."""
+        for each in self.all(principal):
+            if each.program_id == program_id and card_in(each) is None:
+                return each
+        if self.is_default_in_force(principal.tenant_id, program_id):
+            raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
+        return await self.propose(principal, None, program_id=program_id, effect_id=None)
+
+    async def add_report(
+        self, principal: Principal, version: str, report: dict[str, Any], effect_id: str | None
+    ) -> StoredReport:
+        """Keep a report on a card. One that was kept before changes nothing."""
+        async with self._registry.writing:
+            card, at = card_in(self.read(principal, version)), self._clock.now()
+            assert card is not None, "only a version with a card is read"
+            if report.get("cardSha256") != scorecard_sha256(card):
+                raise invalid("report.cardSha256", OF_ANOTHER_CARD, FieldCode.CONFLICTING)
+            made_at = _instant_in(report)
+            if made_at > at + CLOCKS_APART_US:
+                raise invalid("report.generatedAt", "must not be in the future", FieldCode.TOO_LARGE)
+            entry = ScorecardReportEntry(
+                version=version,
+                card_sha256=scorecard_sha256(card),
+                report_sha256=digest_of(msgspec.json.encode(report, order="sorted")),
+                report=report,
+                made_at=made_at,
+                at=at,
+                by=principal.operator,
+                effect_id=effect_id,
+            )
+            if not self._registry.tenancy.has_effect(effect_id):
+                await self._registry.write(principal.tenant_id, ControlKind.SCORECARD_REPORT, entry)
+            return next(
+                each for each in self.of_tenant(principal).reports(version) if each.sha256 == entry.report_sha256
+            )
+
+    async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
+        """Run a card beside the champion from now on, in place of the one that ran before."""
+        async with self._registry.writing:
+            await self._registry.settle(principal.tenant_id, ControlKind.CHALLENGER)
+            policy = self.read(principal, version)
+            card, running = card_in(policy), self.of_tenant(principal).shadow(policy.program_id)
+            assert card is not None, "only a version with a card is read"
+            if self._registry.tenancy.has_effect(effect_id):
+                return
+            if policy.active:
+                raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
+            if running is not None and running.version == version:
+                return
+            at, name = self._clock.now(), self._policies.of_tenant(principal.tenant_id).next_version(CHALLENGER)
+            body = ChallengerBody(version=version, card=card)
+            created = self._created(principal, name, policy.program_id, body)
+            activated = PolicyActivatedEntry(
+                version=name, action_id=policy_id_of(principal.tenant_id, f"{name}/{at}"), at=at
+            )
+            entry = ChallengerEntry(scorecard=version, created=created, activated=activated, effect_id=effect_id)
+            challenger = msgspec.structs.replace(policy, version=name, body=body)
+            to_programs = self._registry.to_places(policy_entry(challenger, activated.action_id), policy.program_id)
+            await self._registry.write(principal.tenant_id, ControlKind.CHALLENGER, entry, to_programs)
+
+    def check_activation(self, principal: Principal, policy: PolicyVersion) -> StoredReport | None:
+        """The report that allows the activation now; None for a card that needs none. ConflictError without one."""
+        return self._check(principal.tenant_id, policy, self._clock.now(), NOT_REPORTED)
+
+    async def activate(self, tenant_id: str, version: str, *, action_id: str, approved_at: int) -> str:
+        """Bring a card into force as an approved action says, once for each action; its version.
+
+        Raises ConflictError when it is in force, or when its report was too old at the approval.
+        """
+        async with self._registry.writing:
+            await self._registry.settle(tenant_id, ControlKind.POLICY_ACTIVATED)
+            policies = self._policies.of_tenant(tenant_id)
+            if policies.was_activated_by(action_id):
+                return version
+            policy = _known_version(policies, version)
+            self._check(tenant_id, policy, approved_at, NO_LONGER_REPORTED)
+            entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
+            to_programs = self._registry.to_places(policy_entry(policy, action_id), policy.program_id)
+            await self._registry.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
+            return version
+
+    def is_default_in_force(self, tenant_id: str, program_id: str | None) -> bool:
+        """Whether no card was activated for a place, or the default one was the last."""
+        in_force = (
+            policy
+            for policy, _ in self._policies.of_tenant(tenant_id).activated(program_id)
+            if prefix_of(policy.version) == SCORECARD
+        )
+        return all(card_in(policy) is None for policy in in_force)
+
+    def _check(self, tenant_id: str, policy: PolicyVersion, at: int, refusal: str) -> StoredReport | None:
+        card, scorecards = card_in(policy), self._scorecards.of_tenant(tenant_id)
+        if policy.active or (card is None and self.is_default_in_force(tenant_id, policy.program_id)):
+            raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
+        if card is None:
+            return None
+        sha256 = scorecard_sha256(card)
+        for report in scorecards.reports(policy.version):
+            if report.card_sha256 == sha256 and at - report.made_at < REPORT_VALID_US:
+                return report
+        if scorecards.has_scored(policy.version):
+            return None
+        raise ConflictError(refusal, ErrorCode.SCORECARD_NOT_REPORTED)
+
+    def _created(
+        self, principal: Principal, version: str, program_id: str | None, body: object, effect_id: str | None = None
+    ) -> PolicyCreatedEntry:
+        return PolicyCreatedEntry(
+            id=policy_id_of(principal.tenant_id, version),
+            tenant_id=principal.tenant_id,
+            program_id=program_id,
+            version=version,
+            body=msgspec.to_builtins(body),
+            created_at=format_instant(self._clock.now()),
+            created_by=principal.operator,
+            effect_id=effect_id,
+        )
+
+
+def card_in(policy: PolicyVersion) -> Scorecard | None:
+    """The card of a version; None stands for the default card."""
+    return cast(ScorecardBody, policy.body).card
+
+
+def _known_version(policies: TenantPolicies, version: str) -> PolicyVersion:
+    policy = policies.find(version)
+    assert policy is not None, "versions are kept for good"
+    return policy
+
+
+def _is_reached(principal: Principal, policy: PolicyVersion) -> bool:
+    return policy.program_id is None or principal.reaches(policy.program_id)
+
+
+def _instant_in(report: dict[str, Any]) -> int:
+    stated = report.get("generatedAt")
+    at = parse_instant(stated) if isinstance(stated, str) else None
+    if at is None:
+        raise invalid("report.generatedAt", "must be the date-time at which the report was made", FieldCode.MALFORMED)
+    return at

@@ -1,0 +1,103 @@
+"""Projection of the control streams: reports on each tenant's scorecards, which cards scored, and what runs in shadow.
+
+The cards themselves are policies (``store/control/policies.py``), so that programs have them as any other.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from features.policy.bodies import SCORECARD, prefix_of
+from store.control.entries import ChallengerEntry, PolicyActivatedEntry, PolicyCreatedEntry, ScorecardReportEntry
+
+KEPT_REPORTS: Final = 2
+"""The newest of a card; older ones stay in the log alone."""
+
+
+class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``clearhold calibrate`` wrote about one exact card. Instants are in microseconds.
+
+    ``made_at`` is the report's own word, which its age is counted from.
+    """
+
+    sha256: str
+    card_sha256: str
+    made_at: int
+    received_at: int
+    by: str
+    body: dict[str, Any]
+
+
+class Shadow(msgspec.Struct, frozen=True, kw_only=True):
+    """The version of a scorecard that runs in shadow, and since when."""
+
+    version: str
+    since: int
+
+
+class TenantScorecards:
+    """What is known of the scorecards of one tenant, beside the cards."""
+
+    def __init__(self) -> None:
+        self._reports: dict[str, tuple[StoredReport, ...]] = {}
+        self._proposed: dict[str, str] = {}  # by the effect of the request that proposed it
+        self._scored: set[str] = set()
+        self._shadows: dict[str | None, Shadow] = {}
+        self._started: dict[str, int] = {}  # when each card last came into shadow
+
+    def add_report(self, entry: ScorecardReportEntry) -> None:
+        report = StoredReport(
+            sha256=entry.report_sha256,
+            card_sha256=entry.card_sha256,
+            made_at=entry.made_at,
+            received_at=entry.at,
+            by=entry.by,
+            body=entry.report,
+        )
+        known = (each for each in self.reports(entry.version) if each.sha256 != report.sha256)
+        self._reports[entry.version] = (report, *known)[:KEPT_REPORTS]
+
+    def note_proposal(self, entry: PolicyCreatedEntry) -> None:
+        if entry.effect_id is not None and prefix_of(entry.version) == SCORECARD:
+            self._proposed[entry.effect_id] = entry.version
+
+    def note_activation(self, entry: PolicyActivatedEntry) -> None:
+        if prefix_of(entry.version) == SCORECARD:
+            self._scored.add(entry.version)
+
+    def start_shadow(self, entry: ChallengerEntry) -> None:
+        self._shadows[entry.created.program_id] = Shadow(version=entry.scorecard, since=entry.activated.at)
+        self._started[entry.scorecard] = entry.activated.at
+
+    def proposed_by(self, effect_id: str | None) -> str | None:
+        """The version that an idempotent request has proposed already."""
+        return None if effect_id is None else self._proposed.get(effect_id)
+
+    def reports(self, version: str) -> tuple[StoredReport, ...]:
+        """Newest first."""
+        return self._reports.get(version, ())
+
+    def has_scored(self, version: str) -> bool:
+        """Whether it is or was in force."""
+        return version in self._scored
+
+    def shadow_start(self, version: str) -> int | None:
+        """When a card last came into shadow, whether it is there now or not."""
+        return self._started.get(version)
+
+    def shadow(self, program_id: str | None) -> Shadow | None:
+        """What runs in shadow for a program alone, or for the whole tenant."""
+        return self._shadows.get(program_id)
+
+
+class Scorecards:
+    """The scorecards of every tenant."""
+
+    def __init__(self) -> None:
+        self._tenants: dict[str, TenantScorecards] = {}
+
+    def of_tenant(self, tenant_id: str) -> TenantScorecards:
+        return self._tenants.setdefault(tenant_id, TenantScorecards())
+
+    def add_report(self, tenant_id: str, entry: ScorecardReportEntry) -> None:
+        self.of_tenant(tenant_id).add_report(entry)

@@ -1,0 +1,58 @@
+"""What a challenger and the champion made of the same transfers, counted from the rows of the shadow."""
+
+from typing import Final
+
+import duckdb
+
+from features.core.instants import DAYS_60
+from features.core.principal import Principal
+from features.policy.comparison import PairCount
+from store.tables.predicate import Predicate
+
+OK_MATURES_AFTER_US: Final = DAYS_60
+
+# A transfer counts with its newest scoring. An ok may turn bad until it is mature, so it is no label before.
+_COUNTS: Final = """
+    WITH pairs AS (
+        SELECT program_id, transfer_id, arg_max(champion_band, "offset") AS champion_band,
+            arg_max(band, "offset") AS band,
+            coalesce(arg_max_null(champion_score, "offset") // 10, 11) AS champion_class,
+            coalesce(arg_max_null(score, "offset") // 10, 11) AS score_class, any_value(bank_created_at) AS taken_at
+        FROM shadow_scores WHERE {shadowed} GROUP BY program_id, transfer_id
+    ), known AS (
+        SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {labelled} GROUP BY ALL
+    ), labelled AS (
+        SELECT pairs.*, label, label = 'ok' AND taken_at > make_timestamp(?) AS provisional
+        FROM pairs LEFT JOIN known USING (program_id, transfer_id)
+    )
+    SELECT champion_band, band, champion_class, score_class, CASE WHEN provisional THEN NULL ELSE label END AS label,
+        coalesce(provisional, false) AS provisional, count(*)
+    FROM labelled GROUP BY ALL ORDER BY ALL"""
+_CHAMPIONS: Final = "SELECT DISTINCT champion_version FROM shadow_scores WHERE {shadowed} ORDER BY ALL"
+
+
+class ShadowScores:
+    """Reads on a cursor of its own; safe to use from several threads.
+
+    Errors  ForbiddenError for a program that the principal may not touch
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def counts(
+        self, principal: Principal, version: str, *, program_id: str | None, since: int, now: int
+    ) -> tuple[list[PairCount], list[str]]:
+        """The counts of a version's scores since an instant, and the versions that it ran beside."""
+        shadowed, labelled = Predicate(principal), Predicate(principal)
+        if program_id is not None:
+            principal.require_program(program_id)
+            shadowed.add("program_id = ?", program_id)
+            labelled.add("program_id = ?", program_id)
+        shadowed.add("version = ?", version)
+        shadowed.between("scored_at", since, None)
+        values = [*shadowed.values, *labelled.values, now - OK_MATURES_AFTER_US]
+        with self._connection.cursor() as cursor:
+            counts = cursor.execute(_COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql), values).fetchall()
+            champions = cursor.execute(_CHAMPIONS.format(shadowed=shadowed.sql), shadowed.values).fetchall()
+        return [PairCount(*row) for row in counts], [version for (version,) in champions]

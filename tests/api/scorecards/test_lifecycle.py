@@ -1,0 +1,166 @@
+"""The way of a scorecard over HTTP: proposed, reported on, in shadow, in force, and back; and what is refused."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from features.core.canonical import canonical, digest_of
+from features.core.instants import DAY_US
+from features.core.scorecards import scorecard_sha256
+from tests.support.running_app import RunningApp, assert_refused
+from tests.support.scorecard_calls import NOTE, ScorecardCalls
+from tests.support.scorecards import a_card
+
+
+def test_given_a_new_card_then_it_is_a_version_that_scores_nowhere(
+    cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    created = cards.propose(Idempotency_Key="once")
+
+    assert created.status_code == 201, created.text
+    shown = created.json()
+    assert (shown["version"], shown["scoreVersion"]) == ("scorecard-v1", "trs-v1+scorecard-v1")
+    assert (shown["active"], shown["wasActive"], shown["inShadow"]) == (False, False, False)
+    assert shown["cardSha256"] == scorecard_sha256(a_card())
+    assert cards.read("scorecard-v1") == shown
+    assert [(each["version"], each["active"]) for each in cards.read()] == [("scorecard-v1", False), ("trs-v1", True)]
+    assert cards.of_program(program["id"]) == ("trs-v1", None)
+    assert cards.propose().json()["version"] == "scorecard-v2"
+    assert_refused(cards.send("GET", "/scorecard-v9"), 404, "Unknown scorecard")
+
+
+def test_given_a_reported_card_when_another_person_approves_then_it_scores_and_stands_on_the_record(
+    api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    cards.propose()
+    reported = cards.report("scorecard-v1", days_old=6)
+    requested = cards.activate("scorecard-v1")
+
+    assert requested.status_code == 201, requested.text
+    action = requested.json()
+    assert (action["type"], action["status"]) == ("activate_scorecard", "requested")
+    change = action["change"]
+    assert (change["version"], change["cardSha256"]) == ("scorecard-v1", scorecard_sha256(a_card()))
+    assert (change["reportSha256"], change["note"]) == (reported.json()["reportSha256"], NOTE["note"])
+    assert cards.of_program(program["id"]) == ("trs-v1", None)
+
+    done = cards.approve(action["id"])
+
+    assert (done["status"], done["bankResponse"]) == ("executed", {"version": "scorecard-v1"})
+    assert cards.of_program(program["id"]) == ("trs-v1+scorecard-v1", None)
+    assert cards.read("scorecard-v1")["active"]
+    assert not cards.read("trs-v1")["active"]
+    later = api.create_program(cards.tenant, slug="later")
+    assert cards.of_program(later["id"])[0] == "trs-v1+scorecard-v1"
+    listed = api.client.get("/api/policies?prefix=scorecard", headers=api.operator(cards.tenant)).json()
+    assert [(each["version"], each["active"]) for each in listed] == [("scorecard-v1", True)]
+    lines = api.client.get("/api/record/export?kinds=policy", headers=api.operator(cards.tenant)).text
+    bodies = [msgspec.json.decode(line)["body"] for line in lines.splitlines()]
+    assert change["bodySha256"] in {digest_of(canonical(body)) for body in bodies}
+
+
+@pytest.mark.parametrize("approver", ["ann", " ANN "])
+def test_given_the_requester_when_approving_then_the_action_is_refused(
+    cards: ScorecardCalls, program: dict[str, Any], approver: str
+) -> None:
+    cards.propose()
+    cards.report("scorecard-v1")
+
+    action = cards.approve(cards.activate("scorecard-v1").json()["id"], approver)
+
+    assert action["status"] == "refused"
+    assert cards.of_program(program["id"]) == ("trs-v1", None)
+
+
+def test_given_an_edited_card_then_its_report_is_refused_and_so_is_its_activation(cards: ScorecardCalls) -> None:
+    edited = a_card(points=29)
+    cards.propose()
+    assert cards.report("scorecard-v1").status_code == 201
+    cards.propose(edited)
+
+    assert_refused(cards.report("scorecard-v2", a_card()), 400, "digest of this exact card")
+    assert_refused(cards.activate("scorecard-v2"), 409, "report of this exact card")
+
+
+def test_given_a_stale_report_then_the_activation_is_refused_when_requested_and_when_approved(
+    api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    cards.propose()
+    cards.report("scorecard-v1", days_old=7)
+    assert_refused(cards.activate("scorecard-v1"), 409, "less than seven days old")
+    assert_refused(cards.report("scorecard-v1", days_old=-1), 400, "must not be in the future")
+    cards.report("scorecard-v1", days_old=6)
+    requested = cards.activate("scorecard-v1")
+
+    api.clock.advance(DAY_US)
+    action = cards.approve(requested.json()["id"])
+
+    assert (action["status"], "less than seven days old" in action["error"]) == ("failed", True)
+    assert cards.of_program(program["id"]) == ("trs-v1", None)
+
+
+def test_given_cards_that_scored_before_then_going_back_needs_an_approver_and_no_report(
+    api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    assert_refused(cards.activate("trs-v1"), 409, "in force already")
+    first = cards.in_force()
+    second = cards.in_force(a_card(points=25))
+    api.clock.advance(30 * DAY_US)
+    seen = []
+
+    for version in ("trs-v1", first, second):
+        action = cards.activate(version).json()
+        assert action["change"]["reportSha256"] is None
+        assert cards.approve(action["id"])["status"] == "executed"
+        seen.append(cards.of_program(program["id"])[0])
+
+    assert seen == ["trs-v1", "trs-v1+scorecard-v1", "trs-v1+scorecard-v2"]
+    assert_refused(cards.activate(second), 409, "in force already")
+
+
+def test_given_one_program_then_it_goes_back_to_the_default_card_alone(
+    api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    other = api.create_program(cards.tenant, slug="lending")
+    body = {"card": cards.read("trs-v1")["card"] | {"name": "for one"}, "programId": program["id"]}
+    cards.send("POST", "", body)
+    card_sha256 = cards.read("scorecard-v1")["cardSha256"]
+    cards.report("scorecard-v1", cardSha256=card_sha256)
+    cards.approve(cards.activate("scorecard-v1").json()["id"])
+    assert [cards.of_program(each["id"])[0] for each in (program, other)] == ["trs-v1+scorecard-v1", "trs-v1"]
+
+    cards.approve(cards.activate("trs-v1", programId=program["id"]).json()["id"])
+
+    assert cards.of_program(program["id"])[0] == "trs-v1"
+    assert_refused(cards.activate("scorecard-v1", programId=program["id"]), 400, "for the default card alone")
+
+
+def test_given_a_card_in_shadow_then_every_program_runs_it_until_another_one_starts(
+    cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    cards.propose()
+    cards.propose(a_card(points=25))
+
+    started = cards.send("POST", "/scorecard-v1/shadow")
+
+    assert (started.status_code, started.json()["inShadow"]) == (200, True), started.text
+    assert cards.of_program(program["id"]) == ("trs-v1", "trs-v1+scorecard-v1")
+    cards.send("POST", "/scorecard-v2/shadow")
+    assert cards.of_program(program["id"]) == ("trs-v1", "trs-v1+scorecard-v2")
+    assert [each["inShadow"] for each in cards.read()] == [True, False, False]
+
+
+def test_given_all_that_was_written_when_the_log_is_read_again_then_it_is_the_same(
+    api: RunningApp, cards: ScorecardCalls
+) -> None:
+    cards.in_force()
+    cards.propose(a_card(points=25))
+    cards.send("POST", "/scorecard-v2/shadow")
+    before = api.registry.tenancy
+
+    again = api.reloaded_registry().tenancy
+
+    tenant_id = cards.tenant["id"]
+    assert again.policies.of_tenant(tenant_id).all() == before.policies.of_tenant(tenant_id).all()
+    assert vars(again.scorecards.of_tenant(tenant_id)) == vars(before.scorecards.of_tenant(tenant_id))

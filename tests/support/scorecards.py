@@ -1,0 +1,36 @@
+"""Cards in tests: the default one with other points, and entries that bring them into force or into shadow."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from features.core.scorecards import Scorecard, points_when
+from features.policy.bodies import ChallengerBody, ScorecardBody
+from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+from tests.support.policies import in_force_at
+from tests.support.stories import ShardStory
+
+LARGE_FIRST: Final = "TRS-CPY-02"
+
+
+def a_card(signal: str = LARGE_FIRST, points: int = 30) -> Scorecard:
+    """The default card with other points for one check, without signals of flow and screening that are not hard."""
+    signals = tuple(
+        points_when(signal, points) if each.id == signal else each
+        for each in DEFAULT_CARD.signals
+        if SCORER.signals[each.id].hard or not each.id.startswith(("TRS-FLO", "TRS-SCR"))
+    )
+    return replace(DEFAULT_CARD, name=f"{signal} gives {points}", signals=signals)
+
+
+def card_in_force(
+    story: ShardStory, card: Scorecard | None, at: int, *, version: str = "scorecard-v1", of_program: bool = False
+) -> None:
+    """A card scores from so many microseconds after T0 on; None is the default one."""
+    in_force_at(story, version, ScorecardBody(card=card), at, of_program=of_program)
+
+
+def card_in_shadow(
+    story: ShardStory, card: Scorecard, at: int, *, of: str = "scorecard-v1", version: str = "challenger-v1"
+) -> None:
+    in_force_at(story, version, ChallengerBody(version=of, card=card), at)
