@@ -75,6 +75,7 @@ def _traffic(step_us: int) -> Iterator[LogEntry]:
     rules = (
         an_active_rule("large", a_condition("amountCents", "between", (1_000_00, 2_000_00))),
         an_active_rule("abroad", a_condition("counterpartyCountry", "not_in", ("US", "DE")), action="log"),
+        an_active_rule("counted", a_condition("amountCents", "between", (1_000_00, 2_000_00)), action="log"),
     )
     yield LogEntry(0, 0, EntryKind.POLICY.value, "prg_1", T0, policy_entry("rules-v1", RulesBody(rules=rules)))
     traffic = Traffic("compiled", entities=100, counterparties=400, start_at=T0, step_us=step_us)
