@@ -1,4 +1,7 @@
-"""The further fields on an actor's pace, hours and usual amounts, and on money that goes on or back within hours."""
+"""The further fields on an actor's pace, hours and usual amounts, and on money that goes on or back within hours.
+
+Other transfers of the very instant count in no window of hours: they were booked together.
+"""
 
 from typing import Final
 
@@ -13,15 +16,29 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "90 days",
         "As entity.medianCents90d: of ten amounts nine are at most this.",
     ),
-    Feature("velocity1hCount", "velocity_count_1h", "integer", "count", "1 hour", "The entity's, with this transfer."),
-    Feature("velocity6hCount", "velocity_count_6h", "integer", "count", "6 hours", "The entity's, with this transfer."),
+    Feature(
+        "velocity1hCount",
+        "velocity_count_1h",
+        "integer",
+        "count",
+        "1 hour",
+        "The entity's before, with this transfer.",
+    ),
+    Feature(
+        "velocity6hCount",
+        "velocity_count_6h",
+        "integer",
+        "count",
+        "6 hours",
+        "The entity's before, with this transfer.",
+    ),
     Feature(
         "entity.received6hCount",
         "entity_received_count_6h",
         "integer",
         "count",
         "6 hours",
-        "Payments to it whose payer is known, cards too; the newest 64 and this transfer.",
+        "Payments to it before whose payer is known, cards too; the newest 64 and this transfer.",
     ),
     Feature(
         "entity.paid6hCount",
@@ -29,7 +46,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "6 hours",
-        "Payments of it whose payee is known, cards too; the newest 64 and this transfer.",
+        "Payments of it before whose payee is known, cards too; the newest 64 and this transfer.",
     ),
     Feature(
         "entity.received2hCents",
@@ -45,7 +62,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "6 hours",
-        "Payers and payees that were new to it, with this transfer.",
+        "Payers and payees before that were new to it, with this transfer.",
     ),
     Feature(
         "entity.usualHourPercent",

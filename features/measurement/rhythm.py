@@ -1,6 +1,7 @@
 """The part of the vector on an actor's pace and hours, and on money that goes on or back within hours.
 
-Window  1, 2, 6 and 24 hours; 90 days for what is usual
+Window  1, 2, 6 and 24 hours before the transfer; 90 days for what is usual. Other transfers of its very instant count
+        in no window of hours: they were booked together, and nothing says which of them was first
 Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of it; a search has those of
         ``features/windows/quick_hops.py``
 """
@@ -33,12 +34,11 @@ def rhythm_of(subject: Subject, program: ProgramSeries, at: int, most_cents: int
     payer, payee = sides_of(subject)
     is_edge = subject.moved and payer is not None and payee is not None
     its_own = own.moved and own.actor is actor
-    this = subject.moved - its_own
     received, paid = (_lately(side.get(node), at, own.row) for side in (graph.into, graph.out))
     return Rhythm(
         entity_p90_cents_90d=most_cents,
-        velocity_count_1h=amounts.count(at - HOUR_US, at) + this,
-        velocity_count_6h=amounts.count(at - _HOURS_6, at) + this,
+        velocity_count_1h=amounts.count_between(at - HOUR_US, at - 1, as_of=at) + subject.moved,
+        velocity_count_6h=amounts.count_between(at - _HOURS_6, at - 1, as_of=at) + subject.moved,
         entity_received_count_6h=len(received.rows) + (is_edge and payee == node),
         entity_paid_count_6h=len(paid.rows) + (is_edge and payer == node),
         entity_received_cents_2h=_cents_since(received, program, at - _HOURS_2, at),
@@ -50,7 +50,7 @@ def rhythm_of(subject: Subject, program: ProgramSeries, at: int, most_cents: int
 
 
 def _lately(edges: Edges | None, at: int, but: int) -> Near:
-    return NONE_NEAR if edges is None else edges.near(at - _HOURS_6, at, but=but, as_of=at)
+    return NONE_NEAR if edges is None else edges.near(at - _HOURS_6, at - 1, but=but, as_of=at)
 
 
 def _cents_since(received: Near, program: ProgramSeries, since: int, at: int) -> int:
@@ -59,10 +59,11 @@ def _cents_since(received: Near, program: ProgramSeries, since: int, at: int) ->
 
 
 def _new_parties(subject: Subject, program: ProgramSeries, node: int, at: int) -> int:
-    """First payments to the actor and of it, with the subject when it is one that nobody has noted yet."""
+    """First payments to the actor and of it, with the subject when its two sides had not met before its instant."""
     payer, payee = sides_of(subject)
-    new = program.acquaintances.met_between(node, at - _HOURS_6, at)
-    if not subject.moved or payer is None or payee is None or program.acquaintances.are_acquainted(payer, payee, at):
+    acquaintances = program.acquaintances
+    new = acquaintances.met_between(node, at - _HOURS_6, at - 1)
+    if not subject.moved or payer is None or payee is None or acquaintances.are_acquainted(payer, payee, at - 1):
         return new
     return new + 1
 
@@ -89,7 +90,7 @@ def _other_way(subject: Subject, program: ProgramSeries, node: int, at: int) -> 
     edges, other = (graph.out.get(node), subject.source) if is_paid else (graph.into.get(node), subject.target)
     if edges is None:
         return None
-    near = edges.near(at - DAY_US, at, but=subject.own.row, as_of=at)
+    near = edges.near(at - DAY_US, at - 1, but=subject.own.row, as_of=at)
     for row, party in zip(reversed(near.rows), reversed(near.others), strict=True):
         if party == other:
             return program.cents_of(row, at)

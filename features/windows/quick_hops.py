@@ -1,4 +1,4 @@
-"""How many payments in a row, each within two hours of the next, ended at a node before an instant.
+"""How many payments in a row, each before the next and within two hours of it, ended at a node before an instant.
 
 Bounds   ``MOST_HOPS`` hops; a node that was paid more than ``HUB_FROM`` times in the two hours is a hub and is not
          looked behind, so a search looks at no more than 73 nodes, and nearly always at one
@@ -26,7 +26,7 @@ def _behind(graph: Graph, node: int, at: int, as_of: int, but: int, seen: tuple[
     edges = graph.into.get(node)
     if edges is None:
         return 0
-    near = edges.near(at - HOP_US, at, but=but, as_of=as_of, most=HUB_FROM + 1)
+    near = edges.near(at - HOP_US, at - 1, but=but, as_of=as_of, most=HUB_FROM + 1)
     if not near.rows or len(near.rows) > HUB_FROM:
         return 0
     most = 0

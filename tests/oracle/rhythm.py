@@ -1,4 +1,7 @@
-"""An actor's pace, hours and usual amounts, and money that goes on or back within hours."""
+"""An actor's pace, hours and usual amounts, and money that goes on or back within hours.
+
+What was booked at the very instant of the transfer counts in no window of hours.
+"""
 
 from typing import Any
 
@@ -34,14 +37,15 @@ def rhythm_fields(program: Program, subject: Subject, own: list[Other], edges: l
         return dict.fromkeys(NAMES)
     payer, payee = sides_of(subject)
     is_edge = subject.moved and payer is not None and payee is not None
-    six = [edge for edge in edges if edge.own > subject.at - 6 * HOUR_US]
+    six = [edge for edge in edges if subject.at - 6 * HOUR_US < edge.own < subject.at]
+    before = [other for other in own if other.own < subject.at]
     received = _newest([edge for edge in six if edge.payee == subject.actor])
     paid = _newest([edge for edge in six if edge.payer == subject.actor])
     hops = 0 if payer is None else _hops(edges, payer, subject.at, {payer, payee}, MOST_HOPS)
     values = (
         _most_cents(subject, own),
-        len(within(own, subject, HOUR_US)) + subject.moved,
-        len(within(own, subject, 6 * HOUR_US)) + subject.moved,
+        len(within(before, subject, HOUR_US)) + subject.moved,
+        len(within(before, subject, 6 * HOUR_US)) + subject.moved,
         len(received) + (is_edge and payee == subject.actor),
         len(paid) + (is_edge and payer == subject.actor),
         sum(edge.cents or 0 for edge in received if edge.own > subject.at - 2 * HOUR_US),
@@ -66,7 +70,7 @@ def _most_cents(subject: Subject, own: list[Other]) -> int | None:
 
 def _new_parties(program: Program, subject: Subject) -> int:
     since = subject.at - 6 * HOUR_US
-    known = {pair for pair, meeting in met(program).items() if meeting.own <= subject.at}
+    known = {pair for pair, meeting in met(program).items() if meeting.own < subject.at}
     lately = [pair for pair in known if met(program)[pair].own > since]
     mine = sides_of(subject)
     count = sum((payer == subject.actor) + (payee == subject.actor) for payer, payee in lately)
@@ -86,7 +90,7 @@ def _other_way(subject: Subject, edges: list[Edge]) -> int | None:
     payer, payee = sides_of(subject)
     if payer is None or payee is None or payer == payee:
         return None
-    day = [edge for edge in edges if edge.own > subject.at - DAY_US]
+    day = [edge for edge in edges if subject.at - DAY_US < edge.own < subject.at]
     mine = [e for e in day if (e.payer == subject.actor if payee == subject.actor else e.payee == subject.actor)]
     back = [edge for edge in _newest(mine) if (edge.payer, edge.payee) == (payee, payer)]
     return back[-1].cents if back else None
@@ -94,7 +98,7 @@ def _other_way(subject: Subject, edges: list[Edge]) -> int | None:
 
 def _hops(edges: list[Edge], node: Key, at: int, seen: set[Key | None], most: int) -> int:
     """The longest way back, on which no party comes twice."""
-    before = [edge for edge in edges if edge.payee == node and at - 2 * HOUR_US < edge.own <= at]
+    before = [edge for edge in edges if edge.payee == node and at - 2 * HOUR_US < edge.own < at]
     if not most or len(before) > HUB:
         return 0
     ways = [edge for edge in before if edge.payer not in seen]

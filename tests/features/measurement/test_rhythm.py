@@ -112,3 +112,14 @@ def test_given_a_side_that_is_paid_by_many_then_it_is_a_hub_and_nothing_behind_i
     many = story.wire("enti_1", "cpty_b", 1, 12 * MINUTE_US)
 
     assert (few.quick_hops_2h, many.quick_hops_2h) == (1, 0)
+
+
+def test_given_transfers_of_one_instant_then_they_were_booked_together_and_none_is_another_ones_haste() -> None:
+    story = oracle_story("enti_1")
+    story.wire("cpty_1", "enti_1", 100, 0)
+    story.wire("enti_1", "cpty_2", 100, 0)
+
+    third = story.wire("enti_1", "cpty_3", 100, 0)
+
+    assert (third.velocity_count_1h, third.entity_received_count_6h, third.entity_paid_count_6h) == (1, 0, 1)
+    assert (third.entity_new_parties_6h, third.entity_received_cents_2h, third.quick_hops_2h) == (1, 0, 0)
