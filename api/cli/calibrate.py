@@ -113,6 +113,8 @@ def calibrate(
             outcome = run.calibrate(request, _scorings(connection, vectors, tenant, request.programs, at), progress)
     except (StartupError, UnknownSignalError) as error:
         _fail(str(error))
+    except duckdb.Error as error:
+        _fail(f"The scorings cannot be read; a service of this version updates its tables at its start: {error}")
     except NoCardError as error:
         for reason in error.reasons:
             typer.echo(reason, err=True)

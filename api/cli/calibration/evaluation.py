@@ -82,11 +82,15 @@ def _at(bad_in_order: Column, per_thousand: int) -> RankingAt:
 
 def _interval(bad: Column, worth: Column) -> tuple[float | None, float | None]:
     """The 95 % interval of the average precision, by drawing the samples again, always the same draws."""
-    draws = np.random.default_rng(_SEED)
-    counts = (draws.multinomial(len(bad), np.full(len(bad), 1 / len(bad))) for _ in range(RESAMPLES))
-    values = [
-        average_precision_score(bad, worth, sample_weight=count) for count in counts if np.count_nonzero(count[bad])
-    ]
+    draws, order = np.random.default_rng(_SEED), np.argsort(-worth, kind="stable")
+    bad, ends = bad[order], np.flatnonzero(np.diff(worth[order], append=worth.min() - 1))
+    values = []
+    for _ in range(RESAMPLES):
+        count = np.bincount(draws.integers(0, len(bad), len(bad)), minlength=len(bad))
+        caught = np.cumsum(count * bad)[ends]
+        if caught[-1]:
+            drawn = np.maximum(np.cumsum(count)[ends], 1)
+            values.append(float(np.sum(np.diff(caught, prepend=0) / caught[-1] * caught / drawn)))
     if not values:
         return None, None
     low, high = np.quantile(values, (0.025, 0.975))

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import pytest
 import typer
@@ -272,6 +273,28 @@ def test_given_options_that_name_nothing_to_read_when_calibrated_then_it_does_no
 
     assert result.exit_code == 2
     assert sentence in result.output
+
+
+def test_given_tables_of_another_version_when_calibrated_then_it_does_not_start(tmp_path: Path) -> None:
+    with closing(duckdb.connect(tmp_path / "clearhold.duckdb")) as database:
+        database.execute("CREATE TABLE transfer_features AS SELECT 'ten_1' AS tenant_id")
+    result = calibrated(tmp_path, "--data", str(tmp_path))
+
+    assert result.exit_code == 2
+    assert "The scorings cannot be read" in result.output
+
+
+def test_given_two_tenants_when_one_is_not_named_then_they_are_listed(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        rows = [some_features(tenant_id=tenant) for tenant in ("ten_1", "ten_2")]
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: rows}), {}, AT)
+    unnamed, unknown = (
+        calibrated(tmp_path, "--data", str(tmp_path), *options) for options in ((), ("--tenant", "ten_3"))
+    )
+
+    assert unnamed.exit_code == unknown.exit_code == 2
+    assert "Name the tenant with --tenant" in unnamed.output
+    assert "ten_1, ten_2" in unknown.output
 
 
 def test_given_signals_that_cannot_be_left_out_when_calibrated_then_it_does_not_start(tmp_path: Path) -> None:
