@@ -6,6 +6,7 @@ from typing import Any, Final
 from api.rules.examples import BACKTEST_REQUEST, CHANGE, NEW_RULE
 from tests.support.callers import Headers, Ids, World, bearer
 from tests.support.operation import Access, Operation
+from tests.support.rule_calls import RuleCalls
 
 IF_MATCH: Final[Headers] = [("If-Match", "*")]
 
@@ -33,19 +34,17 @@ def draft(world: World) -> str:
 def tested(world: World) -> str:
     """Tested as it was just written, so that no activation of it waits."""
     rule_id = _in_status(world, "tested")
-    rule = NEW_RULE | {"id": rule_id, "name": world.fresh()}
-    _sent(world, "PUT", f"/api/rules/{rule_id}", rule, extra=IF_MATCH)
-    _sent(world, "POST", f"/api/rules/{rule_id}/backtest", {})
+    rules = RuleCalls(world.api, world.tenant)
+    assert rules.write(rule_id, name=world.fresh()).status_code == 200
+    assert rules.backtest(rule_id).status_code == 201
     return rule_id
 
 
 def active(world: World) -> str:
-    rule_id = _in_status(world, "active")
-    if _sent(world, "GET", f"/api/rules/{rule_id}")["status"] != "active":
-        _sent(world, "POST", f"/api/rules/{rule_id}/backtest", {})
-        action = _sent(world, "POST", f"/api/rules/{rule_id}/activate", {})
-        approval = {"approverId": "ben"}
-        assert _sent(world, "POST", f"/api/actions/{action['id']}/approve", approval)["status"] == "executed"
+    rule_id, rules = _in_status(world, "active"), RuleCalls(world.api, world.tenant)
+    if rules.status(rule_id) != "active":
+        assert rules.backtest(rule_id).status_code == 201
+        rules.in_force(rule_id)
     return rule_id
 
 
@@ -58,7 +57,7 @@ RULES_THAT_ARE_NEEDED: Final[Mapping[str, Callable[[World], str]]] = {
 
 
 def _in_status(world: World, name: str, but: str = "") -> str:
-    rules = _sent(world, "GET", "/api/rules")
+    rules = RuleCalls(world.api, world.tenant).send("GET", "").json()
     here = [rule["id"] for rule in rules if rule["id"].startswith(f"{name}-") and rule["status"] != but]
     if here:
         return str(here[0])
@@ -70,12 +69,6 @@ def _write(world: World, tenant: dict[str, Any], over: dict[str, Any]) -> dict[s
     assert answer.status_code == 201 or answer.json()["code"] == "rule_id_taken", answer.text
     written: dict[str, Any] = answer.json()
     return written
-
-
-def _sent(world: World, method: str, path: str, body: Any = None, **sent: Any) -> Any:
-    answer = world.send(method, path, bearer(world.tenant["operatorToken"], "ann"), json=body, **sent)
-    assert answer.status_code < 300, answer.text
-    return answer.json()
 
 
 def _new(world: World, _: Ids) -> dict[str, Any]:
