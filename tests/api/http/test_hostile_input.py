@@ -267,9 +267,9 @@ def test_given_an_unknown_parameter_when_called_then_400_and_nothing_is_stored(
     world: World, operation: Operation, query: str, sentence: str
 ) -> None:
     ids = ids_for(world, operation)
-    content: dict[str, Any] = {}
+    content: dict[str, Any] = {"extra": [*operation.sends]}
     if operation.body is not None:
-        content = {"json": operation.body(world, ids)}
+        content["json"] = operation.body(world, ids)
     url = operation.url(ids)
     before = world.stored()
 
