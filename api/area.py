@@ -58,8 +58,8 @@ class WebhookDispatch(Protocol):
 class Backtests(Protocol):
     """Evaluates rules over stored transfers. What a caller may see of them is the principal's."""
 
-    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool, at: int) -> Backtest:
-        """The backtest of a rule over the days before ``at``; ``key`` becomes its own."""
+    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool) -> Backtest:
+        """The backtest of a rule over the days before now; ``key`` becomes its own."""
 
     async def shadow(
         self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int

@@ -52,8 +52,9 @@ class BacktestRunner:
         self._turn = asyncio.Lock()
         self._turns_of_tenants = WeakValueDictionary[str, asyncio.Lock]()  # each as long as somebody has it or waits
 
-    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool, at: int) -> Backtest:
-        """Over the transfers of the ``days`` before ``at``, that instant included."""
+    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool) -> Backtest:
+        """Over the transfers of the ``days`` before now, this instant included."""
+        at = self._clock.now()
         span = Span(at - days * DAY_US, at + 1)
         with RuleBacktest(self._database, principal, rule, span) as backtest:
             if full:

@@ -7,10 +7,11 @@ Errors  NotFoundError for an action, alert or program that is not this tenant's;
         the outcome is not known in time
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 import structlog
 from anyio import to_thread
 
@@ -21,7 +22,7 @@ from api.lists.cursors import Place, place_key
 from api.lists.list_reader import ListReader
 from api.lists.lists import instant_in
 from api.log.commands import CommandLog
-from api.log.refusals import ApproverNeededError, UnknownActionError, UnknownAlertError
+from api.log.refusals import ApproverNeededError, ChangePendingError, UnknownActionError, UnknownAlertError
 from api.programs.service import ProgramService
 from features.core.actions import CHANGES_OF_OURS, ActionEntry, ActionStatus, ActionType, ApprovalEntry
 from features.core.commands import EntryResult, OperatorKind
@@ -38,6 +39,12 @@ _UNDER_WAY: Final = (
     "The action {action_id} was accepted, and its outcome is not known yet. GET /api/actions/{action_id} will have it. "
     "Repeat a request only with the Idempotency-Key that it had: without one it is another action."
 )
+
+MOST_WAITING: Final = 1_000
+_WAITING: Final = (ActionStatus.REQUESTED, ActionStatus.APPROVED)
+
+Change = dict[str, Any]
+"""What a change of ours consists of, as its approver has to know it."""
 
 log = structlog.get_logger()
 
@@ -81,18 +88,32 @@ class ActionService:
         *,
         program_id: str | None,
         target: tuple[str, str],
-        change: dict[str, Any],
+        change: Change | Callable[[], Awaitable[Change]],
         effect_id: str | None,
     ) -> Action:
         """The action that waits for a second approver of a change of ours, for the routes of such changes.
 
-        ``program_id`` is the principal's own, or None for a change on the whole tenant; ``target`` is type and id.
-        Raises the refusal of one that cannot be requested.
+        ``program_id`` is the principal's own, or None for a change on the whole tenant; ``target`` is type and id. A
+        ``change`` that has to be looked up is not, when the action was requested under this id before. Raises the
+        refusal of one that cannot be requested.
         """
         place = program_id or principal.tenant_id
         return await self._submit(
             principal, place, action_type, target=target, alert=None, change=change, effect_id=effect_id
         )
+
+    async def check_none_waits(
+        self, principal: Principal, action_type: ActionType, target_id: str, part: Change
+    ) -> None:
+        """Refuse at once what the flow would refuse: a change of the target that has this part in common waits.
+
+        Only what is committed is looked at; the flow has the last word.
+        """
+        waiting = ActionFilter(types=(action_type,), statuses=_WAITING)
+        for stored in await to_thread.run_sync(self._actions.list_page, principal, waiting, None, MOST_WAITING):
+            change = msgspec.json.decode(stored.row.change or "{}", type=Change)
+            if stored.row.target_id == target_id and part.items() <= change.items():
+                raise ChangePendingError
 
     async def approve(
         self, principal: Principal, action_id: str, request: ApprovalRequest, effect_id: str | None
@@ -146,9 +167,14 @@ class ActionService:
         *,
         target: tuple[str, str],
         alert: AlertRow | None,
-        change: dict[str, Any] | None,
+        change: Change | Callable[[], Awaitable[Change]] | None,
         effect_id: str | None,
     ) -> Action:
+        earlier = await self._commands.carried_out(principal, effect_id)
+        if earlier is not None:
+            return await self._concluded(principal, earlier.id)
+        known = await change() if callable(change) else change
+
         def entry(entry_id: str, at: int) -> ActionEntry:
             return ActionEntry(
                 id=entry_id,
@@ -161,11 +187,11 @@ class ActionService:
                 operator=principal.operator,
                 operator_kind=OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON,
                 principal_id=principal.id,
-                change=change,
+                change=known,
                 at=at,
             )
 
-        result = await self._commands.submit(principal, EntryKind.ACTION, program_id, entry, effect_id=effect_id)
+        result = await self._commands.carry_out(principal, EntryKind.ACTION, program_id, entry, effect_id=effect_id)
         log.info("action_requested", action_id=result.id, type=action_type.value, operator=principal.operator)
         return await self._concluded(principal, result.id)
 

@@ -73,8 +73,18 @@ class CommandLog:
         that it led to can then be read. Raises the refusal of one that was not.
         """
         earlier = await self.carried_out(principal, effect_id)
-        if earlier is not None:
-            return earlier
+        return earlier or await self.carry_out(principal, kind, program_id, command, effect_id=effect_id)
+
+    async def carry_out(
+        self,
+        principal: Principal,
+        kind: EntryKind,
+        program_id: str,
+        command: Callable[[str, int], Command],
+        *,
+        effect_id: str | None,
+    ) -> EntryResultRow:
+        """The same of a command of which ``carried_out`` knows nothing."""
         entry = command(effect_id or self._new_id(), self._clock.now())
         shard = shard_of(program_id, self._shard_count)
         offset = await self._appender.append(shard, kind, program_id, entry.at, msgspec.json.encode(entry))

@@ -303,9 +303,7 @@ def _rules(resources: Resources) -> RuleService:
         registry=RuleRegistry(stores.registry, clock=stores.clock),
         programs=ProgramService(stores.registry.tenancy),
         actions=action_service(resources),
-        command_log=resources.command_log,
         backtests=resources.backtests,
-        clock=stores.clock,
         new_id=stores.new_id,
     )
 

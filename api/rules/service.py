@@ -7,19 +7,18 @@ Errors  NotFoundError for a rule or program that is not this tenant's; Forbidden
         reach; ConflictError for what the rule's state does not allow; StaleError for one that was changed since
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
 import structlog
 
 from api.actions.schemas import Action
-from api.actions.service import ActionService
+from api.actions.service import ActionService, Change
 from api.area import Backtests
 from api.lists.arrays import ArrayPart, array_part
 from api.lists.cursors import Place
 from api.lists.exports import Concurrency
-from api.log.commands import CommandLog
 from api.programs.service import ProgramService
 from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, RulesVersionsQuery, to_rule
 from features.core.actions import ActionStatus, ActionType
@@ -29,7 +28,6 @@ from features.core.principal import Principal
 from features.core.rules import Rule, rule_hash
 from features.policy.bodies import PolicyVersion
 from features.rules.backtest import not_in_shadow
-from store.clock import Clock
 from store.control.policies import number_of
 from store.control.rule_registry import NOT_ACTIVE, RuleRegistry
 from store.control.rules import StoredRule, reached_rules_in
@@ -55,13 +53,11 @@ class RuleService:
         registry: RuleRegistry,
         programs: ProgramService,
         actions: ActionService,
-        command_log: CommandLog,
         backtests: Backtests,
-        clock: Clock,
         new_id: IdFactory,
     ) -> None:
-        self._registry, self._programs, self._actions, self._commands = registry, programs, actions, command_log
-        self._backtests, self._clock, self._new_id = backtests, clock, new_id
+        self._registry, self._programs, self._actions = registry, programs, actions
+        self._backtests, self._new_id = backtests, new_id
         self._under_way = Concurrency(BACKTESTS_OF_TENANT, in_all=BACKTESTS_IN_ALL, what="backtests")
 
     def list(self, principal: Principal, query: RulesQuery) -> ArrayPart:
@@ -125,9 +121,7 @@ class RuleService:
         if known is not None:
             return known
         with self._under_way.slot(principal):
-            result = await self._backtests.run(
-                principal, stored.rule, key=key, days=request.days, full=request.full, at=self._clock.now()
-            )
+            result = await self._backtests.run(principal, stored.rule, key=key, days=request.days, full=request.full)
         log.info("rule_backtested", tenant_id=principal.tenant_id, rule_id=rule_id, matched=result.matched)
         return await self._registry.add_backtest(principal, result, effect_id)
 
@@ -148,19 +142,23 @@ class RuleService:
     async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
         """The action that brings the rule into force as it is written, once another person approves it."""
         stored = self._registry.read(principal, rule_id)
-        change: dict[str, Any] = {}
-        if await self._commands.carried_out(principal, effect_id) is None:
+
+        async def change() -> Change:
             tested = self._registry.check_activation(principal, stored)
+            same = {"ruleSha256": stored.sha256}
+            await self._actions.check_none_waits(principal, ActionType.ACTIVATE_RULE, rule_id, same)
             caught = await self._caught(principal, stored.rule, tested)
-            change = _change(stored.rule, note) | {"backtest": _figures(tested), "caught": caught}
+            return _change(stored.rule, note) | {"backtest": _figures(tested), "caught": caught}
+
         return await self._request(principal, ActionType.ACTIVATE_RULE, rule_id, change, effect_id)
 
     async def pause(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
         """The rule, out of force at once: one person is enough to narrow."""
         self._registry.read(principal, rule_id)
-        change: dict[str, Any] = {}
-        if await self._commands.carried_out(principal, effect_id) is None:
-            change = _change(self._registry.read_in_force(principal, rule_id), note)
+
+        async def change() -> Change:
+            return _change(self._registry.read_in_force(principal, rule_id), note)
+
         action = await self._request(principal, ActionType.PAUSE_RULE, rule_id, change, effect_id)
         if action.status is ActionStatus.FAILED:
             raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
@@ -175,21 +173,22 @@ class RuleService:
         """The past transfers that the rule would have caught, all of them: read now unless the backtest was full."""
         full = tested.full
         if full is msgspec.UNSET:
-            now = self._clock.now()
             with self._under_way.slot(principal):
-                tested = await self._backtests.run(principal, rule, key=tested.key, days=MOST_DAYS, full=True, at=now)
+                tested = await self._backtests.run(principal, rule, key=tested.key, days=MOST_DAYS, full=True)
             full = tested.full
         assert full is not msgspec.UNSET, "a full backtest was read"
         caught: dict[str, Any] = msgspec.to_builtins(full.caught)
         return caught
 
     async def _request(
-        self, principal: Principal, type_: ActionType, rule_id: str, change: dict[str, Any], effect_id: str | None
+        self,
+        principal: Principal,
+        type_: ActionType,
+        rule_id: str,
+        change: Callable[[], Awaitable[Change]],
+        effect_id: str | None,
     ) -> Action:
-        """On the whole tenant, whatever program the rule is of: a version of the rules is the tenant's.
-
-        ``change`` is not used when the action was requested under this id before.
-        """
+        """On the whole tenant, whatever program the rule is of: a version of the rules is the tenant's."""
         return await self._actions.request_change(
             principal, type_, program_id=None, target=(TARGET, rule_id), change=change, effect_id=effect_id
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
+from unittest.mock import AsyncMock
 
 import msgspec
 import pytest
@@ -108,6 +109,19 @@ def test_given_fifty_activations_at_once_then_one_waits(rules: RuleCalls) -> Non
     (waiting,) = [answer.json() for answer in answers if answer.status_code == 201]
     assert rules.approve(waiting["id"])["status"] == "executed"
     assert_refused(rules.activate(), 409, "in force as it is written")
+
+
+def test_given_an_activation_that_waits_when_it_is_requested_again_then_no_transfer_is_read_for_the_refusal(
+    rules: RuleCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules.tested()
+    assert rules.activate(Idempotency_Key="k1").status_code == 201
+    monkeypatch.setattr(BacktestRunner, "run", AsyncMock(side_effect=AssertionError("transfers are read")))
+
+    refused = rules.activate()
+
+    assert_refused(refused, 409, "waits for its approver")
+    assert refused.json()["code"] == "change_pending"
 
 
 def test_given_fifty_approvals_at_once_then_one_version_is_written(rules: RuleCalls, program: dict[str, Any]) -> None:
