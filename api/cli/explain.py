@@ -23,12 +23,12 @@ from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFe
 from features.core.bands import band_word
 from features.core.reason import Reason, Score
 from features.core.scorecards import Scorecard
+from features.core.sentences import money
 from features.measurement.explain import AmountChange, smallest_change
 from features.measurement.rescored import rescored
 from features.policy.card_book import TransferCard, card_version
 from features.scorers.card_check import faults_of
 from features.scorers.cards import compile_card
-from features.scorers.sentences import money
 from features.scorers.trs_v1 import scorer as trs_v1
 from store.data_dir import StartupError
 from store.duck.database import open_to_read

@@ -16,12 +16,12 @@ from features.alerts.evidence import Evidence, Figure
 from features.core.instants import format_instant
 from features.core.money import USD
 from features.core.rules import RuleAction
+from features.core.sentences import money, money_in
 from features.core.vocabulary import Band, Severity
 from features.detectors.detector import ReviewQuestion
 from features.detectors.rules import RULE_REVIEW
 from features.detectors.table import DETECTOR_OF
 from features.policy.routing import RULE_PREFIX
-from features.scorers.sentences import money, money_in
 from features.state.alert_state import AlertState
 
 SHOWN_TRANSFERS: Final = 20

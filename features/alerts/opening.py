@@ -26,6 +26,7 @@ from features.core.log_entry import EntryPosition
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow
 from features.core.rows.emit import Emit, no_rows
+from features.core.sentences import money_in
 from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
 from features.detectors.band import DETECTOR_OF_BAND
 from features.detectors.caps import cap_finding
@@ -38,7 +39,6 @@ from features.landing.landing_result import LandingResult
 from features.measurement.assessment import Assessment
 from features.policy.in_force import policy_in_force
 from features.policy.routing import Routing, RoutingInput, is_closable, route
-from features.scorers.sentences import money_in
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_state import AlertState
 from features.state.program import ProgramState

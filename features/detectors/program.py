@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
 from features.core.kris import KriName, KriValue
+from features.core.sentences import money
 from features.core.vocabulary import Severity
 from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Figures, Grade, ReviewQuestion
-from features.scorers.sentences import money
 from features.state.program import ProgramState
 
 VOLUME_HIGH_PERCENT: Final = 150

@@ -18,9 +18,9 @@ from features.core.money import USD
 from features.core.money_flow import originates_debit
 from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
 from features.core.reason import Reason
+from features.core.sentences import money
 from features.core.vocabulary import Direction
 from features.landing.stored_transfer import StoredTransfer
-from features.scorers.sentences import money
 from features.state.parties import Actor
 from features.state.program import ProgramState
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from features.core.sentences import money
 from features.core.vocabulary import Band
 from features.policy.bodies import Ladder
 from features.policy.routing import RouteReason
@@ -20,7 +21,6 @@ from features.policy.seeds import (
     THRESHOLDS_V1,
     THRESHOLDS_VERSION,
 )
-from features.scorers.sentences import money
 
 _WHY: Final[Mapping[str, str]] = {
     "version": "The prefix says what the body is.",

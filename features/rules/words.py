@@ -5,6 +5,7 @@ from typing import Final
 
 from features.core.canonical import DECIMALS
 from features.core.rules import Rule, RuleCondition, RuleOp
+from features.core.sentences import money
 from features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 SHOWN_VALUES: Final = 10
@@ -65,8 +66,7 @@ def _words_of(condition: RuleCondition) -> str:
 
 def _written(kind: FieldKind, operand: Operand) -> str:
     if kind is FieldKind.MONEY:
-        whole, part = divmod(int(operand), 100)
-        return f"${whole:,}.{part:02d}"
+        return f"${money(int(operand))}"
     if kind is FieldKind.BOOLEAN:
         return "true" if operand else "false"
     if kind is FieldKind.NUMBER:

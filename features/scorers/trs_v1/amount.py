@@ -10,9 +10,9 @@ from typing import Final
 from features.catalogue.thresholds import MICRO_BELOW_CENTS, ROUND_FROM_CENTS, is_round, lines_of
 from features.catalogue.vector import FeatureVector
 from features.core.scorecards import points_from, points_when
+from features.core.sentences import money
 from features.scorers.families import Family
 from features.scorers.scorecard import CREDIBILITY_K
-from features.scorers.sentences import money
 from features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
 from features.scorers.trs_v1.relationship import is_large_first
 

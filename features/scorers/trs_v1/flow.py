@@ -13,8 +13,8 @@ from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FAC
 from features.catalogue.vector import FeatureVector, pays
 from features.core.program import declared_words
 from features.core.scorecards import points_from, points_when
+from features.core.sentences import money
 from features.scorers.families import Family
-from features.scorers.sentences import money
 from features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
 
 FAN_COUNT: Final = 5

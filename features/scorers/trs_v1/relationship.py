@@ -8,9 +8,9 @@ from typing import Final
 
 from features.catalogue.vector import FeatureVector, is_rare_pair
 from features.core.scorecards import points_from, points_when
+from features.core.sentences import money
 from features.core.vocabulary import Rail
 from features.scorers.families import Family
-from features.scorers.sentences import money
 from features.scorers.signal import BUT_CARD, Signal
 
 LARGE_FIRST_CENTS: Final = 250_000

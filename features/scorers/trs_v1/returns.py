@@ -9,9 +9,9 @@ from typing import Final
 from features.catalogue.vector import FeatureVector, pays
 from features.core.money_flow import originates_debit
 from features.core.scorecards import points_from, points_when
+from features.core.sentences import money
 from features.core.vocabulary import Rail
 from features.scorers.families import Family
-from features.scorers.sentences import money
 from features.scorers.signal import ACH_ONLY, Signal
 
 RETURNS_FLOOR: Final = 2

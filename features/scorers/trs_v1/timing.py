@@ -8,9 +8,9 @@ from typing import Final
 
 from features.catalogue.vector import FeatureVector
 from features.core.scorecards import points_from, points_when
+from features.core.sentences import money, tenths
 from features.scorers.families import Family
 from features.scorers.scorecard import CREDIBILITY_K
-from features.scorers.sentences import money, tenths
 from features.scorers.signal import Signal
 from features.scorers.trs_v1.amount import is_spike
 from features.scorers.trs_v1.relationship import is_large_first

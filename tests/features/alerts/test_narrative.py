@@ -11,8 +11,8 @@ from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.instants import format_instant
 from features.core.rows.alerts import AlertRow, DispositionRow
+from features.core.sentences import money
 from features.core.vocabulary import Band, Severity
-from features.scorers.sentences import money
 from tests.checks.detector_case import DetectorCase
 from tests.checks.detector_cases import CASES
 from tests.support import bank_events as bank
