@@ -52,11 +52,11 @@ def array_part(
         if after is not None and place_key(here) >= after:
             continue
         is_full = len(encoded) == query.limit
-        shown = b"" if is_full else _ENCODE(show(item))
-        if last is not None and (is_full or size + len(shown) > MAX_PART_BYTES):
+        content = b"" if is_full else _ENCODE(show(item))
+        if last is not None and (is_full or size + len(content) > MAX_PART_BYTES):
             return ArrayPart(_array(encoded), cursor_for(last, filters))
-        encoded.append(shown)
-        size, last = size + len(shown), here
+        encoded.append(content)
+        size, last = size + len(content), here
     return ArrayPart(_array(encoded), None)
 
 

@@ -98,7 +98,7 @@ class PolicyService:
     async def read(self, principal: Principal, policy_id: str) -> Policy:
         for each in await self._of_tenant(principal):
             if each.id == policy_id.lower():
-                return each.shown()
+                return each.alone()
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
@@ -127,29 +127,29 @@ class PolicyService:
 
 
 class _Listed(NamedTuple):
-    """What a policy is looked for by; ``shown`` makes it as it is shown alone, ``in_list`` among others."""
+    """What a policy is looked for by; ``alone`` makes it as it is shown by itself, ``in_list`` among others."""
 
     id: str
     created_at: str
     version: str
     program_id: str | None
     active: bool
-    shown: Callable[[], Policy]
+    alone: Callable[[], Policy]
     in_list: Callable[[], Policy]
 
 
 def _written_here(principal: Principal, stored: StoredPolicy) -> _Listed:
-    def shown() -> Policy:
+    def alone() -> Policy:
         return to_policy(_within_reach(principal, stored))
 
-    in_list = partial(without_body, stored) if prefix_of(stored.version) == RULES else shown
-    return _Listed(stored.id, stored.created_at, stored.version, stored.program_id, stored.active, shown, in_list)
+    in_list = partial(without_body, stored) if prefix_of(stored.version) == RULES else alone
+    return _Listed(stored.id, stored.created_at, stored.version, stored.program_id, stored.active, alone, in_list)
 
 
 def _of_program(principal: Principal, version: ProgramVersion) -> _Listed:
     policy_id, created_at = id_of(principal.tenant_id, version), format_instant(version.since)
-    shown = partial(of_program, principal.tenant_id, version)
-    return _Listed(policy_id, created_at, version.version, version.program_id, version.active, shown, shown)
+    alone = partial(of_program, principal.tenant_id, version)
+    return _Listed(policy_id, created_at, version.version, version.program_id, version.active, alone, alone)
 
 
 def _within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:

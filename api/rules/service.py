@@ -77,7 +77,7 @@ class RuleService:
     def versions(self, principal: Principal, query: RulesVersionsQuery) -> ArrayPart:
         """Versions of the rules in force, newest first, with the rules that the principal may see."""
 
-        def shown(version: PolicyVersion) -> RulesVersion:
+        def to_version(version: PolicyVersion) -> RulesVersion:
             return RulesVersion(
                 id=version.id,
                 version=version.version,
@@ -87,7 +87,7 @@ class RuleService:
                 note=self._registry.note_of(principal, version.version) or msgspec.UNSET,
             )
 
-        return array_part(self._registry.versions(principal), query, place=_place_of_version, show=shown)
+        return array_part(self._registry.versions(principal), query, place=_place_of_version, show=to_version)
 
     async def create(self, principal: Principal, request: NewRule, effect_id: str | None) -> Rule:
         rule = await self._registry.create(principal, self._checked(principal, request), effect_id)
