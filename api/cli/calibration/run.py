@@ -16,6 +16,7 @@ from api.cli.calibration.report import BandTable, CalibrationReport, Exclusion
 from api.cli.calibration.reporting import CARD, LATER, WARNING, About, report_of
 from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
 from api.cli.calibration.samples import Samples, measure_all, scores_by
+from features.catalogue.vector import FEATURE_VERSION
 from features.core.instants import format_instant
 from features.core.measured import Measured
 from features.scorers.card_check import faults_of
@@ -31,6 +32,9 @@ def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) 
     """Everything in one process, in two passes over the scorings."""
     champion = request.champion
     _check_left_out(request)
+    if scorings.other_versions and not scorings.total:
+        count = f"All {scorings.other_versions:,} scorings have features of another version than {FEATURE_VERSION}."
+        raise NoCardError([f"{count} They lack what a card looks at: wait for new ones, or replay the log."])
     reading = progress.add_task("measure signals", total=scorings.total)
     samples = measure_all(scorings, champion, request.now, lambda count: progress.advance(reading, count))
     cut = _cut(samples, request.split)

@@ -181,6 +181,16 @@ def test_given_labels_that_allow_no_card_when_calibrated_then_it_says_why_and_wr
     assert not (tmp_path / "out").exists()
 
 
+def test_given_features_of_another_version_when_calibrated_then_they_are_counted_and_make_no_card(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, some_labelled(50), feature_version="features-v1")
+    result = calibrated(tmp_path, "--vectors", str(file))
+
+    assert result.exit_code == 1
+    assert "All 50 scorings have features of another version" in result.output
+
+
 def test_given_a_signal_that_is_the_label_when_calibrated_then_it_is_named_and_can_be_left_out(tmp_path: Path) -> None:
     rows = [
         row._replace(vector=msgspec.structs.replace(row.vector, entity_pep_status="yes" if row.is_bad else "no"))
