@@ -16,6 +16,7 @@ from api.http.html import Html, joined, node
 from api.reports.page_style import policy_of, style_of
 
 _NOTHING: Final = "\N{EN DASH}"
+_LEAST_P: Final = 0.0001
 _STYLE: Final = (
     "polyline,.curve{fill:none;stroke-width:2;stroke:var(--bar)}.curve.two{stroke:var(--hold);stroke-dasharray:6 3}"
     ".curve.three{stroke:var(--review);stroke-dasharray:2 3}.curve.four{stroke:var(--clear);stroke-dasharray:8 3 2 3}"
@@ -77,9 +78,9 @@ def _tiles(report: CalibrationReport) -> Html:
     card, champion = report.rankings[0], report.rankings[1]
     hold = next(each for each in _later(report)[0].bands if each.band == "hold").bad_share
     at = card.at[VOLUMES.index(20)]
-    interval = "" if card.low is None else f" ({card.low:.3f} to {card.high:.3f})"
+    interval = "" if card.low is None else f"{card.low:.3f} to {card.high:.3f}; "
     tiles = (
-        ("Average precision", f"{card.average_precision:.3f}", f"champion {champion.average_precision:.3f}{interval}"),
+        ("Average precision", f"{card.average_precision:.3f}", f"{interval}champion {champion.average_precision:.3f}"),
         ("Caught at 20 per 1,000", percent(at.recall), f"precision {percent(at.precision)}, n = {at.precision.n:,}"),
         ("Bad in the hold band", percent(hold), f"of {hold.n:,} labelled"),
         ("PSI of the score", f"{report.stability.psi:.2f}", report.stability.verdict),
@@ -221,14 +222,18 @@ def _firing(reason: ReasonPart) -> str:
 def _outcomes(report: CalibrationReport) -> Iterator[Html]:
     plots = [precision_and_recall(report.rankings), band_shares(_later(report))]
     yield node("div", *plots, class_="columns")
-    heads = ("Ranking", "Average precision", *(f"Precision, recall at {each}" for each in VOLUMES))
+    heads = ("Ranking", "Average precision", *(f"At {each}" for each in VOLUMES))
     lines = []
     for each in report.rankings:
         cells = [f"{percent(at.precision)}, {percent(at.recall)}" for at in each.at]
         interval = "" if each.low is None else f" ({each.low:.3f} to {each.high:.3f})"
         lines.append((each.name, f"{each.average_precision:.3f}{interval}", *cells))
     yield _table(heads, lines, numbers=1)
-    yield node("p", "At so many alerts per 1,000 transfers. Equal scores stand in an order that is the same for all.")
+    yield node(
+        "p",
+        "Precision and recall at so many alerts per 1,000 transfers. Equal scores stand in an order that is the same "
+        "for all rankings.",
+    )
     yield _table(
         ("Band", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),
         (_band_line(each) for each in report.bands),
@@ -238,7 +243,7 @@ def _outcomes(report: CalibrationReport) -> Iterator[Html]:
     yield node(
         "p",
         f"Alert or not at 30 points: the card alone was right {paired.only_card_right:,} times, the champion alone "
-        f"{paired.only_champion_right:,} times (McNemar's exact test, p = {paired.p_value:.4f}).",
+        f"{paired.only_champion_right:,} times (McNemar's exact test, {_p_value(paired.p_value)}).",
     )
     if report.chance is None:
         yield node("p", "Chances are not fitted: there are fewer than 50 bad transfers in the fit window.")
@@ -246,6 +251,10 @@ def _outcomes(report: CalibrationReport) -> Iterator[Html]:
     chance = report.chance
     yield node("div", reliability(chance), _chance_table(report), class_="columns")
     yield node("p", f"Brier {chance.brier:.4f}, skill {chance.skill:.3f}, expected calibration error {chance.ece:.4f}.")
+
+
+def _p_value(p_value: float) -> str:
+    return "p < 0.0001" if p_value < _LEAST_P else f"p = {p_value:.4f}"
 
 
 def _chance_table(report: CalibrationReport) -> Html:

@@ -12,10 +12,11 @@ from features.core.measured import Measured
 
 WIDTH: Final = 340
 HEIGHT: Final = 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 12, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 20, 12, 30
 _ROW: Final = 24
 _LABEL: Final = 104
 _VALUE: Final = 72
+_SCORED_BANDS: Final = 3
 STYLES: Final = ("one", "two", "three", "four")
 
 
@@ -38,7 +39,7 @@ def band_shares(tables: Sequence[BandTable]) -> Html:
     words, top = [], 6
     room = WIDTH - _LABEL - _VALUE
     for table in tables:
-        for each in table.bands:
+        for each in table.bands[:_SCORED_BANDS]:
             share, middle = each.bad_share, top + _ROW / 2
             label = f"{table.card}: {each.band}"
             words.append(f"{label} {percent(share)}")
