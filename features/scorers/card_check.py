@@ -45,8 +45,10 @@ def read_card(raw: bytes) -> tuple[Scorecard | None, tuple[CardFault, ...]]:
     """The card that JSON holds, None where it is none, and all its faults: what a file or a body is read with."""
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.ValidationError as error:
         return None, (_shape_fault(str(error)),)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None, (CardFault("", "is not JSON", FieldCode.MALFORMED),)
     return card, tuple(faults_of(card))
 
 

@@ -182,11 +182,13 @@ def test_given_points_for_more_signals_than_explain_then_the_card_is_refused(mon
 @pytest.mark.parametrize(
     ("raw", "path", "code"),
     [
-        (b"", "", FieldCode.WRONG_TYPE),
+        (b"", "", FieldCode.MALFORMED),
         (b"[]", "", FieldCode.WRONG_TYPE),
-        (b"\xff{}", "", FieldCode.WRONG_TYPE),
+        (b"\xff{}", "", FieldCode.MALFORMED),
         (b'{"scorer": "trs"}', "", FieldCode.REQUIRED),
-        (b'{"scorer": NaN}', "", FieldCode.WRONG_TYPE),
+        (b'{"scorer": NaN}', "", FieldCode.MALFORMED),
+        (b"[" * 10**5, "", FieldCode.WRONG_TYPE),
+        (b'{"signals": ' + b"[" * 10**5, "signals[0]", FieldCode.WRONG_TYPE),
         (b'{"scorer": "trs", "weather": 1}', "", FieldCode.UNKNOWN),
     ],
 )
