@@ -25,7 +25,8 @@ class BacktestReadings:
         over_newest = RuleBacktest.over_newest
 
         def read(backtest: RuleBacktest) -> tuple[BacktestCounts, bool]:
-            with self._counted(backtest._principal.tenant_id):
+            tenant_id, *_ = backtest.within().values
+            with self._counted(str(tenant_id)):
                 if self.is_endless:
                     backtest.read(FOREVER)
                 assert self._released.acquire(timeout=WITHIN_S)
