@@ -173,7 +173,9 @@ def _take_lock(path: Path) -> int:
     except BlockingIOError as error:
         owner = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
         os.close(lock)
-        raise DataDirInUseError(f"{path} is in use by another clearhold serve (pid {owner}).") from error
+        raise DataDirInUseError(
+            f"{path} is in use by another clearhold process (pid {owner}), which has to end first."
+        ) from error
     return lock
 
 

@@ -68,7 +68,8 @@ def restore(
     backup_folder: Annotated[Path, typer.Argument(metavar="BACKUP", help="Folder of a backup.", file_okay=False)],
     data: Annotated[Path, typer.Option(help="Data directory to make: new or empty.", file_okay=False)],
     master_key: Annotated[
-        Path | None, typer.Option(help="The master key, when the backup was taken without it.", dir_okay=False)
+        Path | None,
+        typer.Option(help="The master key, when the backup was taken without it.", exists=True, dir_okay=False),
     ] = None,
 ) -> None:
     """Make a data directory from a backup: its files are checked, and the database is made from the log."""

@@ -60,7 +60,10 @@ def explain(
         str | None, typer.Option(help="Id of the program, if several have a transfer with this id.")
     ] = None,
 ) -> None:
-    """Print a transfer's score with inputs and reasons, recompute it, and show the nearest amount with another band."""
+    """Print a transfer's score with inputs and reasons, recompute it, and show the nearest amount with another band.
+
+    Needs --data of a stopped service, or --url and --token of one that runs.
+    """
     if data is not None and _is_of_variable(context, "url"):
         url = None
     if (data is None) == (url is None) or (url is not None and token is None):

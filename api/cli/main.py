@@ -21,13 +21,21 @@ CANNOT_START: Final = 2
 
 MetricsPort = Annotated[
     int | None,
-    typer.Option(help="Port for /metrics; 0 picks a free port. Default: 9464 if it is free.", min=0, max=65_535),
+    typer.Option(
+        help="Port for /metrics; 0 picks a free port. Default: CLEARHOLD_METRICS_PORT, or 9464 if it is free.",
+        min=0,
+        max=65_535,
+    ),
 ]
-MetricsHost = Annotated[str | None, typer.Option(help="Address for /metrics, which names tenants. Default: 127.0.0.1.")]
+MetricsHost = Annotated[
+    str | None,
+    typer.Option(help="Address for /metrics, which names tenants. Default: CLEARHOLD_METRICS_HOST, or 127.0.0.1."),
+]
 ProgramMetrics = Annotated[
     int | None,
     typer.Option(
-        help="Programs whose risk indicators and scores /metrics shows, at most. Default: none.",
+        help="Programs whose risk indicators and scores /metrics shows, at most. Default: CLEARHOLD_PROGRAM_METRICS, "
+        "or none.",
         min=0,
         max=MOST_PROGRAMS,
     ),
@@ -76,7 +84,7 @@ def serve(
     scorers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that score; 0 scores in this one. Default: one a core beyond the first.",
+            help="Processes that score; 0 scores in this one. Default: CLEARHOLD_SCORERS, or one a core but the first.",
             min=0,
             max=MOST_SCORERS,
         ),

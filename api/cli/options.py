@@ -19,9 +19,9 @@ def check_address(option: typer.CallbackParam, address: str | None) -> str | Non
 
 
 def check_header(option: typer.CallbackParam, text: str | None) -> str | None:
-    """What goes into a header has to fit in there."""
-    if text is not None and not (text.isascii() and text.isprintable()):
-        _refuse(option, "must be printable ASCII characters.")
+    """What goes into a header has to fit in there: what does not is named in no error, for it may be a token."""
+    if text is not None and not (text.isascii() and text.isprintable() and text.strip() == text != ""):
+        _refuse(option, "must be printable ASCII characters, without a space at either end.")
     return text
 
 

@@ -64,7 +64,10 @@ def replay(
         bool, typer.Option("--check", help="Send nothing: say what would become of each line. Needs no service.")
     ] = False,
 ) -> None:
-    """Post a file of bank events, signed. Safe to run again: the service recognises events by their id."""
+    """Post a file of bank events, signed. Safe to run again: the service recognises events by their id.
+
+    Needs --url, --program and --secret; with --check none of them.
+    """
     try:
         stream, size = _open(file)
     except OSError as error:
@@ -183,9 +186,7 @@ def _report(tally: Tally, seconds: float, failure: str | None) -> None:
         typer.echo(f"and {tally.refused - FIRST_REFUSALS:,} more")
     if failure is not None:
         typer.echo(failure, err=True)
-        typer.echo(
-            "Run the same command again to continue: events already accepted are recognised by their id.", err=True
-        )
+        typer.echo("To continue, run the command again: events already accepted are recognised by their id.", err=True)
 
 
 def _fail(sentence: str) -> NoReturn:

@@ -52,6 +52,9 @@ def list_rules(url: Url, token: Token, operator: Operator = NAME) -> None:
     """List the rules of the service: status, action, severity, and the conditions in words."""
     with _service(url, token, operator) as service:
         rules = service.rules()
+    if not rules:
+        typer.echo("The service has no rules.")
+        return
     table = _table("rule", "status", "action", "severity", "program", "when")
     for rule in rules:
         program = rule.program_id or "every one"
@@ -87,7 +90,7 @@ def backtest(
         bool, typer.Option("--full", help="Read every transfer of those days, not the newest 1,000 alone.")
     ] = False,
     write: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--write", help="Write rules of the file that the service has otherwise or not, as drafts.")
+        bool, typer.Option("--write", help="First write the file's rules that the service lacks or has otherwise.")
     ] = False,
     operator: Operator = NAME,
 ) -> None:
@@ -98,6 +101,10 @@ def backtest(
     file = Path(rules)
     of_file = file.suffix.lower() in _SUFFIXES or file.exists()
     written = _rules_of(file) if of_file else ()
+    if of_file and not written:
+        _fail(f"{file} holds no rules.", EXIT_WRONG)
+    if write and not of_file:
+        _fail("--write needs a file of rules, and this is the id of one.")
     with _service(url, token, operator) as service:
         _bring_over(service, written, write=write)
         rule_ids = [rule.id for rule in written] if of_file else [rules]
@@ -118,7 +125,8 @@ def _bring_over(service: ClearholdClient, written: Sequence[Rule], *, write: boo
             others.append((rule, etag))
     if others and not write:
         _fail(
-            f"The service has {', '.join(rule.id for rule, _ in others)} otherwise or not; see diff, or use --write.",
+            f"The service lacks or has otherwise: {', '.join(rule.id for rule, _ in others)}. "
+            "clearhold rules diff shows it, --write writes it.",
             EXIT_WRONG,
         )
     for rule, etag in others:

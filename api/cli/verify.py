@@ -48,11 +48,11 @@ def verify(
     try:
         size = export.stat().st_size
         keys = public_keys_of(jwks.read_bytes())
-        texts = [(path, path.read_text("utf-8")) for path in checkpoints or ()]
+        texts = [(path, path.read_bytes()) for path in checkpoints or ()]
     except OSError as error:
         _fail(f"{error.filename} cannot be read: {error.strerror}. {_NEEDED}", EXIT_NOT_STARTED)
     except ValueError as error:
-        _fail(f"{error} {_NEEDED}", EXIT_NOT_STARTED)
+        _fail(f"{jwks}: {error} {_NEEDED}", EXIT_NOT_STARTED)
     check = ExportCheck([_opened(path, text, keys) for path, text in texts], is_range=is_range)
     try:
         chains = _check(check, export, size)
@@ -66,9 +66,9 @@ def verify(
         typer.echo("ok: the export holds no links")
 
 
-def _opened(path: Path, text: str, keys: Sequence[bytes]) -> Checkpoint:
+def _opened(path: Path, text: bytes, keys: Sequence[bytes]) -> Checkpoint:
     try:
-        return opened_note(text, keys)
+        return opened_note(text.decode(errors="replace"), keys)
     except NoteError as error:
         _fail(f"FAIL: {path}: {error}", EXIT_BROKEN)
 

@@ -70,6 +70,8 @@ class Backup:
         return manifest
 
     def _check_place(self) -> None:
+        if self._folder.resolve().is_relative_to(self._source.path.resolve()):
+            raise StartupError(f"{self._folder} lies in the data directory, and would be lost with it. Name another.")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(self._folder.iterdir()):
             raise StartupError(f"{self._folder} is not empty. Name a new folder for each backup.")

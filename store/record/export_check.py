@@ -197,7 +197,7 @@ def public_keys_of(jwks: bytes) -> list[bytes]:
         keys = msgspec.json.decode(jwks, type=_Jwks).keys
         raw = [base64.urlsafe_b64decode(key.x + "==") for key in keys if (key.kty, key.crv) == ("OKP", "Ed25519")]
     except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
-        raise ValueError(f"This is no JWKS: {error}") from error
+        raise ValueError(f"This is no JWKS: {error}.") from error
     if not raw or any(len(key) != _KEY_BYTES for key in raw):
         raise ValueError("This JWKS has no Ed25519 key.")
     return raw

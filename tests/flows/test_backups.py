@@ -170,6 +170,7 @@ class Moving(LogReader):
 def test_given_a_backup_that_was_changed_or_cut_when_restored_then_it_is_refused(bank: Bank, tmp_path: Path) -> None:
     assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
     again = run("backup", "--data", bank.data, "--to", tmp_path / "backup")
+    inside = run("backup", "--data", bank.data, "--to", bank.data / "backups" / "today")
     path = next((tmp_path / "backup" / "lake").rglob("*.parquet"))
     whole = path.read_bytes()
 
@@ -182,10 +183,12 @@ def test_given_a_backup_that_was_changed_or_cut_when_restored_then_it_is_refused
     taken_place = run("restore", tmp_path / "backup", "--data", bank.data)
 
     assert "is not empty. Name a new folder" in again.stderr
+    assert "lies in the data directory, and would be lost with it." in inside.stderr
+    assert not (bank.data / "backups").exists()
     for refused in (changed, missing):
         assert f"{path} is missing from the backup, or is not what was written" in refused.stderr
     assert "one that was not finished" in unfinished.stderr
-    assert {each.returncode for each in (again, changed, missing, unfinished, taken_place)} == {2}
+    assert {each.returncode for each in (again, inside, changed, missing, unfinished, taken_place)} == {2}
 
 
 def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_is_needed(
@@ -193,10 +196,12 @@ def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_i
 ) -> None:
     taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--without-master-key")
     without = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+    nowhere = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", tmp_path / "nothing")
     key = bank.data / "master.key"
     made = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", key)
 
-    assert (taken.returncode, without.returncode, made.returncode) == (0, 2, 0), made.stderr
+    assert (taken.returncode, without.returncode, nowhere.returncode, made.returncode) == (0, 2, 2, 0), made.stderr
+    assert "--master-key" in nowhere.stderr
     assert "was taken without master.key" in without.stderr
     old, new = (msgspec.json.decode((each / "layout.json").read_bytes()) for each in (bank.data, tmp_path / "restored"))
     assert old["logId"] != new["logId"]

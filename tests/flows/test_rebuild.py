@@ -281,7 +281,7 @@ def test_given_a_service_that_runs_when_rebuilt_then_it_is_refused(data: Path) -
         run = rebuilt(data)
 
     assert run.returncode == 2
-    assert "is in use by another clearhold serve" in run.stderr
+    assert "is in use by another clearhold process" in run.stderr
 
 
 def test_given_a_folder_that_is_no_data_directory_when_rebuilt_then_nothing_is_made_there(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_given_a_layout_when_opened_again_then_the_number_of_shards_stays(tmp_pa
 def test_given_another_process_has_it_when_opened_then_it_is_refused_with_its_pid(tmp_path: Path) -> None:
     owner = an_owner(tmp_path)
     try:
-        with pytest.raises(DataDirInUseError, match=rf"in use by another clearhold serve \(pid {owner.pid}\)"):
+        with pytest.raises(DataDirInUseError, match=rf"in use by another clearhold process \(pid {owner.pid}\)"):
             DataDir.open(tmp_path)
     finally:
         owner.kill()

@@ -105,5 +105,5 @@ def test_given_a_service_that_runs_or_no_directory_when_checked_then_a_sentence(
     nothing = checked(tmp_path / "nothing")
 
     assert (in_use.returncode, nothing.returncode) == (2, 2)
-    assert "is in use by another clearhold serve" in in_use.stderr
+    assert "is in use by another clearhold process" in in_use.stderr
     assert "is not a data directory" in nothing.stderr

@@ -28,6 +28,7 @@ from tests.support.running_service import RunningService, post_until_taken, wait
 from tests.support.scorecards import a_card
 
 TRANSFER: Final = "acht_1"
+NO_HEADER: Final = "must be printable ASCII characters, without a space at either end."
 SPIKE: Final = a_vector(amount_cents=9_400_00, counterparty_first_time=True, counterparty_n=0)
 
 
@@ -149,9 +150,11 @@ def test_given_a_directory_beside_the_variables_of_a_service_when_explained_then
     ("options", "sentence"),
     [
         (("--url", "127.0.0.1:8080"), "--url (CLEARHOLD_URL) must be an http:// or https:// address.\n"),
-        (("--token", "\u201ctest_1\u201d"), "--token (CLEARHOLD_TOKEN) must be printable ASCII characters.\n"),
-        (("--token", "test_1\n"), "--token (CLEARHOLD_TOKEN) must be printable ASCII characters.\n"),
-        (("--operator", "Zo\u00eb"), "--operator must be printable ASCII characters.\n"),
+        (("--token", "\u201ctest_1\u201d"), f"--token (CLEARHOLD_TOKEN) {NO_HEADER}\n"),
+        (("--token", "test_1\n"), f"--token (CLEARHOLD_TOKEN) {NO_HEADER}\n"),
+        (("--token", "test_1 "), f"--token (CLEARHOLD_TOKEN) {NO_HEADER}\n"),
+        (("--token", ""), f"--token (CLEARHOLD_TOKEN) {NO_HEADER}\n"),
+        (("--operator", "Zo\u00eb"), f"--operator {NO_HEADER}\n"),
     ],
 )
 def test_given_an_option_that_no_request_can_carry_when_explained_then_a_sentence_names_it(

@@ -204,7 +204,7 @@ def test_given_a_directory_in_use_when_served_again_then_a_sentence_and_no_start
 
     assert second.returncode not in {0, None}
     assert output == ""
-    assert "in use by another clearhold serve" in errors
+    assert "in use by another clearhold process" in errors
     assert "Traceback" not in errors
 
 

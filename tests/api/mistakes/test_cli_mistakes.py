@@ -69,7 +69,7 @@ MISTAKES: Final[dict[str, Mistake]] = {
     "43 nobody listens": Mistake(
         command=f"{REPLAY} --max-tries 1 --url http://127.0.0.1:9 {{folder}}/events.ndjson",
         exit_code=1,
-        words=("Connection refused", "Run the same command again"),
+        words=("Connection refused", "To continue, run the command again"),
     ),
     "43 no scheme": Mistake(command=f"{REPLAY} --url 127.0.0.1:9 {{folder}}/events.ndjson", words=("http",)),
     "44 no file": Mistake(
@@ -91,7 +91,13 @@ MISTAKES: Final[dict[str, Mistake]] = {
         words=("nothing cannot be read: No such file or directory.", "GET /api/record/checkpoint"),
     ),
     "46 swapped": Mistake(
-        command="verify {folder}/jwks.json {folder}/export.ndjson", words=("no JWKS", "in this order")
+        command="verify {folder}/jwks.json {folder}/export.ndjson",
+        words=("export.ndjson: This is no JWKS: ", "in this order"),
+    ),
+    "46 no text": Mistake(
+        command="verify {folder}/export.ndjson {folder}/jwks.json {folder}/binary",
+        exit_code=1,
+        words=("FAIL: {folder}/binary: This is no checkpoint.",),
     ),
     "47 neither": Mistake(command="explain acht_1", words=("Name either --data, or --url with --token.",)),
     "47 both": Mistake(
@@ -104,6 +110,7 @@ MISTAKES: Final[dict[str, Mistake]] = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "empty").touch()
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "clearhold.duckdb").write_text("This is no database.")
     (tmp_path / "jwks.json").write_bytes(msgspec.json.encode(JWKS))
     (tmp_path / "export.ndjson").write_text('{"kind":"policy"}\n')
@@ -136,7 +143,7 @@ def test_given_a_mistake_when_made_then_one_sentence_says_the_cause_and_the_cure
 
     assert exit_code == mistake.exit_code, stderr
     for words in mistake.words:
-        assert words in stderr, stderr
+        assert words.format(folder=folder) in stderr, stderr
     assert "Traceback" not in stderr
 
 
@@ -153,7 +160,7 @@ def test_given_a_service_that_runs_when_its_port_its_directory_or_its_database_i
 
     assert [each.returncode for each in (port_taken, data_taken, database_taken)] == [2, 2, 2]
     assert f"Port {port} is already in use on 127.0.0.1. Choose another one with --port." in port_taken.stderr
-    assert "is in use by another clearhold serve (pid " in data_taken.stderr
+    assert "is in use by another clearhold process (pid " in data_taken.stderr
     assert database_taken.stderr == (
         f"{service.data / 'clearhold.duckdb'} is in use: a service has it open. "
         "If the service runs, name it with --url and --token instead of --data.\n"
