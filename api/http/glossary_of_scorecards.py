@@ -42,7 +42,7 @@ SCORECARD_PROPERTIES: Final[Mapping[str, str]] = {
     # Comparisons
     "ShadowComparison.version": "The scorecard that ran in shadow.",
     "championVersions": "The versions of the scores that it ran beside.",
-    "ShadowComparison.since": "When it last came into shadow; null when it never did.",
+    "ShadowComparison.since": "When it last came into shadow, or 90 days ago; null when it never did.",
     "ShadowComparison.transfers": "Transfers that both scored, each with its newest scoring.",
     "moves": "How many transfers the two cards have in which bands.",
     "championBand": "The band by the champion's score.",

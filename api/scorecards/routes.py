@@ -105,12 +105,13 @@ _START_SHADOW: Final = Operation(
 _COMPARE: Final = Operation(
     id="getScorecardShadow",
     tag=_TAG,
-    summary="What a scorecard made of the transfers since it last came into shadow, beside the champion. Precision, "
-    "recall and McNemar's test are over matured labels: a bad one, and an ok one 60 days after its transfer.",
+    summary="What a scorecard made of the transfers since it last came into shadow, at most 90 days, beside the "
+    "champion. Precision, recall and McNemar's test are over matured labels: a bad one, and an ok one 60 days after "
+    "its transfer.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
     answers={200: ShadowComparison},
-    refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.PROGRAM_OUT_OF_REACH),
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
     answer_example=COMPARISON,
 )
 _ACTIVATE: Final = Operation(

@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from api.actions.schemas import Action
 from api.actions.service import ActionService
+from api.lists.exports import Concurrency
 from api.log.commands import CommandLog
 from api.programs.service import ProgramService
 from api.scorecards.schemas import (
@@ -28,7 +29,7 @@ from features.core.actions import ActionType
 from features.core.canonical import canonical, digest_of
 from features.core.comparisons import ShadowComparison
 from features.core.errors import FieldCode, invalid
-from features.core.instants import format_instant
+from features.core.instants import DAY_US, format_instant
 from features.core.principal import Principal
 from features.core.scorecards import scorecard_sha256
 from features.policy.bodies import PolicyVersion
@@ -43,6 +44,9 @@ from store.duck.shadow_scores import ShadowScores
 log = structlog.get_logger()
 
 TARGET: Final = "scorecard"
+MOST_DAYS: Final = 90
+"""As far back as a comparison goes."""
+COMPARISONS_IN_ALL: Final = 4
 HAS_ITS_PLACE: Final = "is for the default card alone: this one has had its place since it was proposed"
 
 
@@ -61,6 +65,7 @@ class ScorecardService:
     ) -> None:
         self._registry, self._programs, self._actions, self._commands = registry, programs, actions, command_log
         self._shadow_scores, self._clock = shadow_scores, clock
+        self._under_way = Concurrency(in_all=COMPARISONS_IN_ALL, what="comparisons")
 
     def list(self, principal: Principal) -> tuple[ScorecardVersion, ...]:
         """Newest first, the default card last."""
@@ -101,19 +106,17 @@ class ScorecardService:
     async def compare(self, principal: Principal, version: str) -> ShadowComparison:
         """What the card made of the transfers since it last came into shadow, beside the champion."""
         policy = self._registry.read(principal, version)
-        started = self._registry.of_tenant(principal).shadow_start(version)
+        started, now = self._registry.of_tenant(principal).shadow_start(version), self._clock.now()
         if started is None:
             return to_comparison((), version=version, champions=(), since=None)
-        counts, champions = await to_thread.run_sync(
-            lambda: self._shadow_scores.counts(
-                principal,
-                score_version(SCORER, version),
-                program_id=policy.program_id,
-                since=started,
-                now=self._clock.now(),
+        since = max(started, now - MOST_DAYS * DAY_US)
+        with self._under_way.slot(principal):
+            counts, champions = await to_thread.run_sync(
+                lambda: self._shadow_scores.counts(
+                    principal, score_version(SCORER, version), program_id=policy.program_id, since=since, now=now
+                )
             )
-        )
-        return to_comparison(counts, version=version, champions=champions, since=format_instant(started))
+        return to_comparison(counts, version=version, champions=champions, since=format_instant(since))
 
     async def activate(
         self, principal: Principal, version: str, request: ScorecardActivation, effect_id: str | None

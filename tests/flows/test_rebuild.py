@@ -20,6 +20,7 @@ from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.scorecards import a_card
 from tests.support.waiting import eventually
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
@@ -37,6 +38,7 @@ class Bank(RunningBank):
         )
         self.rule_in_testing("tries", when=[{"field": "counterparty.n", "op": "gte", "value": 1}])
         for number in range(ALERTS):
+            self.change_card(number)
             for program in self.programs:
                 ids = [f"acht_{program['slug']}_{number}_{each}" for each in range(3)]
                 bodies = [outgoing(ids[0], **ALERTING), outgoing(ids[1]), outgoing(ids[2])]
@@ -54,6 +56,13 @@ class Bank(RunningBank):
         self.write_rules()
         closed = self.get("/api/alerts?status=closed")["data"][0]
         self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
+
+    def change_card(self, number: int) -> None:
+        """A card runs beside the second round, scores the third and the fourth."""
+        if number == 1:
+            self.card_in_shadow("scorecard-v1", a_card())
+        elif number == 2:
+            self.card_in_force("scorecard-v1", a_card())
 
     def act(self, program: dict[str, Any]) -> None:
         """One action that is carried out at once, one that a second person approved, one that waits."""
@@ -74,9 +83,9 @@ class Bank(RunningBank):
         self.ask("PUT", "/api/rules/in-force", again, headers=self.headers | if_match)
 
     def rules(self) -> list[Any]:
-        """All that the API shows of them."""
+        """All that the API shows of them, and of scorecards."""
         paths = ["", "/versions", *(f"/{rule_id}/backtests" for rule_id in ("in-force", "in-testing", "paused"))]
-        return [self.get(f"/api/rules{path}") for path in paths]
+        return [self.get("/api/scorecards"), *(self.get(f"/api/rules{path}") for path in paths)]
 
     def tell_owner(self, program: dict[str, Any], account: str) -> None:
         self.put_as_admin(f"programs/{program['id']}/accounts/{account}", {"entityId": "enti_1"})
@@ -182,9 +191,12 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     for table, rows in before.items():
         assert after[table] == rows, table
     assert before["directory"]
-    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 3 * 3 + 2
-    assert [rule["status"] for rule in stopped.rules[0]][:3] == ["paused", "testing", "draft"]
-    assert [rule["severity"] for rule in stopped.rules[1][0]["rules"]][-1:] == ["medium"]
+    assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 4 * 3 + 2
+    cards, rules, versions, *_ = stopped.rules
+    assert [rule["status"] for rule in rules][:3] == ["paused", "testing", "draft"]
+    assert [rule["severity"] for rule in versions[0]["rules"]][-1:] == ["medium"]
+    assert [card["active"] for card in cards] == [True, False]
+    assert len(before["shadow_scores"]) == 3 * len(PROGRAMS)
     assert RuleMode.SHADOW in {value for row in before["rule_matches"] for value in row}
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1

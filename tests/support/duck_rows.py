@@ -11,7 +11,7 @@ from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.kris import KriSnapshotRow
 from features.core.rows.rules import RuleMatchRow
-from features.core.rows.scores import ScoreRow
+from features.core.rows.scores import ScoreRow, ShadowScoreRow
 from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from features.core.rules import rule_hash
 from store.record.rows import RecordChainRow
@@ -301,3 +301,19 @@ def a_rule_match(transfer_id: str = "trf_1", **over: Any) -> RuleMatchRow:
         "matched_at": AT - DAY_US,
     }
     return RuleMatchRow(**_WRITTEN | usual | over)
+
+
+def a_shadow_score(transfer_id: str = "trf_1", **over: Any) -> ShadowScoreRow:
+    """Clear by both cards."""
+    usual: dict[str, Any] = {
+        "transfer_id": transfer_id,
+        "version": "trs-v1+scorecard-v1",
+        "score": 5,
+        "band": "clear",
+        "champion_version": "trs-v1",
+        "champion_score": 0,
+        "champion_band": "clear",
+        "bank_created_at": AT - DAY_US,
+        "scored_at": AT - DAY_US,
+    }
+    return ShadowScoreRow(**_WRITTEN | usual | over)

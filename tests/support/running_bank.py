@@ -1,10 +1,12 @@
 """A tenant of a running service, and the calls that its people make."""
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from api.rules.examples import NEW_RULE
+from features.core.scorecards import Scorecard, scorecard_sha256
 from tests.support.running_service import RunningService
 
 _JSON: Final = {"Content-Type": "application/json"}
@@ -56,6 +58,21 @@ class RunningBank:
         """Write a rule and bring it into testing."""
         self.ask("POST", "/api/rules", NEW_RULE | {"id": rule_id} | over, expect=201)
         self.ask("POST", f"/api/rules/{rule_id}/backtest", {}, expect=201)
+
+    def card_in_shadow(self, version: str, card: Scorecard) -> None:
+        """Propose a card, which is of that version, and start its shadow."""
+        assert (
+            self.ask("POST", "/api/scorecards", {"card": msgspec.to_builtins(card)}, expect=201)["version"] == version
+        )
+        self.ask("POST", f"/api/scorecards/{version}/shadow", {})
+
+    def card_in_force(self, version: str, card: Scorecard) -> None:
+        """Report on a card that was proposed, and bring it into force."""
+        report = {"cardSha256": scorecard_sha256(card), "generatedAt": datetime.now(UTC).isoformat()}
+        self.ask("POST", f"/api/scorecards/{version}/reports", {"report": report}, expect=201)
+        action = self.ask("POST", f"/api/scorecards/{version}/activate", {}, expect=201)
+        approved = self.ask("POST", f"/api/actions/{action['id']}/approve", {"approverId": "ben"})
+        assert approved["status"] == "executed", approved
 
     def rule_in_force(self, rule_id: str, **over: Any) -> None:
         """Write a rule and bring it into force."""
