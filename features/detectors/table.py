@@ -18,6 +18,7 @@ from features.detectors import (
 )
 from features.detectors.detector import Detector, Trigger
 from features.scorers.trs_v1 import amount as amount_rules
+from features.scorers.trs_v1 import habits
 from features.scorers.trs_v1 import identity as identity_rules
 from features.scorers.trs_v1 import relationship as relationship_rules
 
@@ -41,6 +42,7 @@ SIGNALS_ONLY: Final = (
     relationship_rules.ACCOUNT_CHANGED.id,
     relationship_rules.RARE_PAIR.id,
     identity_rules.DENIED_ATTEMPT.id,
+    *(signal.id for signal in habits.SIGNALS),
 )
 """Reasons that add points and open no alert; the history reason and the caps do not either."""
 

@@ -13,14 +13,14 @@ MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_entries_24h": 1
 AMOUNT: Final = {
     "structuring in a day": Case(
         "TRS-AMT-01",
-        30,
+        20,
         IN_ZONE | {"structuring_count_24h": 3, "structuring_window_count": 3},
         ({"structuring_count_24h": 2}, {"amount_cents": 2_399_99}, {"amount_cents": 3_000_00}, {"pair_regular": True}),
         BUT_CARD,
     ),
     "structuring in a week": Case(
         "TRS-AMT-01",
-        30,
+        20,
         IN_ZONE | {"amount_cents": 9_999_99, "structuring_count_24h": 1, "structuring_window_count": 4},
         ({"structuring_window_count": 3}, {"amount_cents": 7_999_99}, {"amount_cents": 10_000_00}),
         BUT_CARD,

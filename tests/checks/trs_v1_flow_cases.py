@@ -38,35 +38,35 @@ MIX: Final = {
 FLOW: Final = {
     "many payers of one that has no usual yet": Case(
         "TRS-FLO-01",
-        12,
+        3,
         {"fan_in_count_24h": 5, "fan_in_usual_week": None},
         ({"fan_in_count_24h": 4},),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in the week of one that has no usual yet": Case(
         "TRS-FLO-01",
-        12,
+        3,
         {"fan_in_count_7d": 8, "fan_in_usual_week": None},
         ({"fan_in_count_7d": 7},),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a day": Case(
         "TRS-FLO-01",
-        12,
+        3,
         {"fan_in_count_24h": 6, "fan_in_usual_week": 2},
         ({"fan_in_count_24h": 4, "fan_in_usual_week": None}, {"fan_in_count_24h": 5}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a week": Case(
         "TRS-FLO-01",
-        12,
+        3,
         {"fan_in_count_7d": 8, "fan_in_usual_week": 2},
         ({"fan_in_count_7d": 7, "fan_in_usual_week": None}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a morning": Case(
         "TRS-FLO-02",
-        12,
+        5,
         {"fan_out_count_8h": 5, "fan_out_count_24h": 5, "fan_out_usual_week": 1, "fan_out_new_count_24h": 3},
         (
             {"fan_out_count_8h": 4, "fan_out_usual_week": None},
@@ -77,13 +77,13 @@ FLOW: Final = {
     ),
     "many payees in a day": Case(
         "TRS-FLO-02",
-        12,
+        5,
         {"fan_out_count_24h": 8, "fan_out_usual_week": 2},
         ({"fan_out_count_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "spread and collected": Case(
-        "TRS-FLO-03", 25, {"scatter_gather_middles": 3}, ({"scatter_gather_middles": 2},), BUT_CHECK_AND_CARD
+        "TRS-FLO-03", 5, {"scatter_gather_middles": 3}, ({"scatter_gather_middles": 2},), BUT_CHECK_AND_CARD
     ),
     "collected and spread": Case(
         "TRS-FLO-04",

@@ -201,7 +201,7 @@ MICRO: Final = Signal[FeatureVector](
 
 SIGNALS: Final = (STRUCTURING, JUST_BELOW, SPIKE, REPEATED, ROUND, MICRO)
 POINTS: Final = (
-    points_when(STRUCTURING.id, 30),
+    points_when(STRUCTURING.id, 20),
     points_when(JUST_BELOW.id, 8),
     points_from(SPIKE.id, (SPIKE_FACTOR * 100 + 1, 15)),
     points_from(REPEATED.id, (REPEATED_COUNT, 6)),

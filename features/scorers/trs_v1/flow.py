@@ -265,9 +265,9 @@ LAYERING: Final = Signal[FeatureVector](
 
 SIGNALS: Final = (FAN_IN, FAN_OUT, SCATTER_GATHER, GATHER_SCATTER, RAPID, FUNNEL, ROUND_TRIP, LAYERING)
 POINTS: Final = (
-    points_when(FAN_IN.id, 12),
-    points_when(FAN_OUT.id, 12),
-    points_from(SCATTER_GATHER.id, (SCATTER_GATHER_MIDDLES, 25)),
+    points_when(FAN_IN.id, 3),
+    points_when(FAN_OUT.id, 5),
+    points_from(SCATTER_GATHER.id, (SCATTER_GATHER_MIDDLES, 5)),
     points_when(GATHER_SCATTER.id, 25),
     points_when(RAPID.id, 25),
     points_when(FUNNEL.id, 35),

@@ -15,7 +15,18 @@ from features.scorers.engine import CompiledCard
 from features.scorers.families import Family
 from features.scorers.scorer import InputKind, Scorer
 from features.scorers.signal import SignalGroup
-from features.scorers.trs_v1 import amount, card, flow, geography, history, identity, relationship, returns, timing
+from features.scorers.trs_v1 import (
+    amount,
+    card,
+    flow,
+    geography,
+    habits,
+    history,
+    identity,
+    relationship,
+    returns,
+    timing,
+)
 
 VERSION: Final = "trs-v1"
 ENTITY_FLOOR: Final = 5
@@ -34,6 +45,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     Group(history.SIGNALS),
     Group(flow.SIGNALS, flow.may_fire),
     Group(card.SIGNALS),
+    Group(habits.SIGNALS),
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
 _KINDS: Final = (
@@ -101,6 +113,7 @@ DEFAULT_CARD: Final = Scorecard(
         *history.POINTS,
         *flow.POINTS,
         *card.POINTS,
+        *habits.POINTS,
     ),
 )
 DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)

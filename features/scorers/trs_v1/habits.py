@@ -1,0 +1,318 @@
+"""The signals of trs-v1 that hold a transfer against its entity's own habit, within hours and on every rail.
+
+Unit    percent, and counts over the window that each feature names; of an entity with at least 10 earlier transfers
+Source  named at each signal; figures [P] were set on labelled transfers, see ``docs/detection.md``
+
+A signal here is ordinary alone: cards are used at night, and who is paid for the first time is seldom a thief. They
+count because they come together when an account is taken over, a mule passes money on, or a refund is made up.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from features.catalogue.vector import FeatureVector, pays
+from features.core.scorecards import points_from, points_when
+from features.scorers.families import Family
+from features.scorers.sentences import money, tenths
+from features.scorers.signal import CARD_ONLY, Signal
+from features.scorers.trs_v1.amount import MOST_PERCENT
+
+KNOWN_FROM: Final = 10
+SELDOM_FROM: Final = 10
+BACK_FROM_PERCENT: Final = 80
+BACK_TO_PERCENT: Final = 105
+_DAYS_30: Final = 30
+
+
+def _is_known(v: FeatureVector) -> bool:
+    """It has a habit that it can be held against."""
+    return v.entity_prior_transfers >= KNOWN_FROM
+
+
+def _percent(v: FeatureVector, base: int | None) -> int | None:
+    """The amount in percent of another, rounded down."""
+    if v.amount_cents is None or not base or not _is_known(v):
+        return None
+    return min(MOST_PERCENT, 100 * v.amount_cents // base)
+
+
+def _edges_of(base: int | None, percents: Sequence[int]) -> Iterator[int]:
+    if base:
+        for percent in percents:
+            yield -(-percent * base // 100)
+
+
+def _over_own(v: FeatureVector) -> int | None:
+    return _percent(v, v.entity_p90_cents_90d)
+
+
+def _over_program(v: FeatureVector) -> int | None:
+    return _percent(v, v.program_median_cents)
+
+
+def _new_over_own(v: FeatureVector) -> int | None:
+    return _over_own(v) if v.pair_first_time else None
+
+
+def _new_over_program(v: FeatureVector) -> int | None:
+    return _over_program(v) if v.pair_first_time else None
+
+
+def _seldom_new(v: FeatureVector) -> int | None:
+    """Of 100 transfers of the entity in 90 days, those with parties that were not new on its side of this one."""
+    new = v.payer_new_payees_90d if pays(v) else v.payee_new_payers_90d
+    if not v.pair_first_time or new is None or v.entity_n_90d < SELDOM_FROM:
+        return None
+    return max(0, 100 - 100 * new // v.entity_n_90d)
+
+
+def _repeated(v: FeatureVector) -> int | None:
+    return v.repeated_amount_count_24h if _is_known(v) and v.amount_cents is not None and not v.pair_regular else None
+
+
+def _repeated_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+    """The amounts that this one is within 10 % of."""
+    yield -(-(v.amount_cents or 0) * 10 // 11)
+    yield (v.amount_cents or 0) * 10 // 9 + 1
+
+
+def _in_an_hour(v: FeatureVector) -> int | None:
+    return v.velocity_count_1h if _is_known(v) else None
+
+
+def _against_a_day(v: FeatureVector) -> int | None:
+    """Transfers of 6 hours in percent of those of a usual day, which has at least one."""
+    if v.velocity_count_6h is None or not _is_known(v):
+        return None
+    return 100 * v.velocity_count_6h * _DAYS_30 // max(v.entity_count_30d, _DAYS_30)
+
+
+def _unusual_hour(v: FeatureVector) -> int | None:
+    return None if v.entity_usual_hour_percent is None else 100 - v.entity_usual_hour_percent
+
+
+def _new_parties(v: FeatureVector) -> int | None:
+    return v.entity_new_parties_6h if _is_known(v) else None
+
+
+def _in_and_out(v: FeatureVector) -> int | None:
+    if v.entity_received_count_6h is None or v.entity_paid_count_6h is None or not _is_known(v):
+        return None
+    return min(v.entity_received_count_6h, v.entity_paid_count_6h)
+
+
+def _comes_back(v: FeatureVector) -> bool:
+    """About what was paid the other way within a day; where less is kept than a fifth, somebody's cut is."""
+    paid, amount = v.pair_other_way_cents_24h, v.amount_cents
+    if not paid or amount is None or not _is_known(v):
+        return False
+    return BACK_FROM_PERCENT * paid <= 100 * amount <= BACK_TO_PERCENT * paid
+
+
+def _back_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+    paid = v.pair_other_way_cents_24h
+    if paid:
+        yield -(-BACK_FROM_PERCENT * paid // 100)
+        yield BACK_TO_PERCENT * paid // 100 + 1
+
+
+def _quick_hops(v: FeatureVector) -> int | None:
+    return v.quick_hops_2h if _is_known(v) else None
+
+
+def _came_before(v: FeatureVector) -> int | None:
+    """What came in within two hours in percent of what leaves now."""
+    if not v.amount_cents or v.entity_received_cents_2h is None or not pays(v) or not _is_known(v):
+        return None
+    return min(MOST_PERCENT, 100 * v.entity_received_cents_2h // v.amount_cents)
+
+
+def _came_before_edges(v: FeatureVector, percents: Sequence[int]) -> Iterator[int]:
+    for percent in percents:
+        if percent > 0:
+            yield 100 * (v.entity_received_cents_2h or 0) // percent + 1
+
+
+OVER_OWN: Final = Signal[FeatureVector](
+    "TRS-AMT-07",
+    "amount_over_own",
+    Family.AMOUNT,
+    "The amount beside what nine of ten of the entity's amounts are within.",
+    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
+    _over_own,
+    lambda v, _: (
+        f"{money(v.amount_cents or 0)}, where nine of ten amounts of the entity are at most "
+        f"{money(v.entity_p90_cents_90d or 0)}."
+    ),
+    unit="percent of the entity's 90th percentile",
+    edges=lambda v, percents: _edges_of(v.entity_p90_cents_90d, percents),
+)
+OVER_PROGRAM: Final = Signal[FeatureVector](
+    "TRS-AMT-08",
+    "amount_over_program",
+    Family.AMOUNT,
+    "The amount beside the program's median on the rail.",
+    "[P]",
+    _over_program,
+    lambda v, _: f"{money(v.amount_cents or 0)} against the program's median of {money(v.program_median_cents or 0)}.",
+    unit="percent of the program's median",
+    edges=lambda v, percents: _edges_of(v.program_median_cents, percents),
+)
+CARD_REPEATED: Final = Signal[FeatureVector](
+    "TRS-AMT-09",
+    "card_repeated_amount",
+    Family.AMOUNT,
+    "A card amount within 10 % of others of the entity in 24 h.",
+    "Tolerance: a Tazama preset; counts [P]",
+    _repeated,
+    lambda v, count: f"{count} transfers in 24 h within 10 % of {money(v.amount_cents or 0)}.",
+    unit="transfers in 24 h",
+    edges=_repeated_edges,
+    rails=CARD_ONLY,
+)
+BURST: Final = Signal[FeatureVector](
+    "TRS-VEL-03",
+    "hour_burst",
+    Family.TIMING,
+    "Several transfers of the entity within an hour.",
+    "Tazama counts transfers that follow each other within minutes; figures [P]",
+    _in_an_hour,
+    lambda v, count: f"{count} transfers of the entity within 1 h, and {v.entity_count_30d} in 30 days.",
+    unit="transfers in 1 h",
+)
+DAY_IN_HOURS: Final = Signal[FeatureVector](
+    "TRS-VEL-04",
+    "days_in_six_hours",
+    Family.TIMING,
+    "More transfers of the entity in 6 h than on a usual day.",
+    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
+    _against_a_day,
+    lambda v, _: (
+        f"{v.velocity_count_6h} transfers in 6 h against a usual {tenths(v.entity_count_30d, _DAYS_30)} a day "
+        f"(n = {v.entity_count_30d})."
+    ),
+    unit="percent of a usual day's transfers",
+)
+UNUSUAL_HOUR: Final = Signal[FeatureVector](
+    "TRS-VEL-05",
+    "unusual_hour",
+    Family.TIMING,
+    "A time of day at which the entity seldom moves money.",
+    "Card networks' guidance on account takeover names activity at odd hours; figures [P]",
+    _unusual_hour,
+    lambda v, _: (
+        f"{v.entity_usual_hour_percent} % of the entity's newest transfers were within 90 minutes of this hour."
+    ),
+    unit="percent of its transfers at other hours",
+)
+NEW_OVER_OWN: Final = Signal[FeatureVector](
+    "TRS-CPY-07",
+    "new_pair_over_own",
+    Family.RELATIONSHIP,
+    "A first payment between two sides, beside what nine of ten of the entity's amounts are within.",
+    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
+    _new_over_own,
+    lambda v, _: (
+        f"First payment between the two: {money(v.amount_cents or 0)}, where nine of ten amounts of the entity are at "
+        f"most {money(v.entity_p90_cents_90d or 0)}."
+    ),
+    unit="percent of the entity's 90th percentile",
+    edges=lambda v, percents: _edges_of(v.entity_p90_cents_90d, percents),
+)
+NEW_OVER_PROGRAM: Final = Signal[FeatureVector](
+    "TRS-CPY-08",
+    "new_pair_over_program",
+    Family.RELATIONSHIP,
+    "A first payment between two sides, beside the program's median on the rail.",
+    "Tazama rule 030 (a first payment to a creditor); figures [P]",
+    _new_over_program,
+    lambda v, _: (
+        f"First payment between the two: {money(v.amount_cents or 0)} against the program's median of "
+        f"{money(v.program_median_cents or 0)}."
+    ),
+    unit="percent of the program's median",
+    edges=lambda v, percents: _edges_of(v.program_median_cents, percents),
+)
+SELDOM_NEW: Final = Signal[FeatureVector](
+    "TRS-CPY-10",
+    "seldom_new_party",
+    Family.RELATIONSHIP,
+    "A first payment between two sides, of an entity that seldom deals with a new party that way.",
+    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
+    _seldom_new,
+    lambda v, percent: f"{percent} % of the entity's {v.entity_n_90d} transfers of 90 days met no new party that way.",
+    unit="percent of its transfers without a new party",
+)
+NEW_PARTIES: Final = Signal[FeatureVector](
+    "TRS-CPY-09",
+    "new_parties_in_hours",
+    Family.RELATIONSHIP,
+    "Several parties within 6 h with whom the entity had never dealt.",
+    "FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
+    _new_parties,
+    lambda _, count: f"{count} payers and payees of 6 h were new to the entity.",
+    unit="parties in 6 h",
+)
+IN_AND_OUT: Final = Signal[FeatureVector](
+    "TRS-FLO-09",
+    "in_and_out_in_hours",
+    Family.FLOW,
+    "Money comes in and leaves again, time and again within 6 h, cards too.",
+    "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
+    _in_and_out,
+    lambda v, _: f"{v.entity_received_count_6h} payments to the entity and {v.entity_paid_count_6h} of it in 6 h.",
+    unit="payments each way in 6 h",
+)
+PAID_BACK: Final = Signal[FeatureVector](
+    "TRS-FLO-10",
+    "paid_back_in_a_day",
+    Family.FLOW,
+    "80-105 % of the newest payment the other way between the two, within 24 h.",
+    "FFIEC BSA/AML Examination Manual, appendix F (funds that return); refund abuse; figures [P]",
+    _comes_back,
+    lambda v, _: (
+        f"{money(v.amount_cents or 0)}, after {money(v.pair_other_way_cents_24h or 0)} the other way between the two "
+        "within 24 h."
+    ),
+    edges=_back_edges,
+)
+QUICK_HOPS: Final = Signal[FeatureVector](
+    "TRS-FLO-11",
+    "quick_hops",
+    Family.FLOW,
+    "Payments in a row, each within 2 h of the next and whatever their amounts, end at the payer.",
+    "FFIEC BSA/AML Examination Manual, appendix F (funds that pass through several accounts quickly); figures [P]",
+    _quick_hops,
+    lambda _, hops: f"Money reached the payer over {hops} hops of at most 2 h each.",
+    unit="hops",
+)
+CAME_BEFORE: Final = Signal[FeatureVector](
+    "TRS-FLO-12",
+    "received_just_before",
+    Family.FLOW,
+    "What the entity received within the 2 h before it pays, beside what it pays.",
+    "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
+    _came_before,
+    lambda v, _: f"{money(v.entity_received_cents_2h or 0)} came in within the 2 h before.",
+    unit="percent of the amount",
+    edges=_came_before_edges,
+)
+
+SIGNALS: Final = (
+    *(OVER_OWN, OVER_PROGRAM, CARD_REPEATED, BURST, DAY_IN_HOURS, UNUSUAL_HOUR),
+    *(NEW_OVER_OWN, NEW_OVER_PROGRAM, SELDOM_NEW, NEW_PARTIES, IN_AND_OUT, PAID_BACK, QUICK_HOPS, CAME_BEFORE),
+)
+POINTS: Final = (
+    points_from(CARD_REPEATED.id, (3, 6), (4, 8)),
+    points_from(BURST.id, (2, 4), (3, 10)),
+    points_from(DAY_IN_HOURS.id, (300, 14)),
+    points_from(UNUSUAL_HOUR.id, (80, 4), (88, 8)),
+    points_from(NEW_OVER_OWN.id, (50, 5)),
+    points_from(NEW_OVER_PROGRAM.id, (1, 3), (300, 8), (1_000, 16)),
+    points_from(NEW_PARTIES.id, (2, 4), (3, 6)),
+    points_from(IN_AND_OUT.id, (1, 5), (2, 20)),
+    points_when(PAID_BACK.id, 30),
+    points_from(QUICK_HOPS.id, (1, 12), (2, 25), (3, 30)),
+    points_from(CAME_BEFORE.id, (80, 6)),
+)
+"""Of the default card. The others are for cards that are fitted to a program's own labels."""
