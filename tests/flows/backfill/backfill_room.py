@@ -6,6 +6,9 @@ from contextlib import closing
 from itertools import count
 from typing import Any, Final, TypeVar
 
+from features.core.log_entry import EntryKind, shard_of
+from features.core.scorecards import Scorecard
+from features.policy.bodies import ScorecardBody
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.engine import Engine
@@ -14,6 +17,8 @@ from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async
 from store.redis_log.reader import LogReader
 from tests.flows.engine_room import SHARDS, EngineRoom
+from tests.support.clock import T0
+from tests.support.policies import policy_entry
 
 T = TypeVar("T")
 
@@ -63,6 +68,15 @@ class BackfillRoom:
                     await client.aclose()
 
         return asyncio.run(main())
+
+    async def card_in_force(self, engine: Engine, card: Scorecard | None, version: str) -> None:
+        """Bring a card into force, None for the default one, and wait until it scores."""
+        client = connect_async(self._socket)
+        body = policy_entry(version, ScorecardBody(card=card))
+        shard = shard_of(PROGRAM, SHARDS)
+        offset = await LogAppender(client, shards=SHARDS).append(shard, EntryKind.POLICY, PROGRAM, T0, body)
+        await client.aclose()
+        await until(lambda: engine.progress.committed_offset(shard) >= offset)
 
     def transfers(self, engine: Engine, program_id: str) -> int:
         """Rescore a program's transfers; how many that were."""

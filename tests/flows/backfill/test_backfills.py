@@ -9,6 +9,7 @@ import redis
 from features.core.errors import UnavailableError
 from features.core.log_entry import shard_of
 from flows.backfill.service import BackfillService
+from flows.backfill.transfers import TransferBackfill
 from flows.engine import Engine
 from store.duck.backfills import BackfillRows
 from store.lake.log_segments import LogSegments
@@ -16,6 +17,7 @@ from store.lake.segmenter import Segmenter
 from store.redis_log.reader import LogReader
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.engine_room import SHARDS, shards_of
+from tests.support.scorecards import a_card
 
 NEWEST = (
     "SELECT COLUMNS(c -> c NOT IN ('offset', 'scored_at', 'paths', 'rescored')) FROM transfer_features "
@@ -232,3 +234,50 @@ def test_given_a_backfill_begun_by_another_scorer_when_resumed_then_it_begins_an
     assert [row[1] for row in backfills_of(room)].count("started") == 2
     assert {row[0] for row in backfills_of(room)} == {"backfill_1"}
     assert room.room.rows('SELECT score_version FROM backfills ORDER BY "offset" DESC LIMIT 1') == [("trs-v1",)]
+
+
+NEWEST_VERSIONS = (
+    "SELECT DISTINCT score_version FROM transfer_features "
+    'QUALIFY row_number() OVER (PARTITION BY transfer_id ORDER BY "offset" DESC) = 1'
+)
+
+
+@pytest.mark.parametrize("change", ["", f"{OLD} WHERE hash(transfer_id) % 3 = 0"], ids=["vectors", "replay too"])
+def test_given_a_card_in_force_when_scored_again_then_all_are_scored_with_it_and_back_with_the_default_one(
+    room: BackfillRoom, change: str
+) -> None:
+    right = [room.room.rows(query) for query in (NEWEST, TRANSFERS)]
+    if change:
+        room.room.change(change)
+
+    with room.room.running() as engine:
+        asyncio.run(room.card_in_force(engine, a_card(), "scorecard-v1"))
+        first = room.transfers(engine, PROGRAM)
+        own = engine._database.cursor().execute(NEWEST_VERSIONS).fetchall()
+        asyncio.run(room.card_in_force(engine, None, "scorecard-v2"))
+        second = room.transfers(engine, PROGRAM)
+
+    assert first == second == len(right[0])
+    assert own == [("trs-v1+scorecard-v1",)]
+    assert [room.room.rows(query) for query in (NEWEST, TRANSFERS)] == right
+    assert room.room.rows(DANGLING) == []
+
+
+def test_given_a_card_that_comes_into_force_meanwhile_then_the_backfill_begins_again_with_it(
+    room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with room.room.running() as engine:
+        run, seen = TransferBackfill.run, list[str]()
+
+        async def interrupted(backfill: TransferBackfill) -> None:
+            await run(backfill)
+            seen.append(backfill._steps.progress.score_version)
+            if len(seen) == 1:
+                await room.card_in_force(engine, a_card(points=25), "scorecard-v2")
+
+        monkeypatch.setattr(TransferBackfill, "run", interrupted)
+        asyncio.run(room.card_in_force(engine, a_card(), "scorecard-v1"))
+        room.transfers(engine, PROGRAM)
+
+    assert seen == ["trs-v1+scorecard-v1", "trs-v1+scorecard-v2"]
+    assert room.room.rows(NEWEST_VERSIONS) == [("trs-v1+scorecard-v2",)]
