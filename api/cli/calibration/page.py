@@ -65,7 +65,7 @@ def _title_block(report: CalibrationReport) -> Iterator[Html]:
         ("Card", report.card_sha256),
         ("Scorer", report.scorer),
         ("Champion", report.champion),
-        ("Created", report.created_at),
+        ("Generated", report.generated_at),
         ("Data", report.data.source),
         ("Programs", ", ".join(report.data.programs) or "all"),
         ("Features", report.data.feature_version),

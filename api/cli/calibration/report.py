@@ -2,7 +2,7 @@
 
 Unit    instants and weeks are texts, UTC; shares are of 1, with n and the 95 % interval of Wilson
 Null    what was not measured is null, never 0
-Names   ``cardSha256`` and ``createdAt`` are what an activation looks at
+Names   ``cardSha256`` and ``generatedAt`` are what an activation looks at
 """
 
 from typing import Final
@@ -193,7 +193,7 @@ class CalibrationReport(_Part, frozen=True, kw_only=True):
     """``fit`` is null where a card was given, and nothing was fitted."""
 
     report_version: str = REPORT_VERSION
-    created_at: str
+    generated_at: str
     scorer: str
     card_name: str
     card_sha256: str

@@ -87,7 +87,7 @@ def report_of(
     steady = stability(samples, scores, windows)
     reasons = tuple(_reasons(samples, card, fit, champion, windows))
     return CalibrationReport(
-        created_at=format_instant(about.now),
+        generated_at=format_instant(about.now),
         scorer=card.scorer,
         card_name=card.name,
         card_sha256=scorecard_sha256(card),

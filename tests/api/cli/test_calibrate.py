@@ -91,7 +91,7 @@ def test_given_labels_when_calibrated_then_the_report_names_the_card_and_counts_
     table = next(each for each in report["bands"] if (each["card"], each["window"]) == ("card", "later"))
 
     assert report["cardSha256"] == scorecard_sha256(card.card)
-    assert report["createdAt"] == "2026-09-01T00:00:00.000Z"
+    assert report["generatedAt"] == "2026-09-01T00:00:00.000Z"
     assert {each["band"]: each["transfers"] for each in table["bands"] if each["transfers"]} == bands
     assert sum(move["transfers"] for move in report["migration"]) == sum(bands.values())
     assert {each["source"]: each["bad"] > 0 for each in report["data"]["labelsBySource"]} == {
