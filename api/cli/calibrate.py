@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
 import duckdb
+import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -22,7 +23,7 @@ from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSi
 from features.catalogue.vector import FeatureVector
 from features.core.instants import parse_instant
 from features.core.scorecards import Scorecard
-from features.scorers.card_check import read_card
+from features.scorers.card_check import faults_of, read_card
 from features.scorers.cards import DEFAULTS, compile_card
 from features.scorers.engine import CompiledCard
 from store.clock import SystemClock
@@ -92,12 +93,10 @@ def calibrate(
     at = SystemClock().now() if now is None else parse_instant(now)
     if at is None:
         _fail("--now must be a date-time such as 2026-09-01T00:00:00Z.")
-    try:
-        from api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
-    except ImportError:
-        _fail(_MISSING)
     if card is not None and (name is not None or leave_out):
         _fail("--card reports on a card as it is; it goes with neither --name nor --leave-out.")
+    if name is not None and any(faults_of(msgspec.structs.replace(DEFAULTS[SCORER].card, name=name))):
+        _fail("--name must have 1 to 200 characters, none of them a control character.")
     request = Request(
         champion=_champion(champion),
         card=None if card is None else _card_in(card),
@@ -108,9 +107,19 @@ def calibrate(
         programs=tuple(sorted(set(program or ()))),
         source=_source(vectors, tenant),
     )
+    _write(out, _outcome(request, data, vectors, tenant))
+
+
+def _outcome(request: Request, data: Path | None, vectors: Path | None, tenant: str | None) -> Outcome:
+    """What comes out; what stands in its way ends the command."""
+    try:
+        from api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
+    except ImportError:
+        _fail(_MISSING)
     try:
         with closing(_connection(data)) as connection, _progress() as progress:
-            outcome = run.calibrate(request, _scorings(connection, vectors, tenant, request.programs, at), progress)
+            scorings = _scorings(connection, vectors, tenant, request.programs, request.now)
+            return run.calibrate(request, scorings, progress)
     except (StartupError, UnknownSignalError) as error:
         _fail(str(error))
     except duckdb.Error as error:
@@ -119,7 +128,6 @@ def calibrate(
         for reason in error.reasons:
             typer.echo(reason, err=True)
         _fail("No card can be made of these labels.", EXIT_NO_CARD)
-    _write(out, outcome)
 
 
 def _source(vectors: Path | None, tenant: str | None) -> str:

@@ -273,6 +273,9 @@ def test_given_a_data_directory_when_calibrated_then_first_scorings_and_last_lab
         (("--vectors", "/nowhere.parquet"), "cannot be read as Parquet"),
         (("--data", "/nowhere"), "There is no database"),
         (("--vectors", "/nowhere.parquet", "--now", "tomorrow"), "--now must be a date-time"),
+        (("--vectors", "/nowhere.parquet", "--name", " "), "--name must have 1 to 200 characters"),
+        (("--vectors", "/nowhere.parquet", "--name", "n" * 201), "--name must have 1 to 200 characters"),
+        (("--vectors", "/nowhere.parquet", "--name", "n", "--card", "c.json"), "goes with neither --name"),
         (("--vectors", "/nowhere.parquet", "--champion", "/nowhere.json"), "cannot be read"),
     ],
 )
