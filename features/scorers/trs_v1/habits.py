@@ -12,8 +12,8 @@ from typing import Final
 
 from features.catalogue.vector import FeatureVector, pays
 from features.core.scorecards import points_from, points_when
+from features.core.sentences import money, tenths
 from features.scorers.families import Family
-from features.scorers.sentences import money, tenths
 from features.scorers.signal import CARD_ONLY, Signal
 from features.scorers.trs_v1.amount import MOST_PERCENT
 
