@@ -280,8 +280,11 @@ def test_given_any_stream_then_windows_of_one_subject_hold_one_alert_each_and_ev
     assert len({row.dedupe_key for row in alerts}) == len(bodies)
     for row in alerts:
         evidence = msgspec.json.decode(row.evidence)
-        assert len(evidence["transferIds"]) <= 20
-        assert evidence["hits"] >= len(evidence["transferIds"])
+        if "transferIds" in evidence:
+            assert len(evidence["transferIds"]) <= 20
+            assert evidence["hits"] >= len(evidence["transferIds"])
+        else:  # what a snapshot of indicators finds is of no transfer
+            assert (row.subject_type, row.transfer_id, row.route) == ("program", None, "reviewed")
         assert row.status != "auto_closed" or row.route == "automated"
         assert not row.hard_signal or row.route == "reviewed"
     assert {row.alert_id for row in rows if isinstance(row, DispositionRow)} <= bodies
