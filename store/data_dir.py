@@ -120,18 +120,12 @@ class DataDir:
     def master_key(self) -> bytes:
         """The key that seals secrets: the one that the directory was created with, and no other."""
         try:
-            key = _checked_key(self.master_key_path.read_bytes(), self.master_key_path)
+            return read_master_key(self.master_key_path, self._master_key_sha256, of=self.path)
         except FileNotFoundError:
             raise StartupError(
                 f"{self.master_key_path} is missing, and the secrets of {self.path} are sealed with it. Put your copy "
                 "of it back; docs/operations.md says what is lost without one."
             ) from None
-        if _digest(key) != self._master_key_sha256:
-            raise StartupError(
-                f"{self.master_key_path} is not the key that {self.path} was created with. Put that one back: "
-                "no other opens its secrets."
-            )
-        return key
 
     def admin_token(self, mint: Callable[[], str]) -> str:
         """The platform's admin token, minted at first use."""
@@ -211,6 +205,16 @@ def _decoded(path: Path, content: bytes) -> Layout:
     if not 1 <= layout.shards <= MAX_SHARDS:
         raise StartupError(f"{path} is damaged: it names {layout.shards} shards. Put it back from a backup.")
     return layout
+
+
+def read_master_key(path: Path, sha256: str, *, of: Path) -> bytes:
+    """The key in a file, which must be the one that the directory or backup ``of`` was created with."""
+    key = _checked_key(path.read_bytes(), path)
+    if _digest(key) != sha256:
+        raise StartupError(
+            f"{path} is not the key that {of} was created with. Put that one back: no other opens its secrets."
+        )
+    return key
 
 
 def _checked_key(key: bytes, path: Path) -> bytes:

@@ -197,11 +197,14 @@ def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_i
     taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--without-master-key")
     without = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
     nowhere = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", tmp_path / "nothing")
+    (tmp_path / "another").write_bytes(bytes(32))
+    wrong = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", tmp_path / "another")
     key = bank.data / "master.key"
     made = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", key)
 
     assert (taken.returncode, without.returncode, nowhere.returncode, made.returncode) == (0, 2, 2, 0), made.stderr
     assert "--master-key" in nowhere.stderr
+    assert (wrong.returncode, "another is not the key that" in wrong.stderr) == (2, True), wrong.stderr
     assert "was taken without master.key" in without.stderr
     old, new = (msgspec.json.decode((each / "layout.json").read_bytes()) for each in (bank.data, tmp_path / "restored"))
     assert old["logId"] != new["logId"]
