@@ -33,6 +33,7 @@ def main() -> int:
         sample=arguments.sample,
         service=arguments.service,
         dump=arguments.dump,
+        card=arguments.card,
     )
     console, answers = Console(stderr=True), list[Answered]()
     signal.signal(signal.SIGTERM, _end)
@@ -64,8 +65,11 @@ def _arguments() -> argparse.Namespace:
     detection = parser.add_argument_group("detection")
     detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the transfers and labels are")
     detection.add_argument("--world", choices=tuple(WORLDS), default="amlsim", help="which labelled transfers (amlsim)")
-    detection.add_argument("--half", choices=("tune", "report", "both"), default="report", help="of the scenarios")
+    detection.add_argument(
+        "--half", choices=("tune", "report", "both", "last"), default="report", help="of the scenarios"
+    )
     detection.add_argument("--rows", dest="sample", type=_count, metavar="ROWS", help="only the first so many rows")
+    detection.add_argument("--card", type=Path, metavar="FILE", help="a card to score the same vectors with")
     way = detection.add_mutually_exclusive_group()
     way.add_argument("--service", action="store_true", help="over signed webhooks to a service")
     way.add_argument("--dump", type=Path, metavar="FILE.parquet", help="keep vectors and labels in")

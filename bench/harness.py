@@ -74,6 +74,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     sample: int | None = None
     service: bool = False
     dump: Path | None = None
+    card: Path | None = None
 
 
 class Run:

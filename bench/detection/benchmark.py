@@ -5,6 +5,8 @@ Run      ``python -m bench detection --world amlsim|personas|synthfin --data FOL
          repository, so a run of all benchmarks leaves this one out where it is missing
 Way      the rows become bank events as the world's converter says, and go through the shards' own states in one
          process; with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
+Cards    ``--card FILE`` ranks the same vectors by another card too, such as one of ``clearhold calibrate``; with
+         ``--half last``, the last 40 % of the time, for one that was fitted to the rest
 Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer
 Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``)
 """
@@ -23,6 +25,10 @@ from bench.detection.worlds import WORLDS, World
 from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
 from bench.workbench import PREFIX
+from features.catalogue.vector import FeatureVector
+from features.scorers.card_check import read_card
+from features.scorers.cards import compile_card
+from features.scorers.engine import CompiledCard
 
 BESIDE_THE_PROJECT: Final = CHECKOUT.parent / "shared" / "data"
 QUICK_ROWS: Final = 60_000
@@ -68,12 +74,20 @@ def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known
 
 
 def _from_states(run: Run, known: Known, files: list[Path], done: Callable[[int], None]) -> Iterator[Answer]:
+    card = None if run.asked.card is None else _card_in(run.asked.card)
     if run.asked.dump is None:
-        yield from from_states(files, done, Heard)
+        yield from from_states(files, done, lambda: Heard(card))
         return
-    vectors = VectorFile(run.asked.dump, known)
+    vectors = VectorFile(run.asked.dump, known, card)
     yield from from_states(files, done, vectors.hear)
     vectors.close()
+
+
+def _card_in(path: Path) -> CompiledCard[FeatureVector]:
+    card, faults = read_card(path.read_bytes())
+    if card is None or faults:
+        raise SystemExit(f"{path}: {'; '.join(f'{fault.path} {fault.sentence}' for fault in faults)}")
+    return compile_card(card)
 
 
 def _figures(findings: Findings) -> Iterator[Figure]:

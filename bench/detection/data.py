@@ -2,6 +2,7 @@
 
 Halves   scenarios, bad ones and innocent look-alikes, go to a half by the order of their ids' hashes within their
          typology, so that both halves hold as many of each; all other rows by the hash of their own id
+Last     the last 40 % of the time, whatever the scenario
 Labels   a row is bad, a look-alike, or normal; the two sides of a row between two banks carry its label both
 Errors   ``SystemExit`` in one sentence, when files are missing or do not belong together
 """
@@ -22,12 +23,14 @@ from features.core.instants import parse_instant
 
 LABEL_COLUMNS: Final = ("transfer_id", "is_bad", "typology", "scenario_id", "is_benign_lookalike")
 RECEIVER: Final = "-in"
+FIT_PERCENT: Final = 60
 
 
 class Half(StrEnum):
     TUNE = "tune"  # may be looked at to set thresholds
     REPORT = "report"  # is what the figures are told of
     BOTH = "both"
+    LAST = "last"  # no half of the scenarios: the last 40 % of the time, for cards that were fitted to the rest
 
 
 class Label(msgspec.Struct, frozen=True, gc=False):
@@ -55,6 +58,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     score: int | None
     signals: tuple[str, ...] | None
     hard: bool | None
+    by_card: int | None = None  # the score that another card gives the same vector
 
 
 class Case(msgspec.Struct, frozen=True, gc=False):
@@ -125,6 +129,9 @@ class Known:
             half = halves[label.scenario] if label.scenario else (Half.TUNE, Half.REPORT)[hash_of(row.id) & 1]
             self._rows[row.id] = _Known(label, pair not in pairs, at, half)
             pairs.add(pair)
+        instants = [row.at for row in self._rows.values()]
+        first = min(instants, default=0)
+        self._last_from = first + (max(instants, default=0) - first) * FIT_PERCENT // 100
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -139,7 +146,7 @@ class Known:
         for answer in answers:
             row = row_of(answer.id)
             known = self._rows[row]
-            if half in (Half.BOTH, known.half):
+            if half in (Half.BOTH, known.half) or (half is Half.LAST and known.at > self._last_from):
                 yield Case(answer, row, known.label, known.first_of_pair, known.at, hash_of(answer.id))
 
 

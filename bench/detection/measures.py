@@ -99,6 +99,31 @@ def by_score(cases: Iterable[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: (case.answer.score is None, -(case.answer.score or 0), case.order))
 
 
+def by_card(cases: Iterable[Case]) -> list[Case]:
+    """As by score, of the other card."""
+    return sorted(cases, key=lambda case: (case.answer.by_card is None, -(case.answer.by_card or 0), case.order))
+
+
+def by_cents(cases: Iterable[Case]) -> list[Case]:
+    """The largest amount first."""
+    return sorted(cases, key=lambda case: (-case.answer.cents, case.order))
+
+
+def by_first_and_cents(cases: Iterable[Case]) -> list[Case]:
+    """The first transfers from one party to another, the largest first, then all others."""
+    return sorted(cases, key=lambda case: (not case.first_of_pair, -case.answer.cents, case.order))
+
+
+def average_precision(ranking: Sequence[Case]) -> float | None:
+    """The mean of the precision at every bad transfer of a ranking."""
+    hits, total = 0, 0.0
+    for place, case in enumerate(ranking, start=1):
+        if case.label.bad:
+            hits += 1
+            total += hits / place
+    return total / hits if hits else None
+
+
 def by_amount(cases: Sequence[Case]) -> list[Case]:
     """Highest percentile of the amount within its program and rail first; equal amounts share the middle of theirs."""
     amounts: dict[tuple[str, str], list[int]] = {}

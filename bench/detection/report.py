@@ -14,7 +14,11 @@ from bench.detection.measures import (
     Share,
     Touched,
     at_volume,
+    average_precision,
     by_amount,
+    by_card,
+    by_cents,
+    by_first_and_cents,
     by_first_of_pair,
     by_lot,
     by_score,
@@ -28,14 +32,17 @@ from bench.detection.measures import (
     touched,
     volume_of,
 )
+from features.core.bands import band_of
 from features.core.instants import DAY_US
+from features.core.vocabulary import Band
 
-VOLUMES_PER_THOUSAND: Final = (5, 10, 20)
+VOLUMES_PER_THOUSAND: Final = (5, 10, 20, 35)
 SPAN_DAYS: Final = (7, 30, 90)
 AGE_DAYS: Final = (29, 89)
 VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
 SCORE, FIRST_PAIR = "score", "first-time pair"
-RANKINGS: Final = (SCORE, "amount percentile", FIRST_PAIR, "by lot")
+CARD: Final = "another card"
+RANKINGS: Final = (SCORE, "amount", "amount percentile", "first-time pair, larger first", FIRST_PAIR, "by lot")
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,13 +54,16 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     held: list[Case]
     unscored: Share
     at_volumes: dict[str, list[AtVolume]]
+    average_precision: dict[str, float | None]
     first_pairs: AtVolume
 
 
 def findings_of(cases: list[Case], half: Half) -> Findings:
     alerted = [case for case in cases if in_review_or_hold(case)]
-    ranked = (by_score(cases), by_amount(cases), by_first_of_pair(cases), by_lot(cases))
-    rankings = dict(zip(RANKINGS, ranked, strict=True))
+    ranked = (by_score, by_cents, by_amount, by_first_and_cents, by_first_of_pair, by_lot)
+    rankings = {name: ranking(cases) for name, ranking in zip(RANKINGS, ranked, strict=True)}
+    if any(case.answer.by_card is not None for case in cases):
+        rankings[CARD] = by_card(cases)
     volumes = (len(alerted), *(volume_of(cases, each) for each in VOLUMES_PER_THOUSAND))
     return Findings(
         half=half,
@@ -62,6 +72,7 @@ def findings_of(cases: list[Case], half: Half) -> Findings:
         held=[case for case in cases if in_hold(case)],
         unscored=Share(sum(case.answer.score is None for case in cases), len(cases)),
         at_volumes={name: [at_volume(ranking, volume) for volume in volumes] for name, ranking in rankings.items()},
+        average_precision={name: average_precision(ranking) for name, ranking in rankings.items()},
         first_pairs=at_volume(rankings[FIRST_PAIR], sum(case.first_of_pair for case in cases)),
     )
 
@@ -69,6 +80,8 @@ def findings_of(cases: list[Case], half: Half) -> Findings:
 def markdown(findings: Findings) -> str:
     parts = (
         _summary(findings),
+        _bands(findings),
+        _precision(findings),
         _typologies(findings),
         _lookalikes(findings),
         _rankings(findings),
@@ -100,6 +113,35 @@ def _summary(findings: Findings) -> str:
             ("unscored", f"{findings.unscored.hits:,}", _per(findings.unscored.hits, count)),
         ],
     )
+
+
+def _bands(findings: Findings) -> str:
+    """What each band holds, with the look-alikes beside the bad ones."""
+    of_band: dict[str, list[Case]] = {band.value: [] for band in Band}
+    for case in findings.cases:
+        of_band[band_of(case.answer.score).value].append(case)
+    alike = sum(case.label.lookalike for case in findings.cases)
+    return _table(
+        "Bands",
+        ("band", "transfers per 1,000", "bad in it", "of all look-alikes"),
+        [
+            (band, _per(len(some), len(findings.cases)), str(_bad(some)), str(Share(_alike(some), alike)))
+            for band, some in of_band.items()
+        ],
+    )
+
+
+def _alike(cases: Sequence[Case]) -> int:
+    return sum(case.label.lookalike for case in cases)
+
+
+def _precision(findings: Findings) -> str:
+    lines = [(name, _decimal(value)) for name, value in findings.average_precision.items()]
+    return _table("Average precision", ("ranked by", "average precision"), lines)
+
+
+def _decimal(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.3f}"
 
 
 def _typologies(findings: Findings) -> str:

@@ -18,13 +18,14 @@ from api.client.event_replay import EventReplay, Tally, Target
 from bench.detection.data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
-from features.catalogue.vector import TransferFeaturesRow
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
 from features.core.reason import Reason
 from features.core.rows.events import QuarantineRow
 from features.core.rows.transfers import TransferRow
+from features.scorers.engine import CompiledCard
 from features.shard.shard import ShardState
 from store.data_dir import DEFAULT_SHARDS
 
@@ -56,15 +57,17 @@ _EXPORTED: Final = msgspec.json.Decoder(_Exported)
 class Heard:
     """Rows that a shard emits, kept as far as they say something of a transfer's score."""
 
-    def __init__(self) -> None:
-        self._scorings: dict[str, tuple[int | None, tuple[str, ...], bool]] = {}
+    def __init__(self, card: CompiledCard[FeatureVector] | None = None) -> None:
+        self._card = card
+        self._scorings: dict[str, tuple[int | None, tuple[str, ...], bool, int | None]] = {}
         self._transfers: dict[str, tuple[str, str, int]] = {}
         self._signals: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple of each kind, as there are few kinds
 
     def __call__(self, row: msgspec.Struct) -> None:
         if isinstance(row, TransferFeaturesRow):
             signals = tuple(reason.signal for reason in _REASONS.decode(row.reasons) if not reason.id.startswith(_CAP))
-            self._scorings[row.transfer_id] = (row.score, self._signals.setdefault(signals, signals), row.hard)
+            by_card = None if self._card is None else self._card.weigh(row.vector)[0]
+            self._scorings[row.transfer_id] = (row.score, self._signals.setdefault(signals, signals), row.hard, by_card)
         elif isinstance(row, TransferRow):
             self._transfers[row.id] = (row.program_id, row.rail, row.amount_cents)
         elif isinstance(row, QuarantineRow):
@@ -72,8 +75,7 @@ class Heard:
 
     def answers(self) -> Iterator[Answer]:
         for transfer_id, (program, rail, cents) in self._transfers.items():
-            score, signals, hard = self._scorings[transfer_id]
-            yield Answer(transfer_id, program, rail, cents, score, signals, hard)
+            yield Answer(transfer_id, program, rail, cents, *self._scorings[transfer_id])
 
 
 def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = Heard) -> Iterator[Answer]:

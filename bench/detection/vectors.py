@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 from bench.detection.data import Answer, Known
 from bench.detection.stream import Heard
 from features.catalogue.features import FEATURES
-from features.catalogue.vector import TransferFeaturesRow
+from features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from features.core.rows.transfers import TransferRow
+from features.scorers.engine import CompiledCard
 
 _TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
@@ -50,10 +51,11 @@ _STEP: Final = 20_000
 class VectorFile:
     """The file, written program by program."""
 
-    def __init__(self, path: Path, known: Known) -> None:
+    def __init__(self, path: Path, known: Known, card: CompiledCard[FeatureVector] | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = pq.ParquetWriter(path, _SCHEMA, compression="zstd")
         self._known = known
+        self.card = card
 
     def hear(self) -> Heard:
         """One program's rows, which are written when its answers are read."""
@@ -84,7 +86,7 @@ class VectorFile:
 
 class _Kept(Heard):
     def __init__(self, file: VectorFile) -> None:
-        super().__init__()
+        super().__init__(file.card)
         self._file = file
         self._newest: dict[str, TransferFeaturesRow] = {}
         self._parties: dict[str, TransferRow] = {}

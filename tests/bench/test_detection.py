@@ -27,7 +27,10 @@ from bench.detection.measures import (
     Share,
     Touched,
     at_volume,
+    average_precision,
     by_amount,
+    by_cents,
+    by_first_and_cents,
     by_first_of_pair,
     by_lot,
     by_score,
@@ -45,6 +48,7 @@ from bench.detection.worlds import AMLSIM, WORLDS, World
 from bench.harness import Asked, Run
 from features.catalogue.features import FEATURES
 from features.core.instants import DAY_US
+from features.scorers.trs_v1.scorer import DEFAULT_CARD
 
 BAD = Label(bad=True, typology="fan_in", scenario="s1")
 LOOKALIKE = Label(bad=False, typology="fan_in", scenario="l1")
@@ -314,6 +318,47 @@ def test_given_a_dump_when_run_then_each_transfer_has_a_row_with_its_label_and_a
 def test_given_a_world_when_its_files_are_missing_then_the_refusal_names_them(world: World, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=world.transfers):
         list(detection(Run(Asked(by_name=True, data=tmp_path, world=world.name))))
+
+
+def test_given_a_card_when_run_on_the_last_of_the_time_then_it_is_ranked_beside_the_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "card.json"
+    path.write_bytes(msgspec.json.encode(DEFAULT_CARD))
+
+    figures = list(detection(Run(Asked(by_name=True, data=a_folder(tmp_path), half="last", card=path))))
+
+    text = (tmp_path / ".bench" / "detection-amlsim-last.md").read_text()
+    rows = dict.fromkeys(line.split(" | ")[0] for line in text.splitlines() if line.startswith("| "))
+    assert "| another card" in rows
+    assert "of 32 transfers, last half" in figures[0].note
+    (told,) = {
+        line.replace("another card", "score") for line in text.splitlines() if line.startswith("| another card |")
+    }
+    assert told in text.splitlines()
+
+
+def test_given_a_ranking_then_its_average_precision_is_the_mean_at_each_bad_one() -> None:
+    cases = [a_case("acht_1", label=BAD), a_case("acht_2"), a_case("acht_3", label=BAD)]
+
+    assert average_precision(cases) == pytest.approx((1 + 2 / 3) / 2)
+    assert average_precision([a_case("acht_2")]) is None
+
+
+def test_given_amounts_when_the_largest_are_first_then_first_payments_may_come_before_them() -> None:
+    cases = [a_case("acht_1", cents=5), a_case("acht_2", cents=9), a_case("acht_3", cents=1, first=True)]
+
+    assert ids(by_cents(cases)) == ["acht_2", "acht_1", "acht_3"]
+    assert ids(by_first_and_cents(cases)) == ["acht_3", "acht_2", "acht_1"]
+
+
+def test_given_a_card_that_is_none_when_run_then_the_refusal_names_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "card.json"
+    path.write_bytes(msgspec.json.encode(DEFAULT_CARD).replace(b'"floor":5', b'"floor":0'))
+
+    with pytest.raises(SystemExit, match="floor"):
+        list(detection(Run(Asked(by_name=True, data=a_folder(tmp_path), card=path))))
 
 
 def test_given_no_data_beside_the_project_when_everything_runs_then_detection_is_left_out(
