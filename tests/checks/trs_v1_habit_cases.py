@@ -5,6 +5,7 @@ from typing import Final
 from tests.checks.trs_v1_case import Case
 
 UNKNOWN: Final = {"entity_prior_transfers": 9}
+USUAL_DAY: Final = {"velocity_count_6h": 4, "entity_busiest_day_count_35d": 4}
 NEW: Final = {"pair_first_time": True, "program_median_cents": 100_00, "entity_p90_cents_90d": 1_000_000_00}
 BACK: Final = {"amount_cents": 80_00, "pair_other_way_cents_24h": 100_00}
 HABIT: Final = {
@@ -16,11 +17,15 @@ HABIT: Final = {
     "more card amounts alike": Case(
         *("TRS-AMT-09", 8, {"rail": "card", "repeated_amount_count_24h": 4}), (UNKNOWN,), "card"
     ),
-    "two in an hour": Case("TRS-VEL-03", 4, {"velocity_count_1h": 2}, ({"velocity_count_1h": 1}, UNKNOWN)),
-    "three in an hour": Case("TRS-VEL-03", 10, {"velocity_count_1h": 3}, ({"velocity_count_1h": None},)),
+    "two in an hour": Case(
+        "TRS-VEL-03", 4, {"velocity_count_1h": 2, "velocity_count_6h": 2}, ({"velocity_count_1h": 1}, UNKNOWN)
+    ),
+    "three in an hour": Case(
+        "TRS-VEL-03", 10, {"velocity_count_1h": 3, "velocity_count_6h": 3}, ({"velocity_count_1h": None}, USUAL_DAY)
+    ),
     "three days in six hours": Case(
         *("TRS-VEL-04", 14, {"velocity_count_6h": 4, "entity_count_30d": 40}),
-        ({"velocity_count_6h": 3}, {"entity_count_30d": 41}, UNKNOWN),
+        ({"velocity_count_6h": 3}, {"entity_count_30d": 41}, USUAL_DAY, UNKNOWN),
     ),
     "an odd hour": Case(
         *("TRS-VEL-05", 4, {"entity_usual_hour_percent": 20}),

@@ -77,12 +77,18 @@ def _repeated_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 
 
 def _in_an_hour(v: FeatureVector) -> int | None:
-    return v.velocity_count_1h if _is_known(v) else None
+    return v.velocity_count_1h if _is_known(v) and not _is_usual_day(v) else None
+
+
+def _is_usual_day(v: FeatureVector) -> bool:
+    """Who pays wages moves much on few days: one of five weeks was as busy as the last 6 hours."""
+    busiest, lately = v.entity_busiest_day_count_35d, v.velocity_count_6h
+    return busiest is not None and lately is not None and lately <= busiest
 
 
 def _against_a_day(v: FeatureVector) -> int | None:
     """Transfers of 6 hours in percent of those of a usual day, which has at least one."""
-    if v.velocity_count_6h is None or not _is_known(v):
+    if v.velocity_count_6h is None or not _is_known(v) or _is_usual_day(v):
         return None
     return 100 * v.velocity_count_6h * _DAYS_30 // max(v.entity_count_30d, _DAYS_30)
 
