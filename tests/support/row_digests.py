@@ -16,13 +16,14 @@ from bench.stream_events import Traffic
 from features.core.build import BUILD
 from features.core.in_memory import InMemory
 from features.core.log_entry import EntryKind, LogEntry
-from features.policy.bodies import RulesBody
+from features.policy.bodies import Body, ChallengerBody, RulesBody, ScorecardBody
 from features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 from tests.support.clock import T0
 from tests.support.policies import policy_entry
 from tests.support.rules import a_condition
 from tests.support.rules_in_force import an_active_rule
+from tests.support.scorecards import a_card
 
 EVENTS: Final = 4_000
 STEPS_US: Final = {"ordinary": 300_000_000, "alert-dense": 8_000_000}
@@ -77,7 +78,13 @@ def _traffic(step_us: int) -> Iterator[LogEntry]:
         an_active_rule("abroad", a_condition("counterpartyCountry", "not_in", ("US", "DE")), action="log"),
         an_active_rule("counted", a_condition("amountCents", "between", (1_000_00, 2_000_00)), action="log"),
     )
-    yield LogEntry(0, 0, EntryKind.POLICY.value, "prg_1", T0, policy_entry("rules-v1", RulesBody(rules=rules)))
+    bodies: dict[str, Body] = {
+        "rules-v1": RulesBody(rules=rules),
+        "scorecard-v1": ScorecardBody(card=a_card()),
+        "challenger-v1": ChallengerBody(version="scorecard-v2", card=a_card(points=25)),
+    }
+    for version, body in bodies.items():
+        yield LogEntry(0, 0, EntryKind.POLICY.value, "prg_1", T0, policy_entry(version, body))
     traffic = Traffic("compiled", entities=100, counterparties=400, start_at=T0, step_us=step_us)
     for offset, event in enumerate(islice(traffic.events(), EVENTS), start=1):
         yield LogEntry(0, offset, EntryKind.BANK.value, "prg_1", T0 + _YEAR_US, event.body)

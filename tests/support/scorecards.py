@@ -1,4 +1,4 @@
-"""Cards in tests: the default one with other points, and entries that bring them into force or into shadow."""
+"""Cards in tests, whatever the default one is, and entries that bring them into force or into shadow."""
 
 from typing import Final
 
@@ -13,14 +13,11 @@ from tests.support.stories import ShardStory
 LARGE_FIRST: Final = "TRS-CPY-02"
 
 
-def a_card(signal: str = LARGE_FIRST, points: int = 30) -> Scorecard:
-    """The default card with other points for one check, without signals of flow and screening that are not hard."""
-    signals = tuple(
-        points_when(signal, points) if each.id == signal else each
-        for each in DEFAULT_CARD.signals
-        if SCORER.signals[each.id].hard or not each.id.startswith(("TRS-FLO", "TRS-SCR"))
-    )
-    return replace(DEFAULT_CARD, name=f"{signal} gives {points}", signals=signals)
+def a_card(points: int = 30) -> Scorecard:
+    """Points for a large first payment, and those of the hard signals."""
+    hard = (each for each in DEFAULT_CARD.signals if SCORER.signals[each.id].hard)
+    signals = (points_when(LARGE_FIRST, points), *hard)
+    return replace(DEFAULT_CARD, name=f"{LARGE_FIRST} gives {points}", caps=(), signals=signals)
 
 
 def card_in_force(
