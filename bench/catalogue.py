@@ -20,6 +20,7 @@ from bench import (
     restart,
     rules,
     scorers,
+    shadow,
     snapshots,
     throughput,
     webhooks,
@@ -46,6 +47,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "detection": detection.run,
     "alerts": alerts.run,
     "rules": rules.run,
+    "shadow": shadow.run,
 }
 
 

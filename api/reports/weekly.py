@@ -35,7 +35,6 @@ from features.core.vocabulary import AlertStatus, Band
 from features.core.weeks import FIRST_WEEK, IsoWeek, week_of
 from features.policy.book import SEEDED
 from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from features.scorers.trs_v1 import scorer as trs_v1
 from features.shard.questions import Owner
 from store.clock import Clock
 from store.control.policies import Policies
@@ -45,7 +44,7 @@ from store.duck.report_scores import ReportScores, Span
 from store.duck.report_snapshots import ReportSnapshots, ScorePoint
 
 WEEKS_SHOWN: Final = 12
-SCORE_VERSIONS: Final = (trs_v1.VERSION, ers_v1.VERSION, crs_v1.VERSION, ars_v1.VERSION, prs_v1.VERSION)
+OTHER_SCORERS: Final = (ers_v1.VERSION, crs_v1.VERSION, ars_v1.VERSION, prs_v1.VERSION)
 
 _HOURS_DECIMALS: Final = 2
 
@@ -58,7 +57,7 @@ class WeekOfProgram(msgspec.Struct, frozen=True, kw_only=True):
     days: tuple[DayTotals, ...]  # Monday to Sunday
     weeks: tuple[tuple[IsoWeek, ScorePoint | None], ...]  # the last snapshot of each, oldest first
     policy_versions: tuple[str, ...]  # in force tenant-wide at the end of the week
-    score_versions: tuple[str, ...] = SCORE_VERSIONS
+    score_versions: tuple[str, ...]  # of transfers as they were scored in the week, then of the other scorers
 
 
 class WeeklyReports:
@@ -122,6 +121,7 @@ class WeeklyReports:
             days=days,
             weeks=self._weeks(principal, program.id, week),
             policy_versions=self._policy_versions(principal, min(now, week.end - 1)),
+            score_versions=(*self._scores.transfer_versions(principal, program.id, span), *OTHER_SCORERS),
         )
 
     def _entered_hold(self, principal: Principal, program_id: str, span: Span) -> tuple[int, tuple[EnteredHold, ...]]:

@@ -30,6 +30,7 @@ _SIGNALS: Final = """
         SELECT DISTINCT recent, "offset", unnest(from_json(reasons, '[{{"signal": "VARCHAR"}}]')).signal AS signal
         FROM (SELECT scored_at >= make_timestamp(?) AS recent, "offset", reasons FROM scores WHERE {matching})
     ) GROUP BY signal ORDER BY signal"""
+_VERSIONS: Final = "SELECT DISTINCT score_version FROM transfer_features WHERE {matching} ORDER BY ALL"
 _COUNTED: Final = "SELECT count(*) FROM scores WHERE {matching}"
 # A subject counts once, with the last time that it came into the band.
 _ENTERED: Final = """
@@ -117,6 +118,16 @@ class ReportScores:
             sql = _SIGNALS.format(matching=predicate.sql)
             rows = cursor.execute(sql, [span.start, *predicate.values]).fetchall()
         return [SignalCount(*row) for row in rows]
+
+    def transfer_versions(self, principal: Principal, program_id: str, span: Span) -> list[str]:
+        """The versions of the scores that transfers of a program were given within the span."""
+        principal.require_program(program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ?", program_id)
+        predicate.between("scored_at", *span)
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(_VERSIONS.format(matching=predicate.sql), predicate.values).fetchall()
+        return [version for (version,) in rows]
 
     def entered_band(
         self, principal: Principal, program_id: str, band: str, span: Span

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from features.catalogue.vector import FeatureVector, pays
-from features.core.scorecards import points_from, points_when
+from features.core.scorecards import CardSignal, points_from, points_when
 from features.core.sentences import money, tenths
 from features.scorers.families import Family
 from features.scorers.signal import CARD_ONLY, Signal
@@ -304,11 +304,11 @@ CAME_BEFORE: Final = Signal[FeatureVector](
     edges=_came_before_edges,
 )
 
-SIGNALS: Final = (
+SIGNALS: Final[tuple[Signal[FeatureVector], ...]] = (
     *(OVER_OWN, OVER_PROGRAM, CARD_REPEATED, BURST, DAY_IN_HOURS, UNUSUAL_HOUR),
     *(NEW_OVER_OWN, NEW_OVER_PROGRAM, SELDOM_NEW, NEW_PARTIES, IN_AND_OUT, PAID_BACK, QUICK_HOPS, CAME_BEFORE),
 )
-POINTS: Final = (
+POINTS: Final[tuple[CardSignal, ...]] = (
     points_from(CARD_REPEATED.id, (3, 6), (4, 8)),
     points_from(BURST.id, (2, 4), (3, 10)),
     points_from(DAY_IN_HOURS.id, (300, 14)),

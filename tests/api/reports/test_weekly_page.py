@@ -52,6 +52,7 @@ def page_for(report: WeeklyReport, scores: tuple[int | None, ...] = (None,) * 12
         days=tuple(DayTotals(transfers=number, cents=number * 1_234_567) for number in range(7)),
         weeks=tuple(zip(weeks, points, strict=True)),
         policy_versions=("policy-v1",),
+        score_versions=("trs-v1", "ers-v1"),
     )
 
 

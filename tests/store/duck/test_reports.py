@@ -6,6 +6,7 @@ import duckdb
 import msgspec
 import pytest
 
+from features.catalogue.vector import TransferFeaturesRow
 from features.core.errors import ForbiddenError
 from features.core.instants import DAY_US
 from features.core.rows.scores import ScoreRow
@@ -15,7 +16,7 @@ from store.duck.report_scores import ReportScores, SignalCount, Span, Subject
 from store.duck.report_transfers import ReportTransfers
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
-from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 
 SPAN = Span(AT - DAY_US, AT + DAY_US)
@@ -107,3 +108,22 @@ def test_given_a_subject_that_came_into_a_band_twice_when_counted_then_it_counts
 
     assert entered == 2
     assert [(each.id, each.at) for each in listed] == [("ent_2", AT + 1), ("ent_1", AT + 2)]
+
+
+def test_given_transfers_scored_by_several_cards_when_reported_then_those_of_the_span_are_named(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    own, another = "trs-v1+scorecard-v1", "trs-v1+scorecard-v2"
+    scorings = [
+        some_features(offset=1, scored_at=SPAN.start, score_version="trs-v1"),
+        some_features(offset=2, scored_at=SPAN.end - 1, score_version=own),
+        some_features(offset=3, scored_at=SPAN.end, score_version=another),
+        some_features(offset=4, scored_at=AT, score_version=another, program_id="prg_2"),
+    ]
+    BatchWriter(database).commit(row_tables({TransferFeaturesRow: scorings}), {}, AT)
+
+    reports = ReportScores(database)
+
+    assert reports.transfer_versions(an_operator(TENANT), PROGRAM, SPAN) == ["trs-v1", own]
+    with pytest.raises(ForbiddenError):
+        reports.transfer_versions(a_key(TENANT, "prg_2"), PROGRAM, SPAN)
