@@ -29,7 +29,7 @@ from features.scorers.signal import Signal
 FEWEST_MEASURED: Final = 30
 """Scored, labelled transfers on which a signal must have fired before its points are fitted."""
 
-MOST_FITTED_BINS: Final = 8
+MOST_FITTED_BINS: Final = 6
 FEWEST_IN_BIN: Final = 10
 ROUNDS: Final = (25, 50, 100, 200, 400)
 LEARNING_RATE: Final = 0.1
@@ -154,7 +154,17 @@ class _Model:
         edges = [_roundest(int(values[k - 1]) if k else None, int(values[k])) for k in starts]
         mean = float(np.average(curve, weights=counts))
         gain = float(np.average((curve - mean) ** 2, weights=counts))
-        return Steps(signal, tuple(edges), tuple(float(smooth[k]) for k in starts), gain)
+        log_odds = [float(smooth[k]) for k in starts]
+        if signal.rises:
+            usual = self._usual(column, values[starts])
+            log_odds[:usual] = [0.0] * usual
+        return Steps(signal, tuple(edges), tuple(log_odds), gain)
+
+    def _usual(self, column: Column, starts: Column) -> int:
+        """How many steps, from the lowest on, are no more often bad than all transfers: they get no points."""
+        steps, base = np.digitize(column, starts) - 1, float(np.mean(self._bad))
+        shares = (float(np.mean(self._bad[steps == step])) for step in range(len(starts)))
+        return next((step for step, share in enumerate(shares) if share > base), len(starts))
 
 
 def _roundest(above: int | None, upto: int) -> int:

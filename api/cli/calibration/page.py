@@ -156,7 +156,7 @@ def _method(report: CalibrationReport) -> Iterator[Html]:
             "p",
             f"Fitted were {fit.method}, with {fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, "
             "the number that said most of the last quarter of the fit window. A signal gets the sum of its steps, as "
-            f"at most eight bins. {fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold "
+            f"at most six bins. {fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold "
             f"band begins where the fit says {100 * fit.hold_chance:.0f} % bad.",
         )
         if fit.left_out:
