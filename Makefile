@@ -36,7 +36,7 @@ $(STAMP): pyproject.toml requirements.lock
 	echo "Setting up $(VENV), from $$("$$python" --version)"; \
 	$(PY) -c 'import pip, sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null || \
 	  "$$python" -m venv --clear $(VENV); \
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	$(PY) -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock; \
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	touch $(STAMP)
 

@@ -52,11 +52,9 @@ class RowExchange:
 
     async def stop(self) -> None:
         """Have what is written committed, and take what was."""
-        if self._writing is not None:
-            await asyncio.gather(self._writing, return_exceptions=True)
+        await _end_of(self._writing)
         self._loop = None
-        if self._taking is not None:
-            await asyncio.gather(self._taking, return_exceptions=True)
+        await _end_of(self._taking)
 
     def on_commit(self, tables: RowTables) -> None:
         """On the committer's thread: hand over what was committed of deliveries."""
@@ -119,3 +117,9 @@ class RowExchange:
 def _name_of(row: WebhookRow) -> tuple[str, int]:
     """The delivery and its version."""
     return (row.delivery_id, row.version) if isinstance(row, WebhookAttemptRow) else (row.id, 0)
+
+
+async def _end_of(task: asyncio.Task[None] | None) -> None:
+    """One that has ended may be of a loop that has, too."""
+    if task is not None and not task.done():
+        await asyncio.gather(task, return_exceptions=True)

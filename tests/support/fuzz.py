@@ -56,7 +56,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 [[operations]]
 include-operation-id = [
     "listTransfers", "listActions", "listAlerts", "listDispositions", "listEvents", "listLabels", "listCheckpoints",
-    "listLimitHistory", "listRescreeningDue", "listMetricsHistory",
+    "listLimitHistory", "listRescreeningDue", "listMetricsHistory", "listPolicies", "listRules", "listRulesVersions",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
@@ -72,6 +72,11 @@ include-operation-id = [
     "createRule", "replaceRule", "simulateEvent", "simulateReturn", "simulateTransfer", "runScenario",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 412, 429, "5xx"]
+
+# Which signals there are, what makes a card whole, and which report is of it, the document says in words.
+[[operations]]
+include-operation-id = ["proposeScorecard", "sendScorecardReport", "activateScorecard"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # None of these callers can sign, and there is no serializer for NDJSON: tests/api/ingest/test_batch.py has its bodies.
 [[operations]]
