@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from api.http.html import Html, joined, node
+from api.http.html import Html, node
+from api.http.svg import figure, line, number, text
 from features.core.bands import HOLD_FROM, REVIEW_FROM
 
 WIDTH: Final = 340
@@ -33,14 +34,14 @@ def columns(chart_id: str, title: str, bars: Sequence[Bar]) -> Html:
     most = max((bar.value for bar in bars), default=0) or 1
     step = (WIDTH - _LEFT - _RIGHT) / len(bars)
     base, room = HEIGHT - _BOTTOM, HEIGHT - _BOTTOM - _TOP
-    parts = [_line(_LEFT, base, WIDTH - _RIGHT, base, "axis")]
+    parts = [line(_LEFT, base, WIDTH - _RIGHT, base, "axis")]
     for place, bar in enumerate(bars):
         height = room * bar.value / most
         left, middle = _LEFT + place * step + step * 0.18, _LEFT + (place + 0.5) * step
         parts += [
             _rect(left, base - height, step * 0.64, height, bar.style),
-            _text(middle, base - height - 4, bar.text, "value", "middle"),
-            _text(middle, HEIGHT - 6, bar.label, "label", "middle"),
+            text(middle, base - height - 4, bar.text, "value", "middle"),
+            text(middle, HEIGHT - 6, bar.label, "label", "middle"),
         ]
     return _chart(chart_id, title, bars, HEIGHT, parts)
 
@@ -53,9 +54,9 @@ def rows(chart_id: str, title: str, bars: Sequence[Bar]) -> Html:
     for place, bar in enumerate(bars):
         top, width = place * _ROW + 4, room * bar.value / most
         parts += [
-            _text(_LABEL_WIDTH - 6, top + 11, bar.label, "label", "end"),
+            text(_LABEL_WIDTH - 6, top + 11, bar.label, "label", "end"),
             _rect(_LABEL_WIDTH, top, width, _ROW - 8, bar.style),
-            _text(_LABEL_WIDTH + width + 5, top + 11, bar.text, "value", "start"),
+            text(_LABEL_WIDTH + width + 5, top + 11, bar.text, "value", "start"),
         ]
     return _chart(chart_id, title, bars, max(1, len(bars)) * _ROW + 4, parts)
 
@@ -70,54 +71,31 @@ def score_line(chart_id: str, title: str, points: Sequence[tuple[str, int | None
     def height(score: int) -> float:
         return base - room * score / _MOST_SCORE
 
-    parts = [_line(left, base, right, base, "axis"), _text(left - 6, base, "0", "label", "end")]
+    parts = [line(left, base, right, base, "axis"), text(left - 6, base, "0", "label", "end")]
     for edge, name in ((REVIEW_FROM, "review"), (HOLD_FROM, "hold")):
         parts += [
-            _line(left, height(edge), right, height(edge), f"edge {name}"),
-            _text(left - 6, height(edge) + 3, f"{name} {edge}", "label", "end"),
+            line(left, height(edge), right, height(edge), f"edge {name}"),
+            text(left - 6, height(edge) + 3, f"{name} {edge}", "label", "end"),
         ]
     for (x1, _, former), (x2, _, score) in pairwise(places):
         if former is not None and score is not None:
-            parts.append(_line(x1, height(former), x2, height(score), "course"))
+            parts.append(line(x1, height(former), x2, height(score), "course"))
     for place, (x, label, score) in enumerate(places):
         if score is None:
-            parts.append(_text(x, base - 4, "\N{EN DASH}", "label", "middle"))
+            parts.append(text(x, base - 4, "\N{EN DASH}", "label", "middle"))
         else:
-            parts.append(node("circle", cx=_number(x), cy=_number(height(score)), r="3.2", class_="dot"))
-            parts.append(_text(x, height(score) - 7, str(score), "value", "middle"))
+            parts.append(node("circle", cx=number(x), cy=number(height(score)), r="3.2", class_="dot"))
+            parts.append(text(x, height(score) - 7, str(score), "value", "middle"))
         if (len(places) - place) % 2:
-            parts.append(_text(x, HEIGHT - 6, label, "label", "middle"))
+            parts.append(text(x, HEIGHT - 6, label, "label", "middle"))
     bars = [Bar(label, score or 0, "not measured" if score is None else str(score)) for label, score in points]
     return _chart(chart_id, title, bars, HEIGHT, parts)
 
 
 def _chart(chart_id: str, title: str, bars: Sequence[Bar], height: int, parts: Sequence[Html]) -> Html:
-    words = "; ".join(f"{bar.label}: {bar.text}" for bar in bars) or "nothing"
-    svg = node(
-        "svg",
-        node("title", title, id=f"{chart_id}-title"),
-        node("desc", f"{words}.", id=f"{chart_id}-words"),
-        joined(parts),
-        viewBox=f"0 0 {WIDTH} {height}",
-        role="img",
-        aria_labelledby=f"{chart_id}-title {chart_id}-words",
-    )
-    return node("figure", node("figcaption", title), svg)
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Html:
-    return node("line", x1=_number(x1), y1=_number(y1), x2=_number(x2), y2=_number(y2), class_=style)
+    words = [f"{bar.label}: {bar.text}" for bar in bars]
+    return figure(chart_id, title, words, width=WIDTH, height=height, parts=parts)
 
 
 def _rect(x: float, y: float, width: float, height: float, style: str) -> Html:
-    return node(
-        "rect", x=_number(x), y=_number(y), width=_number(width), height=_number(height), rx="1.5", class_=style
-    )
-
-
-def _text(x: float, y: float, text: str, style: str, anchor: str) -> Html:
-    return node("text", text, x=_number(x), y=_number(y), text_anchor=anchor, class_=style)
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return node("rect", x=number(x), y=number(y), width=number(width), height=number(height), rx="1.5", class_=style)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from api.cli.calibration.report import BandTable, ChancePart, Ranking, WeekPart
-from api.http.html import Html, joined, node
+from api.http.html import Html, node
+from api.http.svg import figure, line, number, text
 from features.core.measured import Measured
 
 WIDTH: Final = 340
@@ -26,7 +27,7 @@ def precision_and_recall(rankings: Sequence[Ranking]) -> Html:
     for ranking, style in zip(rankings, STYLES, strict=False):
         steps = len(ranking.curve) - 1
         places = [(_x(place / steps), _y(value)) for place, value in enumerate(ranking.curve)]
-        points = " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
+        points = " ".join(f"{number(x)},{number(y)}" for x, y in places)
         parts.append(node("polyline", points=points, class_=f"curve {style}"))
     words = [f"{each.name}: average precision {each.average_precision:.3f}" for each in rankings]
     legend = node("p", *_legend([each.name for each in rankings]), class_="legend")
@@ -43,13 +44,13 @@ def band_shares(tables: Sequence[BandTable]) -> Html:
             share, middle = each.bad_share, top + _ROW / 2
             label = f"{table.card}: {each.band}"
             words.append(f"{label} {percent(share)}")
-            parts.append(_text(_LABEL - 8, middle + 3, label, "label", "end"))
-            parts.append(_line(_LABEL, middle, _LABEL + room, middle, "grid"))
+            parts.append(text(_LABEL - 8, middle + 3, label, "label", "end"))
+            parts.append(line(_LABEL, middle, _LABEL + room, middle, "grid"))
             if share.value is not None:
                 ends = [_LABEL + room * end for end in (share.low or 0, share.high or 0, share.value)]
-                parts.append(_line(ends[0], middle, ends[1], middle, f"whisker {each.band}"))
+                parts.append(line(ends[0], middle, ends[1], middle, f"whisker {each.band}"))
                 parts.append(_dot(ends[2], middle, each.band))
-            parts.append(_text(_LABEL + room + 6, middle + 3, percent(share), "value", "start"))
+            parts.append(text(_LABEL + room + 6, middle + 3, percent(share), "value", "start"))
             top += _ROW
     return _plot("bands", "Share of labelled transfers that are bad, later time, 95 % intervals", words, top + 4, parts)
 
@@ -57,11 +58,11 @@ def band_shares(tables: Sequence[BandTable]) -> Html:
 def reliability(chance: ChancePart) -> Html:
     """Chances against what happened; on the line both are the same."""
     parts = [*_axes("chance by the fit window", "share that was bad"), *_grid()]
-    parts.append(_line(_x(0), _y(0), _x(1), _y(1), "edge"))
+    parts.append(line(_x(0), _y(0), _x(1), _y(1), "edge"))
     for each in chance.deciles:
         share = each.bad_share
         parts.append(
-            _line(_x(each.mean_chance), _y(share.low or 0), _x(each.mean_chance), _y(share.high or 0), "whisker")
+            line(_x(each.mean_chance), _y(share.low or 0), _x(each.mean_chance), _y(share.high or 0), "whisker")
         )
         parts.append(_dot(_x(each.mean_chance), _y(share.value or 0), ""))
     words = [
@@ -78,8 +79,8 @@ def weeks(rows: Sequence[WeekPart]) -> Html:
     base = HEIGHT - _BOTTOM
     room = base - _TOP
     parts = [
-        _line(_LEFT, base, WIDTH - _RIGHT, base, "axis"),
-        _text(_LEFT - 4, _TOP + 4, f"{most:.0f}", "label", "end"),
+        line(_LEFT, base, WIDTH - _RIGHT, base, "axis"),
+        text(_LEFT - 4, _TOP + 4, f"{most:.0f}", "label", "end"),
     ]
     for place, (each, (review, hold)) in enumerate(zip(rows, shares, strict=True)):
         left, pale = _LEFT + place * step, " pale" if each.in_fit else ""
@@ -87,8 +88,8 @@ def weeks(rows: Sequence[WeekPart]) -> Html:
         parts.append(_rect(left + step * 0.12, base - heights[0], step * 0.76, heights[0], f"hold{pale}"))
         parts.append(_rect(left + step * 0.12, base - sum(heights), step * 0.76, heights[1], f"review{pale}"))
     if rows:
-        parts.append(_text(_LEFT, HEIGHT - 12, rows[0].week, "label", "start"))
-        parts.append(_text(WIDTH - _RIGHT, HEIGHT - 12, rows[-1].week, "label", "end"))
+        parts.append(text(_LEFT, HEIGHT - 12, rows[0].week, "label", "start"))
+        parts.append(text(WIDTH - _RIGHT, HEIGHT - 12, rows[-1].week, "label", "end"))
     words = [f"{each.week}: {each.review:,} review, {each.hold:,} hold of {each.transfers:,}" for each in rows]
     return _plot("weeks", "Review and hold by week, per 1,000 transfers; pale: fitted", words, HEIGHT, parts)
 
@@ -100,27 +101,28 @@ def percent(share: Measured) -> str:
 def _legend(names: Iterable[str]) -> list[Html]:
     entries = []
     for name, style in zip(names, STYLES, strict=False):
-        line = node("svg", _line(0, 5, 24, 5, f"curve {style}"), viewBox="0 0 24 10", class_="key", aria_hidden="true")
-        entries.append(node("span", line, name))
+        curve = line(0, 5, 24, 5, f"curve {style}")
+        key = node("svg", curve, viewBox="0 0 24 10", class_="key", aria_hidden="true")
+        entries.append(node("span", key, name))
     return entries
 
 
 def _axes(across: str, upward: str) -> list[Html]:
     base = HEIGHT - _BOTTOM
     return [
-        _line(_LEFT, base, WIDTH - _RIGHT, base, "axis"),
-        _line(_LEFT, _TOP, _LEFT, base, "axis"),
-        _text((_LEFT + WIDTH - _RIGHT) / 2, HEIGHT - 4, across, "label", "middle"),
-        _text(_LEFT + 4, _TOP - 3, upward, "label", "start"),
+        line(_LEFT, base, WIDTH - _RIGHT, base, "axis"),
+        line(_LEFT, _TOP, _LEFT, base, "axis"),
+        text((_LEFT + WIDTH - _RIGHT) / 2, HEIGHT - 4, across, "label", "middle"),
+        text(_LEFT + 4, _TOP - 3, upward, "label", "start"),
     ]
 
 
 def _grid() -> list[Html]:
     parts = []
     for place in (0.0, 0.5, 1.0):
-        parts.append(_text(_x(place), HEIGHT - _BOTTOM + 11, f"{100 * place:.0f} %", "label", "middle"))
-        parts.append(_text(_LEFT - 4, _y(place) + 3, f"{100 * place:.0f} %", "label", "end"))
-        parts.append(_line(_LEFT, _y(place), WIDTH - _RIGHT, _y(place), "grid"))
+        parts.append(text(_x(place), HEIGHT - _BOTTOM + 11, f"{100 * place:.0f} %", "label", "middle"))
+        parts.append(text(_LEFT - 4, _y(place) + 3, f"{100 * place:.0f} %", "label", "end"))
+        parts.append(line(_LEFT, _y(place), WIDTH - _RIGHT, _y(place), "grid"))
     return parts
 
 
@@ -135,33 +137,12 @@ def _y(share: float) -> float:
 def _plot(
     plot_id: str, title: str, words: Sequence[str], height: float, parts: Sequence[Html], below: Html | None = None
 ) -> Html:
-    svg = node(
-        "svg",
-        node("title", title, id=f"{plot_id}-title"),
-        node("desc", f"{'; '.join(words) or 'nothing'}.", id=f"{plot_id}-words"),
-        joined(parts),
-        viewBox=f"0 0 {WIDTH} {_number(height)}",
-        role="img",
-        aria_labelledby=f"{plot_id}-title {plot_id}-words",
-    )
-    return node("figure", node("figcaption", title), svg, *(() if below is None else (below,)))
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Html:
-    return node("line", x1=_number(x1), y1=_number(y1), x2=_number(x2), y2=_number(y2), class_=style)
+    return figure(plot_id, title, words, width=WIDTH, height=height, parts=parts, below=below)
 
 
 def _rect(x: float, y: float, width: float, height: float, style: str) -> Html:
-    return node("rect", x=_number(x), y=_number(y), width=_number(width), height=_number(height), class_=style)
+    return node("rect", x=number(x), y=number(y), width=number(width), height=number(height), class_=style)
 
 
 def _dot(x: float, y: float, style: str) -> Html:
-    return node("circle", cx=_number(x), cy=_number(y), r="3.2", class_=f"dot {style}".rstrip())
-
-
-def _text(x: float, y: float, text: str, style: str, anchor: str) -> Html:
-    return node("text", text, x=_number(x), y=_number(y), text_anchor=anchor, class_=style)
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return node("circle", cx=number(x), cy=number(y), r="3.2", class_=f"dot {style}".rstrip())

@@ -125,7 +125,7 @@ HOSTILE: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "overlapping bins": ({"bins": [[1, None, 5], [2, None, 6]]}, "card.signals[0].bins[0].below"),
     "a hole": ({"bins": [[1, 2, 5], [3, None, 6]]}, "card.signals[0].bins[0].below"),
     "a million points": ({"bins": [[1, None, 10**6]]}, "card.signals[0].bins[0].points"),
-    "an unknown signal": ({"id": "TRS-XXX-01"}, "card.signals[0].id"),
+    "an unknown signal": ({"id": "TRS-NEW-99"}, "card.signals[0].id"),
 }
 
 

@@ -53,7 +53,7 @@ FAULTS: Final[dict[str, tuple[Scorecard, str, FieldCode]]] = {
     ),
     "a cap twice": (changed(CARD, caps=CARD.caps[:1] * 2), "caps[1].family", FieldCode.REPEATED),
     "a signal that is none": (
-        changed(CARD, signals=(*CARD.signals, points_when("TRS-XXX-01", 0))),
+        changed(CARD, signals=(*CARD.signals, points_when("TRS-NEW-99", 0))),
         f"signals[{len(CARD.signals)}].id",
         FieldCode.NOT_ONE_OF,
     ),
