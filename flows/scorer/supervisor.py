@@ -24,11 +24,14 @@ from features.shard.questions import Owner
 from flows.own_python import import_environment, module_command
 from flows.row_batch import RowBatch, decoded
 from flows.scorer.remote_owner import Connection, RemoteOwner
+from flows.scorer.silence import Silence
 from flows.scorer.wire import Kind, Start, frame, receive
 from store.redis_log.keys import owner_key
 
 HUNG_AFTER_S: Final = 10.0
 LOADED_WITHIN_S: Final = 120.0
+SILENT_AT_WORK_S: Final = 120.0
+STEPS: Final = 4  # looks at a silent scorer until it counts as hung
 AGAIN_AFTER_S: Final = 0.25
 MOST_FAILED_STARTS: Final = 5
 LONGEST_PAUSE_S: Final = 15.0
@@ -163,7 +166,6 @@ class ScorerProcess:
             self._process = self._started(start)
         self._questions = Connection(questions, mmap.mmap(flag, 1))
         os.close(flag)
-        rows.settimeout(LOADED_WITHIN_S)
         with self._sending:
             self._rows = rows
         if self._ending.is_set():
@@ -186,23 +188,29 @@ class ScorerProcess:
 
     def _listen(self, rows: socket.socket, connection: Connection, commits: Commits) -> None:
         """Take what the scorer sends until it closes; a silence that is too long ends it."""
+        silence = self._silence(rows, LOADED_WITHIN_S)
         while True:
             try:
-                kind, body = receive(rows)
-            except TimeoutError:
-                raise TimeoutError(f"It has been silent for {rows.gettimeout():.0f} s.") from None
+                kind, body = receive(rows, silence.goes_on)
             except ConnectionError:
                 if self._ending.is_set():
                     return
                 raise
+            silence.ended()
             if kind is Kind.BATCH:
                 commits.put(decoded(body))
             elif kind is Kind.READY:
-                rows.settimeout(HUNG_AFTER_S)
+                silence = self._silence(rows, HUNG_AFTER_S)
                 self.failure, self.connection, self._failed_starts = None, connection, 0
                 log.info("scorer_ready", scorer=self.number, pid=self.pid, build=BUILD)
             else:
                 self._note(kind, body)
+
+    def _silence(self, rows: socket.socket, hung_after_s: float) -> Silence:
+        assert self.pid is not None
+        step_s = hung_after_s / STEPS
+        rows.settimeout(step_s)
+        return Silence(self.pid, step_s=step_s, hung_after_s=hung_after_s, longest_s=SILENT_AT_WORK_S)
 
     def _note(self, kind: Kind, body: memoryview) -> None:
         """What the scorer says of itself."""

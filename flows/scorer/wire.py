@@ -9,7 +9,7 @@ Errors  ``ConnectionError`` when the other side is gone; ``FrameError`` for a le
 """
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -69,20 +69,26 @@ def frame(kind: Kind, body: bytes = b"") -> bytes:
     return header(kind, len(body)) + body
 
 
-def receive(connection: socket.socket) -> tuple[Kind, memoryview]:
-    """The next frame, of a socket that blocks; ``TimeoutError`` as the socket is set up."""
-    head = _exactly(connection, HEADER_BYTES)
+def receive(connection: socket.socket, at_timeout: Callable[[], None]) -> tuple[Kind, memoryview]:
+    """The next frame, of a socket that blocks; whenever its timeout passes without a byte ``at_timeout`` is called,
+    which may raise.
+    """
+    head = _exactly(connection, HEADER_BYTES, at_timeout)
     length = int.from_bytes(head[:8], "big")
     if length > FRAME_LIMIT:
         raise FrameError(f"A frame of {length} bytes.")
-    return Kind(head[8]), _exactly(connection, length)
+    return Kind(head[8]), _exactly(connection, length, at_timeout)
 
 
-def _exactly(connection: socket.socket, length: int) -> memoryview:
+def _exactly(connection: socket.socket, length: int, at_timeout: Callable[[], None]) -> memoryview:
     buffer = memoryview(bytearray(length))
     at = 0
     while at < length:
-        received = connection.recv_into(buffer[at:])
+        try:
+            received = connection.recv_into(buffer[at:])
+        except TimeoutError:
+            at_timeout()
+            continue
         if not received:
             raise ConnectionError("The other side has closed the connection.")
         at += received
