@@ -29,7 +29,10 @@ class Timeline(Generic[V]):
 
     def at(self, instant: int) -> tuple[int, V]:
         """The newest word that counts then, and since when."""
-        return next(word for word in reversed(self.words) if word[0] <= instant)
+        for word in reversed(self.words):
+            if word[0] <= instant:
+                return word
+        raise LookupError(instant)
 
     @property
     def last(self) -> V:

@@ -70,8 +70,8 @@ def _most_cents(subject: Subject, own: list[Other]) -> int | None:
 
 def _new_parties(program: Program, subject: Subject) -> int:
     since = subject.at - 6 * HOUR_US
-    known = {pair for pair, meeting in met(program).items() if meeting.own < subject.at}
-    lately = [pair for pair in known if met(program)[pair].own > since]
+    known = {pair: meeting.own for pair, meeting in met(program).items() if meeting.own < subject.at}
+    lately = [pair for pair, own in known.items() if own > since]
     mine = sides_of(subject)
     count = sum((payer == subject.actor) + (payee == subject.actor) for payer, payee in lately)
     is_new = subject.moved and None not in mine and mine not in known
