@@ -52,38 +52,44 @@ class Windows(NamedTuple):
 
 
 def ranking(name: str, samples: Samples, worth: Column) -> Ranking:
-    """Labelled samples by what a ranking gives them, the most first; ties are broken by key, the same for all."""
-    bad = samples.label == BAD
+    """Samples by what a ranking gives them, the most first; ties are broken by key, the same for all.
+
+    Alerts are counted among all samples, and what they are worth on the labelled ones.
+    """
     order = np.lexsort((samples.key, -worth))
-    precision = np.cumsum(bad[order]) / np.arange(1, len(order) + 1)
-    recall = np.cumsum(bad[order]) / max(1, np.count_nonzero(bad))
+    label = samples.label[order]
+    bad, ranks = label[label >= OK] == BAD, worth[order][label >= OK]
+    precision = np.cumsum(bad) / np.arange(1, len(bad) + 1)
+    recall = np.cumsum(bad) / max(1, np.count_nonzero(bad))
     curve = [float(np.max(precision[recall >= percent / 100 - 1e-12], initial=0.0)) for percent in CURVE]
-    low, high = _interval(bad, worth)
+    low, high = _interval(bad, ranks)
     return Ranking(
         name=name,
-        average_precision=rounded(float(average_precision_score(bad, worth))),
+        average_precision=rounded(float(average_precision_score(bad, ranks))),
         low=low,
         high=high,
-        at=tuple(_at(bad[order], per_thousand) for per_thousand in VOLUMES),
+        at=tuple(_at(label, per_thousand) for per_thousand in VOLUMES),
         curve=tuple(rounded(each) for each in curve),
     )
 
 
-def _at(bad_in_order: Column, per_thousand: int) -> RankingAt:
-    alerts = round(len(bad_in_order) * per_thousand / 1000)
-    caught = int(np.count_nonzero(bad_in_order[:alerts]))
+def _at(label_in_order: Column, per_thousand: int) -> RankingAt:
+    alerts = round(len(label_in_order) * per_thousand / 1000)
+    alerted = label_in_order[:alerts]
+    caught = int(np.count_nonzero(alerted == BAD))
     return RankingAt(
         per_thousand=per_thousand,
         alerts=alerts,
-        precision=measured(caught, alerts),
-        recall=measured(caught, int(np.count_nonzero(bad_in_order))),
+        precision=measured(caught, int(np.count_nonzero(alerted >= OK))),
+        recall=measured(caught, int(np.count_nonzero(label_in_order == BAD))),
     )
 
 
-def _interval(bad: Column, worth: Column) -> tuple[float | None, float | None]:
-    """The 95 % interval of the average precision, by drawing the samples again, always the same draws."""
-    draws, order = np.random.default_rng(_SEED), np.argsort(-worth, kind="stable")
-    bad, ends = bad[order], np.flatnonzero(np.diff(worth[order], append=worth.min() - 1))
+def _interval(bad: Column, ranks: Column) -> tuple[float | None, float | None]:
+    """The 95 % interval of the average precision of samples in the order of a ranking, by drawing them again, always
+    the same draws.
+    """
+    draws, ends = np.random.default_rng(_SEED), np.flatnonzero(np.diff(ranks, append=ranks[-1] - 1))
     values = []
     for _ in range(RESAMPLES):
         count = np.bincount(draws.integers(0, len(bad), len(bad)), minlength=len(bad))

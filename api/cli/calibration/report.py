@@ -30,7 +30,7 @@ class Window(_Part, frozen=True, kw_only=True):
 
 
 class SourceCount(_Part, frozen=True, kw_only=True):
-    """``provisional`` are ok labels of transfers younger than 60 days, which do not count."""
+    """``provisional`` are labels of transfers younger than 60 days, bad ones too, which do not count."""
 
     source: str
     bad: int
@@ -71,6 +71,8 @@ class FitPart(_Part, frozen=True, kw_only=True):
 
 
 class RankingAt(_Part, frozen=True, kw_only=True):
+    """So many alerts per 1,000 transfers, labelled or not. Precision is that of the labelled ones among them."""
+
     per_thousand: int
     alerts: int
     precision: Measured

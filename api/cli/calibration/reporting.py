@@ -79,10 +79,10 @@ def report_of(
 ) -> CalibrationReport:
     """``scores`` are those that the card gives to the samples, by the engine; ``fit`` None is a card that was given."""
     windows = Windows(samples.at < about.cut, samples.at >= about.cut)
-    judgeable = samples.is_labelled & windows.later
-    later = samples.where(judgeable)
+    later, later_scores = samples.where(windows.later), scores[windows.later]
+    labelled = later.is_labelled
     data = _data(about, samples, windows)
-    rankings = _rankings(later, scores[judgeable])
+    rankings = _rankings(later, later_scores)
     bands = tuple(_bands(samples, scores, windows))
     steady = stability(samples, scores, windows)
     reasons = tuple(_reasons(samples, card, fit, champion, windows))
@@ -101,8 +101,8 @@ def report_of(
         chance=chances(samples, scores, windows),
         stability=steady,
         reasons=reasons,
-        migration=migration(samples.where(windows.later), scores[windows.later]),
-        paired=paired(later, scores[judgeable]),
+        migration=migration(later, later_scores),
+        paired=paired(later.where(labelled), later_scores[labelled]),
         findings=(*_warnings(data, rankings, bands, steady, reasons), *_notes(data, fit)),
     )
 
@@ -114,7 +114,7 @@ def _data(about: About, samples: Samples, windows: Windows) -> DataPart:
     unlabelled = Exclusion(
         why="no label: counts for stability and volume alone", transfers=int(np.count_nonzero(~given))
     )
-    young = Exclusion(why="ok, but younger than 60 days: provisional", transfers=provisional)
+    young = Exclusion(why="label of a transfer younger than 60 days: provisional", transfers=provisional)
     return DataPart(
         source=about.source,
         programs=about.programs,
@@ -294,7 +294,9 @@ def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
             "unless a random sample of the clear band is reviewed."
         )
     if data.matured.value is not None and data.matured.value < 1:
-        yield _note(f"{100 * data.matured.value:.1f} % of labels are matured; a return may come for 60 days.")
+        yield _note(
+            f"{100 * data.matured.value:.1f} % of labels are matured; those of younger transfers, bad or ok, count for nothing yet."
+        )
     if fit is None:
         yield _note("The card was given: what it was fitted to is not known here, and may have been of later time.")
     else:

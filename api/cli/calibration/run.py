@@ -78,7 +78,7 @@ def _cut(samples: Samples, split: float) -> int:
     """Where later time begins: so far into the time from the first label that counts to the last one."""
     labelled = samples.at[samples.is_labelled]
     if not len(labelled):
-        raise NoCardError(["No scoring has a label that counts: bad, or ok of a transfer older than 60 days."])
+        raise NoCardError(["No scoring has a label that counts: bad or ok, of a transfer of 60 days and more."])
     first, last = int(labelled[0]), int(labelled[-1])
     return first + round(split * (last - first))
 

@@ -1,7 +1,8 @@
 """Labelled scorings as columns of numbers: what every signal measured, by the engine that scores.
 
 Unit    a row a transfer, in the order of time; a measure that was not taken is NaN
-Label   an ok of a transfer younger than 60 days is provisional, since a return may still come; it counts as no label
+Label   one of a transfer younger than 60 days is provisional and counts as no label: an ok may still come back, and if
+        the bad alone counted, the newest time would have no others
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -132,9 +133,9 @@ def _probe_of(champion: CompiledCard[FeatureVector]) -> CompiledCard[FeatureVect
 def _label_of(each: LabelledScoring, now: int) -> int:
     if each.is_bad is None:
         return NO_LABEL
-    if each.is_bad:
-        return BAD
-    return PROVISIONAL if each.at > now - MATURE_AFTER else OK
+    if each.at > now - MATURE_AFTER:
+        return PROVISIONAL
+    return BAD if each.is_bad else OK
 
 
 def _number(score: int | None) -> int:

@@ -219,20 +219,36 @@ def test_given_a_signal_that_is_the_label_when_calibrated_then_it_is_named_and_c
     assert report_of(tmp_path)["fit"]["leftOut"] == ["TRS-SCR-01"]
 
 
-def test_given_ok_labels_of_young_transfers_when_calibrated_then_they_are_provisional_and_do_not_count(
+def test_given_labels_of_young_transfers_when_calibrated_then_they_are_provisional_and_do_not_count_whether_bad_or_ok(
     tmp_path: Path,
 ) -> None:
     now = LAST + DAYS_60 // 2
     rows = some_labelled()
-    young = sum(not row.is_bad and row.at > now - DAYS_60 for row in rows)
+    young = sum(row.at > now - DAYS_60 for row in rows)
     result = of_rows(tmp_path, rows, "--now", "2026-05-11T00:00:00Z")
     data = report_of(tmp_path)["data"]
+    matured = [row for row in rows if row.at <= now - DAYS_60]
 
     assert result.exit_code == 0, result.output
     assert young
+    assert data["fit"]["bad"] + data["later"]["bad"] == sum(bool(row.is_bad) for row in matured)
     assert sum(each["provisional"] for each in data["labelsBySource"]) == young
     assert data["matured"]["n"] == len(rows)
     assert data["matured"]["value"] == round(1 - young / len(rows), 6)
+
+
+def test_given_transfers_without_a_label_when_calibrated_then_alerts_are_counted_among_all_of_them(
+    folder: Path, tmp_path: Path
+) -> None:
+    rows = some_labelled()
+    unlabelled = [row._replace(transfer_id=f"other_{row.transfer_id}", is_bad=None) for row in rows]
+    result = of_rows(tmp_path, [*rows, *unlabelled])
+    (few, more) = (report_of(each)["rankings"][0]["at"][-1] for each in (folder, tmp_path))
+
+    assert result.exit_code == 0, result.output
+    assert more["alerts"] == round(0.035 * report_of(tmp_path)["data"]["later"]["transfers"]) > few["alerts"]
+    assert more["precision"]["n"] < more["alerts"]
+    assert more["recall"]["n"] == few["recall"]["n"]
 
 
 def test_given_amounts_that_grow_after_the_fit_window_when_calibrated_then_the_drift_is_a_warning(
