@@ -5,6 +5,7 @@ Model   boosted stumps on the log-odds of bad: each adds a step to one signal al
 Unit    points are log-odds times a constant, rounded, so that ``HOLD_FROM`` of them mean the first of ``HOLD_CHANCES``
         at which the hold band has ``FEWEST_HELD`` labelled transfers
 Rests   what the labels cannot say anything of keeps the champion's points
+Errors  ``NoCardError`` where transfers are nearly as often bad when nothing is seen of them
 Source  Friedman, Greedy Function Approximation, 2001; Lou, Caruana and Gehrke, Intelligible Models, 2012
 """
 
@@ -18,6 +19,7 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
+from api.cli.calibration.request import NoCardError
 from api.cli.calibration.samples import BAD, Column, Samples, inputs_of
 from features.catalogue.vector import FeatureVector
 from features.core.bands import HOLD_FROM
@@ -35,6 +37,9 @@ ROUNDS: Final = (25, 50, 100, 200, 400)
 LEARNING_RATE: Final = 0.1
 FEWEST_HELD: Final = 20
 HOLD_CHANCES: Final = (0.5, 1 / 3, 0.2, 0.1, 0.05)
+LEAST_APART: Final = 1.0
+"""Log-odds from a transfer of which no signal fires to the hold band; below, points would tell too little apart. [P]"""
+
 _INNER_SPLIT: Final = 0.75
 
 AnySignal = Signal[FeatureVector]
@@ -76,15 +81,19 @@ def _fitted_card(samples: Samples, champion: CompiledCard[FeatureVector], name: 
     known = [
         place for place, signal in enumerate(every) if signal.id not in left_out and _is_known(inputs[:, place], signal)
     ]
-    hard = [place for place in range(len(every)) if every[place].hard]
     bad = samples.label == BAD
+    if not known:
+        raise NoCardError([f"No signal fired on {FEWEST_MEASURED} labelled transfers of the fit window."])
     model = _Model(inputs, bad, [every[place] for place in known], known)
     steps = model.steps()
-    best = sorted((each for each in steps if any(each.log_odds)), key=lambda each: (-each.gain, each.signal.id))
-    room = MOST_WEIGHED - len([place for place in hard if place not in known])
-    chosen = {each.signal.id for each in best[:room]}
-    if len(chosen) < len(known):
-        places = [place for place in known if every[place].id in chosen]
+    hard = {signal.id for signal in every if signal.hard}
+    best = sorted(steps, key=lambda each: (-each.gain, each.signal.id))
+    others = [each.signal.id for each in best if any(each.log_odds) and each.signal.id not in hard]
+    chosen = {*hard, *others[: MOST_WEIGHED - len(hard)]}
+    places = [place for place in known if every[place].id in chosen]
+    if not any(any(each.log_odds) for each in steps):
+        raise NoCardError(["No signal fired more often on bad transfers of the fit window than on the others."])
+    if 0 < len(places) < len(known):
         model = _Model(inputs, bad, [every[place] for place in places], places)
         steps = model.steps()
     rest = [signal for place, signal in enumerate(every) if place not in known and signal.id not in left_out]
@@ -117,7 +126,7 @@ class _Model:
             return ROUNDS[1]
         trees = self._fitted(slice(cut), ROUNDS[-1])
         losses = {
-            rounds: log_loss(self._bad[cut:], chances[:, 1])
+            rounds: log_loss(self._bad[cut:], chances[:, 1], labels=[False, True])
             for rounds, chances in enumerate(trees.staged_predict_proba(self._inputs[cut:]), start=1)
             if rounds in ROUNDS
         }
@@ -132,6 +141,7 @@ class _Model:
             l2_regularization=1.0,
             monotonic_cst=[int(signal.rises) for signal in self.signals],
             early_stopping=False,
+            random_state=0,  # of more than 200,000 rows it draws some for its edges
         )
         inputs = self._inputs[rows]
         return trees.fit(inputs, self._bad[rows])
@@ -156,7 +166,7 @@ class _Model:
         gain = float(np.average((curve - mean) ** 2, weights=counts))
         log_odds = [float(smooth[k]) for k in starts]
         if signal.rises:
-            usual = self._usual(column, values[starts])
+            usual = max(self._usual(column, values[starts]), sum(edge < signal.least for edge in edges))
             log_odds[:usual] = [0.0] * usual
         return Steps(signal, tuple(edges), tuple(log_odds), gain)
 
@@ -185,14 +195,7 @@ def _scaled(
     champion: CompiledCard[FeatureVector],
     name: str,
 ) -> Fit:
-    """Log-odds as points. The hold band begins at even odds if that holds enough, else at lesser ones."""
-    for chance in HOLD_CHANCES:
-        scale = HOLD_FROM / (float(np.log(chance / (1 - chance))) - model.base)
-        if scale <= 0:
-            continue
-        weighed = {each.signal.id: _bins_of(each, scale, champion) for each in steps}
-        if np.count_nonzero(_sums(samples, weighed) >= HOLD_FROM) >= FEWEST_HELD:
-            break
+    chance, scale, weighed = _points(steps, model.base, samples, champion)
     fitted = {signal_id: bins for signal_id, bins in weighed.items() if any(each.points for each in bins)}
     signals, kept = dict(fitted), []
     hard = [each for each in champion.scorer.signals.values() if each.hard and each.id not in fitted]
@@ -215,6 +218,27 @@ def _scaled(
     )
     without = tuple(signal.id for signal in champion.scorer.signals.values() if signal.id not in signals)
     return Fit(card, tuple(fitted), tuple(kept), without, model.rounds, model.base, scale, chance)
+
+
+def _points(
+    steps: Sequence[Steps], base: float, samples: Samples, champion: CompiledCard[FeatureVector]
+) -> tuple[float, float, dict[str, tuple[Bin, ...]]]:
+    """Log-odds as points: the hold band begins at even odds if that holds enough, else at lesser ones."""
+    found = None
+    for chance in HOLD_CHANCES:
+        apart = float(np.log(chance / (1 - chance))) - base
+        if apart < LEAST_APART:
+            break
+        scale = HOLD_FROM / apart
+        weighed = {each.signal.id: _bins_of(each, scale, champion) for each in steps}
+        found = chance, scale, weighed
+        if np.count_nonzero(_sums(samples, weighed) >= HOLD_FROM) >= FEWEST_HELD:
+            break
+    if found is None:
+        at_rest = f"{100 / (1 + np.exp(-base)):.0f} %"
+        sentence = f"A transfer of which no signal fires is bad with {at_rest}, by labels of what was looked at alone."
+        raise NoCardError([f"{sentence} Label a random sample of the others."])
+    return found
 
 
 def _bins_of(steps: Steps, scale: float, champion: CompiledCard[FeatureVector]) -> tuple[Bin, ...]:

@@ -231,8 +231,8 @@ def _outcomes(report: CalibrationReport) -> Iterator[Html]:
     yield _table(heads, lines, numbers=1)
     yield node(
         "p",
-        "Precision and recall at so many alerts per 1,000 transfers, labelled or not. Equal scores stand in an order that is the same "
-        "for all rankings.",
+        "Precision and recall at so many alerts per 1,000 transfers, labelled or not. Equal scores stand in an order "
+        "that is the same for all rankings.",
     )
     yield _table(
         ("Band", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),

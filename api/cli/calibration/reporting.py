@@ -294,9 +294,8 @@ def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
             "unless a random sample of the clear band is reviewed."
         )
     if data.matured.value is not None and data.matured.value < 1:
-        yield _note(
-            f"{100 * data.matured.value:.1f} % of labels are matured; those of younger transfers, bad or ok, count for nothing yet."
-        )
+        share = f"{100 * data.matured.value:.1f} % of labels are matured"
+        yield _note(f"{share}; those of younger transfers, bad or ok, count for nothing yet.")
     if fit is None:
         yield _note("The card was given: what it was fitted to is not known here, and may have been of later time.")
     else:

@@ -1,6 +1,7 @@
 """``clearhold calibrate``: cards out of labels, reports on them, and what it refuses to make a card of."""
 
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -10,12 +11,15 @@ from typing import Any
 
 import duckdb
 import msgspec
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from api.cli import calibration
 from api.cli.calibrate import register
+from api.cli.calibration import fitting
+from api.cli.calibration.samples import Samples
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.bands import band_word
 from features.core.instants import DAYS_60, parse_instant
@@ -32,6 +36,15 @@ from tests.support.labelled_vectors import DAYS, FROM, NOW, Labelled, relabelled
 
 FILES = ("card.json", "report.json", "report.html")
 LAST = FROM + DAYS * 86_400_000_000
+
+
+NOTHING_FIRES: dict[str, Any] = {
+    "amount_cents": 1,
+    "entity_median_cents_90d": None,
+    "counterparty_first_time": False,
+    "repeated_amount_count_24h": 0,
+    "entity_new_counterparties_24h": 0,
+}
 
 
 def calibrated(folder: Path, *options: str) -> Result:
@@ -180,6 +193,8 @@ def test_given_a_card_with_a_fault_when_reported_on_then_its_path_is_told(folder
         (relabelled(some_labelled(400), lambda _: False), "ok labels alone"),
         (relabelled(some_labelled(400), lambda row: row.transfer_id < "trf_00020"), "at least 30 and 100 are needed"),
         (relabelled(some_labelled(900), lambda row: row.is_bad and row.at < FROM + (LAST - FROM) // 2), "to prove"),
+        (relabelled(some_labelled(1_500), lambda row: row.at % 5 > 0), "no signal fires is bad with"),
+        (some_labelled(800, **NOTHING_FIRES), "No signal fired on 30 labelled transfers"),
         (relabelled(some_labelled(50), lambda _: None), "No scoring has a label that counts"),
         ([], "No scoring has a label that counts"),
     ],
@@ -202,6 +217,56 @@ def test_given_features_of_another_version_when_calibrated_then_they_are_counted
 
     assert result.exit_code == 1
     assert "All 50 scorings have features of another version" in result.output
+
+
+def test_given_only_bad_labels_at_the_end_of_the_fit_window_when_calibrated_then_a_card_is_made(tmp_path: Path) -> None:
+    rows = some_labelled()
+    end = [FROM + (LAST - FROM) * share for share in (0.1, 0.6)]
+    result = of_rows(tmp_path, [row for row in rows if row.is_bad or not end[0] < row.at < end[1]])
+
+    assert result.exit_code == 0, result.output
+
+
+def test_given_labels_that_hardly_tell_apart_when_calibrated_then_the_report_has_the_chance_that_points_were_scaled_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "FEWEST_HELD", 1_000_000)
+    result = of_rows(tmp_path, relabelled(some_labelled(), lambda row: row.at % 8 == 0))
+    fit = report_of(tmp_path)["fit"]
+
+    assert result.exit_code == 0, result.output
+    chance = fit["holdChance"]
+    assert fit["pointsALogOdd"] > 0
+    assert chance < 0.5
+    assert fit["pointsALogOdd"] == pytest.approx(70 / (math.log(chance / (1 - chance)) - fit["baseLogOdds"]), rel=1e-4)
+
+
+def test_given_more_rows_than_are_drawn_for_edges_when_fitted_twice_then_the_card_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "ROUNDS", (5, 5))
+    rows = 210_000
+    draws = np.random.default_rng(7)
+    percents = np.floor(draws.lognormal(4, 1, (rows, 1)))
+    label = (draws.random(rows) < np.minimum(0.9, percents[:, 0] / 4_000)).astype(np.int8)
+    places = np.arange(rows)
+    samples = Samples(
+        key=places,
+        at=places,
+        label=label,
+        source=places,
+        score=places * 0,
+        cents=places,
+        is_first_pair=places > 0,
+        measures=percents,
+        signal_ids=("TRS-AMT-07",),
+    )
+    cards = []
+    for seed in (1, 2):
+        np.random.seed(seed)  # noqa: NPY002 - what an unseeded fit would draw from
+        cards.append(fitting.fit_card(samples, DEFAULTS["trs"], "Twice").card)
+
+    assert cards[0] == cards[1]
 
 
 def test_given_a_signal_that_is_the_label_when_calibrated_then_it_is_named_and_can_be_left_out(tmp_path: Path) -> None:
