@@ -224,21 +224,21 @@ def _points(
     steps: Sequence[Steps], base: float, samples: Samples, champion: CompiledCard[FeatureVector]
 ) -> tuple[float, float, dict[str, tuple[Bin, ...]]]:
     """Log-odds as points: the hold band begins at even odds if that holds enough, else at lesser ones."""
-    found = None
+    chosen = None
     for chance in HOLD_CHANCES:
         apart = float(np.log(chance / (1 - chance))) - base
         if apart < LEAST_APART:
             break
         scale = HOLD_FROM / apart
         weighed = {each.signal.id: _bins_of(each, scale, champion) for each in steps}
-        found = chance, scale, weighed
+        chosen = chance, scale, weighed
         if np.count_nonzero(_sums(samples, weighed) >= HOLD_FROM) >= FEWEST_HELD:
             break
-    if found is None:
+    if chosen is None:
         at_rest = f"{100 / (1 + np.exp(-base)):.0f} %"
         sentence = f"A transfer of which no signal fires is bad with {at_rest}, by labels of what was looked at alone."
         raise NoCardError([f"{sentence} Label a random sample of the others."])
-    return found
+    return chosen
 
 
 def _bins_of(steps: Steps, scale: float, champion: CompiledCard[FeatureVector]) -> tuple[Bin, ...]:

@@ -1,0 +1,148 @@
+"""``clearhold calibrate``: labels that it makes no card of, and what it makes of others that are hard to fit."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from api.cli import calibration
+from api.cli.calibration import fitting
+from api.cli.calibration.samples import Samples
+from features.scorers.cards import DEFAULTS
+from tests.support.calibrated_files import calibrated, card_of, of_rows, report_of
+from tests.support.labelled_vectors import DAYS, FROM, Labelled, relabelled, some_labelled, written
+
+LAST = FROM + DAYS * 86_400_000_000
+
+
+NOTHING_FIRES: dict[str, Any] = {
+    "amount_cents": 1,
+    "entity_median_cents_90d": None,
+    "counterparty_first_time": False,
+    "repeated_amount_count_24h": 0,
+    "entity_new_counterparties_24h": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (relabelled(some_labelled(400), lambda _: True), "bad labels alone"),
+        (relabelled(some_labelled(400), lambda _: False), "ok labels alone"),
+        (relabelled(some_labelled(400), lambda row: row.transfer_id < "trf_00020"), "at least 30 and 100 are needed"),
+        (relabelled(some_labelled(900), lambda row: row.is_bad and row.at < FROM + (LAST - FROM) // 2), "to prove"),
+        (relabelled(some_labelled(1_500), lambda row: row.at % 5 > 0), "no signal fires is bad with"),
+        (some_labelled(800, **NOTHING_FIRES), "No signal fired on 30 labelled transfers"),
+        (relabelled(some_labelled(50), lambda _: None), "No scoring has a label that counts"),
+        ([], "No scoring has a label that counts"),
+    ],
+)
+def test_given_labels_that_allow_no_card_when_calibrated_then_it_says_why_and_writes_nothing(
+    tmp_path: Path, rows: list[Labelled], sentence: str
+) -> None:
+    result = of_rows(tmp_path, rows)
+
+    assert result.exit_code == 1
+    assert sentence in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_given_features_of_another_version_when_calibrated_then_they_are_counted_and_make_no_card(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, some_labelled(50), feature_version="features-v1")
+    result = calibrated(tmp_path, "--vectors", str(file))
+
+    assert result.exit_code == 1
+    assert "All 50 scorings have features of another version" in result.output
+
+
+def test_given_only_bad_labels_at_the_end_of_the_fit_window_when_calibrated_then_a_card_is_made(tmp_path: Path) -> None:
+    rows = some_labelled()
+    end = [FROM + (LAST - FROM) * share for share in (0.1, 0.6)]
+    result = of_rows(tmp_path, [row for row in rows if row.is_bad or not end[0] < row.at < end[1]])
+
+    assert result.exit_code == 0, result.output
+
+
+def test_given_labels_that_hardly_tell_apart_when_calibrated_then_the_report_has_the_chance_that_points_were_scaled_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "FEWEST_HELD", 1_000_000)
+    result = of_rows(tmp_path, relabelled(some_labelled(), lambda row: row.at % 8 == 0))
+    fit = report_of(tmp_path)["fit"]
+
+    assert result.exit_code == 0, result.output
+    chance = fit["holdChance"]
+    assert fit["pointsALogOdd"] > 0
+    assert chance < 0.5
+    assert fit["pointsALogOdd"] == pytest.approx(70 / (math.log(chance / (1 - chance)) - fit["baseLogOdds"]), rel=1e-4)
+
+
+def test_given_more_rows_than_are_drawn_for_edges_when_fitted_twice_then_the_card_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "ROUNDS", (5, 5))
+    rows = 210_000
+    draws = np.random.default_rng(7)
+    percents = np.floor(draws.lognormal(4, 1, (rows, 1)))
+    label = (draws.random(rows) < np.minimum(0.9, percents[:, 0] / 4_000)).astype(np.int8)
+    places = np.arange(rows)
+    samples = Samples(
+        key=places,
+        at=places,
+        label=label,
+        source=places,
+        score=places * 0,
+        cents=places,
+        is_first_pair=places > 0,
+        measures=percents,
+        signal_ids=("TRS-AMT-07",),
+    )
+    cards = []
+    for seed in (1, 2):
+        np.random.seed(seed)  # noqa: NPY002 - what an unseeded fit would draw from
+        cards.append(fitting.fit_card(samples, DEFAULTS["trs"], "Twice").card)
+
+    assert cards[0] == cards[1]
+
+
+def test_given_a_signal_that_is_the_label_when_calibrated_then_it_is_named_and_can_be_left_out(tmp_path: Path) -> None:
+    rows = [
+        row._replace(vector=msgspec.structs.replace(row.vector, entity_pep_status="yes" if row.is_bad else "no"))
+        for row in some_labelled()
+    ]
+    refused = of_rows(tmp_path, rows)
+    allowed = of_rows(tmp_path, rows, "--leave-out", "TRS-SCR-01")
+
+    assert refused.exit_code == 1
+    assert "TRS-SCR-01 alone has an average precision of 1.000" in refused.output
+    assert allowed.exit_code == 0, allowed.output
+    assert "TRS-SCR-01" not in [signal.id for signal in card_of(tmp_path).card.signals]
+    assert report_of(tmp_path)["fit"]["leftOut"] == ["TRS-SCR-01"]
+
+
+def test_given_signals_that_cannot_be_left_out_when_calibrated_then_it_does_not_start(tmp_path: Path) -> None:
+    hard = next(signal.id for signal in DEFAULTS["trs"].scorer.signals.values() if signal.hard)
+
+    assert of_rows(tmp_path, some_labelled(50), "--leave-out", "TRS-NO-01").exit_code == 2
+    assert "is hard" in of_rows(tmp_path, some_labelled(50), "--leave-out", hard).output
+
+
+def test_given_the_command_line_then_what_fits_is_not_loaded_and_its_absence_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = "import sys, api.cli.main; sys.exit(bool({'sklearn', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", loaded], check=False)
+    monkeypatch.delattr(calibration, "run", raising=False)
+    monkeypatch.setitem(sys.modules, "api.cli.calibration.run", None)
+    result = of_rows(tmp_path, some_labelled(50))
+
+    assert done.returncode == 0
+    assert result.exit_code == 2
+    assert "clearhold[calibrate]" in result.output

@@ -1,0 +1,41 @@
+"""``clearhold calibrate`` in a test, and the files that it writes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.testing import CliRunner, Result
+
+from api.cli.calibrate import register
+from features.catalogue.vector import FeatureVector
+from features.scorers.card_check import read_card
+from features.scorers.cards import compile_card
+from features.scorers.engine import CompiledCard
+from tests.support.labelled_vectors import NOW, Labelled, written
+
+FILES = ("card.json", "report.json", "report.html")
+
+
+def calibrated(folder: Path, *options: str) -> Result:
+    app = typer.Typer()
+    register(app)
+    app.command("other")(lambda: None)
+    now = () if "--now" in options else ("--now", NOW)
+    return CliRunner().invoke(app, ["calibrate", "--out", str(folder / "out"), *options, *now])
+
+
+def of_rows(folder: Path, rows: list[Labelled], *options: str) -> Result:
+    return calibrated(folder, "--vectors", str(written(folder, rows)), *options)
+
+
+def card_of(folder: Path) -> CompiledCard[FeatureVector]:
+    card, faults = read_card((folder / "out" / "card.json").read_bytes())
+    assert card is not None
+    assert not faults
+    return compile_card(card, version="scorecard-v1")
+
+
+def report_of(folder: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((folder / "out" / "report.json").read_bytes())
+    return report
