@@ -22,7 +22,7 @@ SCORECARD_PROPERTIES: Final[Mapping[str, str]] = {
     # Versions
     "NewScorecard.programId": "The one program that the card is for; left out or null: the whole tenant.",
     "ScorecardVersion.programId": "The one program that the card is for; null: the whole tenant.",
-    "ScorecardActivation.programId": "The program that goes back to the default card; left out or null: the tenant.",
+    "ScorecardActivation.programId": "The program that goes back to trs-v1 or to the tenant's card; else left out.",
     "ScorecardActivation.note": "Why; it stands on the record.",
     "ScorecardVersion.version": "scorecard-v and a number, counted by tenant; trs-v1 is the default card.",
     "ScorecardVersion.scoreVersion": "What scores of this card have in their scoreVersion.",

@@ -3,7 +3,7 @@
 from typing import Final
 
 import msgspec
-from litestar import Response, get, post
+from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
@@ -102,6 +102,16 @@ _START_SHADOW: Final = Operation(
     refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.SCORECARD_IN_FORCE),
     answer_example=SCORECARD | {"card": CARD},
 )
+_END_SHADOW: Final = Operation(
+    id="endScorecardShadow",
+    tag=_TAG,
+    summary="Ends the shadow of a scorecard: from now on no transfer is scored with it beside the card in force. What "
+    "it made of earlier ones stays; a program whose own shadow ends has that of the tenant.",
+    access=Access.OPERATOR,
+    answers={200: ScorecardVersion},
+    refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
+    answer_example=SCORECARD | {"inShadow": False, "card": CARD},
+)
 _COMPARE: Final = Operation(
     id="getScorecardShadow",
     tag=_TAG,
@@ -119,7 +129,8 @@ _ACTIVATE: Final = Operation(
     tag=_TAG,
     summary="Requests that a scorecard scores transfers, from the approval of another person on. It needs a report of "
     "this exact card that is less than seven days old when it is requested and when it is approved; one that "
-    "was in force before, and trs-v1, need none. What was scored before keeps its score until it is rescored.",
+    "was in force before, and trs-v1, need none. `tenant` with a program takes it back to whatever scores the tenant. "
+    "What was scored before keeps its score until it is rescored.",
     access=Access.OPERATOR,
     answers={201: Action},
     refusals=(
@@ -164,7 +175,7 @@ async def send_scorecard_report(
     version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
 ) -> ScorecardReport:
     report = body_of(request.scope, NewScorecardReport).report
-    return await scorecards.add_report(principal_of(request.scope), version, report, effect_id_of(request.scope))
+    return await scorecards.add_report(principal_of(request.scope), version, report)
 
 
 @get("/api/scorecards/{version:str}/reports", opt=_REPORTS.as_opt)
@@ -179,6 +190,13 @@ async def start_scorecard_shadow(
     version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
 ) -> ScorecardVersion:
     return await scorecards.start_shadow(principal_of(request.scope), version, effect_id_of(request.scope))
+
+
+@delete("/api/scorecards/{version:str}/shadow", opt=_END_SHADOW.as_opt, status_code=200)
+async def end_scorecard_shadow(
+    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
+) -> ScorecardVersion:
+    return await scorecards.end_shadow(principal_of(request.scope), version, effect_id_of(request.scope))
 
 
 @get("/api/scorecards/{version:str}/shadow", opt=_COMPARE.as_opt)
@@ -216,6 +234,7 @@ AREA: Final = Area(
         send_scorecard_report,
         list_scorecard_reports,
         start_scorecard_shadow,
+        end_scorecard_shadow,
         get_scorecard_shadow,
         activate_scorecard,
     ),

@@ -37,7 +37,7 @@ class NewScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``programId`` is for the default card alone; any other has its place since it was proposed."""
+    """``programId`` is for trs-v1 and tenant alone; any other card has its place since it was proposed."""
 
     program_id: UUID | None = None
     note: Prose | None = None

@@ -47,7 +47,10 @@ TARGET: Final = "scorecard"
 MOST_DAYS: Final = 90
 """As far back as a comparison goes."""
 COMPARISONS_IN_ALL: Final = 4
-HAS_ITS_PLACE: Final = "is for the default card alone: this one has had its place since it was proposed"
+OF_TENANT: Final = "tenant"
+"""What is activated to take a program back to whatever scores the tenant."""
+HAS_ITS_PLACE: Final = "is for trs-v1 and tenant alone: this card has had its place since it was proposed"
+NEEDS_PROGRAM: Final = "is required: one program follows the tenant again"
 
 
 class ScorecardService:
@@ -89,10 +92,8 @@ class ScorecardService:
         log.info("scorecard_proposed", tenant_id=principal.tenant_id, version=created.version)
         return self._to_version(principal, created, whole=True)
 
-    async def add_report(
-        self, principal: Principal, version: str, report: dict[str, Any], effect_id: str | None
-    ) -> ScorecardReport:
-        return to_report(await self._registry.add_report(principal, version, report, effect_id))
+    async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> ScorecardReport:
+        return to_report(await self._registry.add_report(principal, version, report))
 
     def reports(self, principal: Principal, version: str) -> tuple[ScorecardReport, ...]:
         """Newest first."""
@@ -101,6 +102,10 @@ class ScorecardService:
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> ScorecardVersion:
         await self._registry.start_shadow(principal, version, effect_id)
+        return self.read(principal, version)
+
+    async def end_shadow(self, principal: Principal, version: str, effect_id: str | None) -> ScorecardVersion:
+        await self._registry.end_shadow(principal, version, effect_id)
         return self.read(principal, version)
 
     async def compare(self, principal: Principal, version: str) -> ShadowComparison:
@@ -121,7 +126,9 @@ class ScorecardService:
     async def activate(
         self, principal: Principal, version: str, request: ScorecardActivation, effect_id: str | None
     ) -> Action:
-        """The action that brings a card, or the default one, into force once another person approves it."""
+        """The action that brings a card, the default one, or for a program the tenant's, into force once another
+        person approves it.
+        """
         policy = await self._to_activate(principal, version, request)
         change: dict[str, Any] = {}
         if await self._commands.carried_out(principal, effect_id) is None:
@@ -136,23 +143,26 @@ class ScorecardService:
         )
 
     async def _to_activate(self, principal: Principal, version: str, request: ScorecardActivation) -> PolicyVersion:
-        if version != DEFAULT:
+        if version not in {DEFAULT, OF_TENANT}:
             if request.program_id is not None:
                 raise invalid("programId", HAS_ITS_PLACE, FieldCode.CONFLICTING)
             return self._registry.read(principal, version)
         program_id = None
         if request.program_id is not None:
             program_id = self._programs.read(principal, str(request.program_id)).id
-        return await self._registry.default_of(principal, program_id)
+        elif version == OF_TENANT:
+            raise invalid("programId", NEEDS_PROGRAM, FieldCode.REQUIRED)
+        return await self._registry.without_card(principal, program_id, follows_tenant=version == OF_TENANT)
 
     def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> dict[str, Any]:
         """What an approver decides on: the exact card, and the report that allows it."""
-        card, report = card_in(policy), self._registry.check_activation(principal, policy)
+        report, scores = self._registry.check_activation(principal, policy), self._registry.scores_after(policy)
+        card = None if scores is None else card_in(scores)
         return {
             "version": policy.version,
             "bodySha256": digest_of(canonical(policy.body)),
             "cardSha256": scorecard_sha256(card or DEFAULT_CARD),
-            "scoreVersion": DEFAULT if card is None else score_version(SCORER, policy.version),
+            "scoreVersion": DEFAULT if scores is None else score_version(SCORER, scores.version),
             "reportSha256": None if report is None else report.sha256,
             "reportMadeAt": None if report is None else format_instant(report.made_at),
             "note": note,
@@ -161,13 +171,13 @@ class ScorecardService:
     def _to_version(self, principal: Principal, policy: PolicyVersion, *, whole: bool) -> ScorecardVersion:
         card, known = card_in(policy), self._registry.of_tenant(principal)
         assert card is not None, "only a version with a card is shown"
-        running = known.shadow(policy.program_id)
+        in_shadow = known.shadow(policy.program_id) == policy.version and not policy.active
         return to_version(
             policy,
             card,
             known.reports(policy.version),
             was_active=known.has_scored(policy.version),
-            in_shadow=running is not None and running.version == policy.version and not policy.active,
+            in_shadow=in_shadow,
             whole=whole,
         )
 
@@ -178,7 +188,7 @@ class ScorecardService:
             program_id=None,
             name=DEFAULT_CARD.name,
             card_sha256=scorecard_sha256(DEFAULT_CARD),
-            active=self._registry.is_default_in_force(principal.tenant_id, None),
+            active=self._registry.champion(principal.tenant_id, None) is None,
             was_active=True,
             in_shadow=False,
             created_at=None,

@@ -165,17 +165,23 @@ class RulesBody(
         return tuple(map(rule_hash, self.rules))
 
 
-class ScorecardBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The card that scores transfers; None is the default card of whichever build scores."""
+class ScorecardBody(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
+):
+    """The card that scores transfers; None is the default card of whichever build scores.
+
+    ``follows_tenant`` is of a program that has nothing of its own any more: what the tenant has scores it.
+    """
 
     card: Scorecard | None
+    follows_tenant: bool = False
 
 
 class ChallengerBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The version of a scorecard that runs in shadow, with its card."""
+    """The version of a scorecard that runs in shadow, with its card; None, both, when a shadow has ended."""
 
-    version: str
-    card: Scorecard
+    version: str | None
+    card: Scorecard | None
 
 
 Body = (

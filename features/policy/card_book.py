@@ -1,7 +1,8 @@
 """The scorecards of one program: the champion that scores its transfers, and the challenger that runs in shadow.
 
 Both count from their entry on, in the order of the log, whatever the clock says. What was activated for the program
-alone stands above what was activated for the whole tenant. Where nothing was, the default card of this build scores.
+alone stands above what was activated for the whole tenant, until the program follows the tenant again. Where nothing
+was activated, the default card of this build scores.
 """
 
 from typing import Any, Final, cast
@@ -91,11 +92,12 @@ class CardBook:
         self.challenger, running = None, self._in_force(CHALLENGER)
         if running is not None:
             body = cast(ChallengerBody, running.body)
-            if body.version != version:
+            if body.card is not None and body.version != version:
                 self.challenger = compile_card(body.card, version=body.version)
 
     def _in_force(self, prefix: str) -> ActiveVersion | None:
-        return self._newest.get((prefix, True)) or self._newest.get((prefix, False))
+        own = self._newest.get((prefix, True))
+        return self._newest.get((prefix, False)) if own is None or _follows_tenant(own) else own
 
 
 def card_version(score_version: str) -> str | None:
@@ -105,6 +107,12 @@ def card_version(score_version: str) -> str | None:
     'scorecard-v3'
     """
     return score_version.partition("+")[2] or None
+
+
+def _follows_tenant(version: ActiveVersion) -> bool:
+    """Whether a version of the program alone says that it has nothing of its own."""
+    body = cast("ScorecardBody | ChallengerBody", version.body)
+    return body.card is None if isinstance(body, ChallengerBody) else body.follows_tenant
 
 
 def _card_in(version: ActiveVersion) -> Scorecard | None:

@@ -28,6 +28,7 @@ class ControlKind(StrEnum):
     POLICY = "policy"
     POLICY_ACTIVATED = "policy_activated"
     RULE = "rule"
+    SCORECARD = "scorecard"
     SCORECARD_REPORT = "scorecard_report"
     CHALLENGER = "challenger"
     WEBHOOK = "webhook"
@@ -179,13 +180,14 @@ class ScorecardReportEntry(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     made_at: int
     at: int
     by: str
-    effect_id: str | None = None
 
 
 class ChallengerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A scorecard that runs in shadow from now on: the version that brings it into programs, created and in force."""
+    """The scorecard that runs in shadow from now on, None for none: the version that brings it into programs, created
+    and in force.
+    """
 
-    scorecard: str
+    scorecard: str | None
     created: PolicyCreatedEntry
     activated: PolicyActivatedEntry
     effect_id: str | None = None

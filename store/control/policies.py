@@ -99,9 +99,9 @@ class TenantPolicies:
     def scorecards_count(self) -> int:
         return self._numbers[SCORECARD]
 
-    def in_force(self, prefix: str) -> PolicyVersion | None:
-        """The tenant-wide version of a prefix in force, None where there is none."""
-        entry = self._in_force.get((prefix, None))
+    def in_force(self, prefix: str, program_id: str | None = None) -> PolicyVersion | None:
+        """The version of a prefix in force tenant-wide, or of one program alone; None where there is none."""
+        entry = self._in_force.get((prefix, program_id))
         return None if entry is None else self._versions[entry.version]
 
     def was_activated_by(self, action_id: str) -> bool:

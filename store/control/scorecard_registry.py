@@ -3,7 +3,7 @@
 proposed ─▶ reported on ─▶ in shadow, or not ─▶ activated by two people ─▶ in force ─▶ another one, or it again
 
 A card is written once and never edited, so whoever changes it proposes another. A version without a card stands for
-the default card, in one program or in all.
+the default card, in one program or in all, or for a program that follows the tenant.
 
 Errors  ConflictError for what the card's state does not allow; NotFoundError for a card that is not there;
         InvalidRequestError for a report of another card; UnavailableError when the log cannot be written
@@ -31,7 +31,7 @@ from store.control.entries import (
 from store.control.policies import TenantPolicies
 from store.control.registry import Registry, policy_entry
 from store.control.rule_registry import MOST_WRITTEN_BYTES
-from store.control.scorecards import StoredReport, TenantScorecards
+from store.control.scorecards import StoredReport, TenantScorecards, stored_report
 
 MOST_SCORECARDS: Final = 200
 """Versions of a tenant, which are kept for good and listed without pages."""
@@ -80,39 +80,41 @@ class ScorecardRegistry:
         return self._scorecards.of_tenant(principal.tenant_id)
 
     async def propose(
-        self, principal: Principal, card: Scorecard | None, *, program_id: str | None, effect_id: str | None
+        self, principal: Principal, card: Scorecard, *, program_id: str | None, effect_id: str | None
     ) -> PolicyVersion:
         """The card as a version, in force nowhere. The same ``effect_id`` gives the same one."""
+        tenant_id = principal.tenant_id
         async with self._registry.writing:
-            policies = self._policies.of_tenant(principal.tenant_id)
+            await self._registry.settle(tenant_id, ControlKind.SCORECARD)
+            policies = self._policies.of_tenant(tenant_id)
             known = self.of_tenant(principal).proposed_by(effect_id)
             if known is not None:
                 return _known_version(policies, known)
             if policies.scorecards_count() >= MOST_SCORECARDS:
                 raise ConflictError(TOO_MANY, ErrorCode.TOO_MANY_POLICIES)
-            places = (
-                len(self._registry.tenancy.programs.ids_of_tenant(principal.tenant_id)) if program_id is None else 1
-            )
+            places = len(self._registry.tenancy.programs.ids_of_tenant(tenant_id)) if program_id is None else 1
             if len(msgspec.json.encode(card)) * places > MOST_WRITTEN_BYTES:
                 raise invalid("card", TOO_LARGE, FieldCode.TOO_LARGE)
-            version = policies.next_version(SCORECARD)
-            entry = self._created(principal, version, program_id, ScorecardBody(card=card), effect_id=effect_id)
-            await self._registry.write(principal.tenant_id, ControlKind.POLICY, entry)
-            return _known_version(policies, version)
+            return await self._create(principal, ScorecardBody(card=card), program_id, effect_id)
 
-    async def default_of(self, principal: Principal, program_id: str | None) -> PolicyVersion:
-        """The version that stands for the default card in a program or in all; made when it is first gone back to."""
-        for each in self.all(principal):
-            if each.program_id == program_id and card_in(each) is None:
-                return each
-        if self.is_default_in_force(principal.tenant_id, program_id):
-            raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
-        return await self.propose(principal, None, program_id=program_id, effect_id=None)
+    async def without_card(
+        self, principal: Principal, program_id: str | None, *, follows_tenant: bool = False
+    ) -> PolicyVersion:
+        """The version that stands for the default card in a program or in all, or for a program that follows the
+        tenant; made when it is first needed, whatever the number of versions: going back is never refused for that.
+        """
+        body = ScorecardBody(card=None, follows_tenant=follows_tenant)
+        async with self._registry.writing:
+            await self._registry.settle(principal.tenant_id, ControlKind.SCORECARD)
+            for each in self.all(principal):
+                if each.program_id == program_id and each.body == body:
+                    return each
+            if self._changes_nothing(principal.tenant_id, program_id, body):
+                raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
+            return await self._create(principal, body, program_id, None)
 
-    async def add_report(
-        self, principal: Principal, version: str, report: dict[str, Any], effect_id: str | None
-    ) -> StoredReport:
-        """Keep a report on a card. One that was kept before changes nothing."""
+    async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> StoredReport:
+        """Keep a report on a card; one that is kept already changes nothing, so that it may be sent again."""
         async with self._registry.writing:
             card, at = card_in(self.read(principal, version)), self._clock.now()
             assert card is not None, "only a version with a card is read"
@@ -121,45 +123,43 @@ class ScorecardRegistry:
             made_at = _instant_in(report)
             if made_at > at + CLOCKS_APART_US:
                 raise invalid("report.generatedAt", "must not be in the future", FieldCode.TOO_LARGE)
+            sha256 = digest_of(msgspec.json.encode(report, order="sorted"))
+            for known in self.of_tenant(principal).reports(version):
+                if known.sha256 == sha256:
+                    return known
             entry = ScorecardReportEntry(
                 version=version,
                 card_sha256=scorecard_sha256(card),
-                report_sha256=digest_of(msgspec.json.encode(report, order="sorted")),
+                report_sha256=sha256,
                 report=report,
                 made_at=made_at,
                 at=at,
                 by=principal.operator,
-                effect_id=effect_id,
             )
-            if not self._registry.tenancy.has_effect(effect_id):
-                await self._registry.write(principal.tenant_id, ControlKind.SCORECARD_REPORT, entry)
-            return next(
-                each for each in self.of_tenant(principal).reports(version) if each.sha256 == entry.report_sha256
-            )
+            await self._registry.write(principal.tenant_id, ControlKind.SCORECARD_REPORT, entry)
+            return stored_report(entry)
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
         """Run a card beside the champion from now on, in place of the one that ran before."""
         async with self._registry.writing:
             await self._registry.settle(principal.tenant_id, ControlKind.CHALLENGER)
             policy = self.read(principal, version)
-            card, running = card_in(policy), self.of_tenant(principal).shadow(policy.program_id)
-            assert card is not None, "only a version with a card is read"
             if self._registry.tenancy.has_effect(effect_id):
                 return
             if policy.active:
                 raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
-            if running is not None and running.version == version:
-                return
-            at, name = self._clock.now(), self._policies.of_tenant(principal.tenant_id).next_version(CHALLENGER)
-            body = ChallengerBody(version=version, card=card)
-            created = self._created(principal, name, policy.program_id, body)
-            activated = PolicyActivatedEntry(
-                version=name, action_id=policy_id_of(principal.tenant_id, f"{name}/{at}"), at=at
-            )
-            entry = ChallengerEntry(scorecard=version, created=created, activated=activated, effect_id=effect_id)
-            challenger = msgspec.structs.replace(policy, version=name, body=body)
-            to_programs = self._registry.to_places(policy_entry(challenger, activated.action_id), policy.program_id)
-            await self._registry.write(principal.tenant_id, ControlKind.CHALLENGER, entry, to_programs)
+            if self.of_tenant(principal).shadow(policy.program_id) != version:
+                body = ChallengerBody(version=version, card=card_in(policy))
+                await self._put_challenger(principal, policy, body, effect_id)
+
+    async def end_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
+        """Run a card beside the champion no more; one that does not run is left as it is."""
+        async with self._registry.writing:
+            await self._registry.settle(principal.tenant_id, ControlKind.CHALLENGER)
+            policy = self.read(principal, version)
+            is_done = self._registry.tenancy.has_effect(effect_id)
+            if not is_done and self.of_tenant(principal).shadow(policy.program_id) == version:
+                await self._put_challenger(principal, policy, ChallengerBody(version=None, card=None), effect_id)
 
     def check_activation(self, principal: Principal, policy: PolicyVersion) -> StoredReport | None:
         """The report that allows the activation now; None for a card that needs none. ConflictError without one."""
@@ -182,18 +182,29 @@ class ScorecardRegistry:
             await self._registry.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
             return version
 
-    def is_default_in_force(self, tenant_id: str, program_id: str | None) -> bool:
-        """Whether no card was activated for a place, or the default one was the last."""
-        in_force = (
-            policy
-            for policy, _ in self._policies.of_tenant(tenant_id).activated(program_id)
-            if prefix_of(policy.version) == SCORECARD
-        )
-        return all(card_in(policy) is None for policy in in_force)
+    def champion(self, tenant_id: str, program_id: str | None) -> PolicyVersion | None:
+        """The version with the card that scores a program, or all without one of their own; None for the default."""
+        policies = self._policies.of_tenant(tenant_id)
+        own = None if program_id is None else policies.in_force(SCORECARD, program_id)
+        in_force = policies.in_force(SCORECARD) if own is None or _body(own).follows_tenant else own
+        return None if in_force is None or card_in(in_force) is None else in_force
+
+    def scores_after(self, policy: PolicyVersion) -> PolicyVersion | None:
+        """The version whose card scores where a version is brought into force; None for the default card."""
+        if _body(policy).follows_tenant:
+            return self.champion(policy.tenant_id, None)
+        return None if card_in(policy) is None else policy
+
+    def _changes_nothing(self, tenant_id: str, program_id: str | None, body: ScorecardBody) -> bool:
+        """Whether a place is scored as a version without a card says."""
+        if not body.follows_tenant:
+            return self.champion(tenant_id, program_id) is None
+        own = self._policies.of_tenant(tenant_id).in_force(SCORECARD, program_id)
+        return own is None or _body(own).follows_tenant
 
     def _check(self, tenant_id: str, policy: PolicyVersion, at: int, refusal: str) -> StoredReport | None:
         card, scorecards = card_in(policy), self._scorecards.of_tenant(tenant_id)
-        if policy.active or (card is None and self.is_default_in_force(tenant_id, policy.program_id)):
+        if policy.active or (card is None and self._changes_nothing(tenant_id, policy.program_id, _body(policy))):
             raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
         if card is None:
             return None
@@ -204,6 +215,29 @@ class ScorecardRegistry:
         if scorecards.has_scored(policy.version):
             return None
         raise ConflictError(refusal, ErrorCode.SCORECARD_NOT_REPORTED)
+
+    async def _create(
+        self, principal: Principal, body: ScorecardBody, program_id: str | None, effect_id: str | None
+    ) -> PolicyVersion:
+        policies = self._policies.of_tenant(principal.tenant_id)
+        version = policies.next_version(SCORECARD)
+        entry = self._created(principal, version, program_id, body, effect_id=effect_id)
+        await self._registry.write(principal.tenant_id, ControlKind.SCORECARD, entry)
+        return _known_version(policies, version)
+
+    async def _put_challenger(
+        self, principal: Principal, policy: PolicyVersion, body: ChallengerBody, effect_id: str | None
+    ) -> None:
+        """Write what runs in shadow from now on where a card counts: that card, or none."""
+        at, name = self._clock.now(), self._policies.of_tenant(principal.tenant_id).next_version(CHALLENGER)
+        created = self._created(principal, name, policy.program_id, body)
+        activated = PolicyActivatedEntry(
+            version=name, action_id=policy_id_of(principal.tenant_id, f"{name}/{at}"), at=at
+        )
+        entry = ChallengerEntry(scorecard=body.version, created=created, activated=activated, effect_id=effect_id)
+        challenger = msgspec.structs.replace(policy, version=name, body=body)
+        to_programs = self._registry.to_places(policy_entry(challenger, activated.action_id), policy.program_id)
+        await self._registry.write(principal.tenant_id, ControlKind.CHALLENGER, entry, to_programs)
 
     def _created(
         self, principal: Principal, version: str, program_id: str | None, body: object, effect_id: str | None = None
@@ -221,8 +255,12 @@ class ScorecardRegistry:
 
 
 def card_in(policy: PolicyVersion) -> Scorecard | None:
-    """The card of a version; None stands for the default card."""
-    return cast(ScorecardBody, policy.body).card
+    """The card of a version; None stands for the default card, or for that of the tenant."""
+    return _body(policy).card
+
+
+def _body(policy: PolicyVersion) -> ScorecardBody:
+    return cast(ScorecardBody, policy.body)
 
 
 def _known_version(policies: TenantPolicies, version: str) -> PolicyVersion:

@@ -11,7 +11,7 @@ from features.policy.bodies import SCORECARD, prefix_of
 from store.control.entries import ChallengerEntry, PolicyActivatedEntry, PolicyCreatedEntry, ScorecardReportEntry
 
 KEPT_REPORTS: Final = 2
-"""The newest of a card; older ones stay in the log alone."""
+"""Of a card, those made last; the others stay in the log alone."""
 
 
 class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,13 +28,6 @@ class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any]
 
 
-class Shadow(msgspec.Struct, frozen=True, kw_only=True):
-    """The version of a scorecard that runs in shadow, and since when."""
-
-    version: str
-    since: int
-
-
 class TenantScorecards:
     """What is known of the scorecards of one tenant, beside the cards."""
 
@@ -42,31 +35,28 @@ class TenantScorecards:
         self._reports: dict[str, tuple[StoredReport, ...]] = {}
         self._proposed: dict[str, str] = {}  # by the effect of the request that proposed it
         self._scored: set[str] = set()
-        self._shadows: dict[str | None, Shadow] = {}
+        self._shadows: dict[str | None, str] = {}
         self._started: dict[str, int] = {}  # when each card last came into shadow
 
     def add_report(self, entry: ScorecardReportEntry) -> None:
-        report = StoredReport(
-            sha256=entry.report_sha256,
-            card_sha256=entry.card_sha256,
-            made_at=entry.made_at,
-            received_at=entry.at,
-            by=entry.by,
-            body=entry.report,
-        )
-        known = (each for each in self.reports(entry.version) if each.sha256 != report.sha256)
-        self._reports[entry.version] = (report, *known)[:KEPT_REPORTS]
+        """Keep a report among the newest, so that an older one which is sent in later replaces none of them."""
+        known = (each for each in self.reports(entry.version) if each.sha256 != entry.report_sha256)
+        newest = sorted((stored_report(entry), *known), key=lambda each: each.made_at, reverse=True)
+        self._reports[entry.version] = tuple(newest[:KEPT_REPORTS])
 
     def note_proposal(self, entry: PolicyCreatedEntry) -> None:
-        if entry.effect_id is not None and prefix_of(entry.version) == SCORECARD:
+        if entry.effect_id is not None:
             self._proposed[entry.effect_id] = entry.version
 
     def note_activation(self, entry: PolicyActivatedEntry) -> None:
         if prefix_of(entry.version) == SCORECARD:
             self._scored.add(entry.version)
 
-    def start_shadow(self, entry: ChallengerEntry) -> None:
-        self._shadows[entry.created.program_id] = Shadow(version=entry.scorecard, since=entry.activated.at)
+    def put_challenger(self, entry: ChallengerEntry) -> None:
+        if entry.scorecard is None:
+            self._shadows.pop(entry.created.program_id, None)
+            return
+        self._shadows[entry.created.program_id] = entry.scorecard
         self._started[entry.scorecard] = entry.activated.at
 
     def proposed_by(self, effect_id: str | None) -> str | None:
@@ -85,9 +75,20 @@ class TenantScorecards:
         """When a card last came into shadow, whether it is there now or not."""
         return self._started.get(version)
 
-    def shadow(self, program_id: str | None) -> Shadow | None:
-        """What runs in shadow for a program alone, or for the whole tenant."""
+    def shadow(self, program_id: str | None) -> str | None:
+        """The version that runs in shadow for a program alone, or for the whole tenant."""
         return self._shadows.get(program_id)
+
+
+def stored_report(entry: ScorecardReportEntry) -> StoredReport:
+    return StoredReport(
+        sha256=entry.report_sha256,
+        card_sha256=entry.card_sha256,
+        made_at=entry.made_at,
+        received_at=entry.at,
+        by=entry.by,
+        body=entry.report,
+    )
 
 
 class Scorecards:

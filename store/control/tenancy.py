@@ -86,11 +86,12 @@ class Tenancy:
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
             ControlKind.BANK_KEY: _Projected(BankKeyEntry, self.bank_keys.put),
             ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
-            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self._add_policy),
+            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
             ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self._activate_policy),
             ControlKind.RULE: _Projected(RuleEntry, self._put_rule),
+            ControlKind.SCORECARD: _Projected(PolicyCreatedEntry, self._add_scorecard),
             ControlKind.SCORECARD_REPORT: _Projected(ScorecardReportEntry, self.scorecards.add_report),
-            ControlKind.CHALLENGER: _Projected(ChallengerEntry, self._start_shadow),
+            ControlKind.CHALLENGER: _Projected(ChallengerEntry, self._put_challenger),
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
             ControlKind.WEBHOOK_CHANGED: _Projected(WebhookChangedEntry, self.webhooks.change),
             ControlKind.WEBHOOK_SECRET: _Projected(WebhookSecretEntry, self.webhooks.rotate),
@@ -148,7 +149,7 @@ class Tenancy:
     def _rotate_secret(self, _tenant_id: str, entry: SecretEntry) -> None:
         self.ingest_targets.rotate(entry)
 
-    def _add_policy(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
+    def _add_scorecard(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
         self.policies.add(tenant_id, entry)
         self.scorecards.of_tenant(tenant_id).note_proposal(entry)
 
@@ -156,10 +157,10 @@ class Tenancy:
         self.policies.activate(tenant_id, entry)
         self.scorecards.of_tenant(tenant_id).note_activation(entry)
 
-    def _start_shadow(self, tenant_id: str, entry: ChallengerEntry) -> None:
+    def _put_challenger(self, tenant_id: str, entry: ChallengerEntry) -> None:
         self.policies.add(tenant_id, entry.created)
         self.policies.activate(tenant_id, entry.activated)
-        self.scorecards.of_tenant(tenant_id).start_shadow(entry)
+        self.scorecards.of_tenant(tenant_id).put_challenger(entry)
 
     def _put_rule(self, tenant_id: str, entry: RuleEntry) -> None:
         self.rules.put(tenant_id, entry)

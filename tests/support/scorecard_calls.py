@@ -25,8 +25,9 @@ class ScorecardCalls:
     def read(self, version: str = "") -> Any:
         return self.send("GET", f"/{version}" if version else "").json()
 
-    def propose(self, card: Scorecard | None = None, **headers: str) -> Any:
-        return self.send("POST", "", {"card": msgspec.to_builtins(card or a_card())}, **headers)
+    def propose(self, card: Scorecard | None = None, *, program_id: str | None = None, **headers: str) -> Any:
+        body = {"card": msgspec.to_builtins(card or a_card()), "programId": program_id}
+        return self.send("POST", "", body, **headers)
 
     def report(self, version: str, card: Scorecard | None = None, *, days_old: float = 0, **over: Any) -> Any:
         made_at = self.api.clock.now() - round(days_old * DAY_US)
@@ -43,14 +44,21 @@ class ScorecardCalls:
         action: dict[str, Any] = answer.json()
         return action
 
-    def in_force(self, card: Scorecard | None = None) -> str:
+    def in_force(self, card: Scorecard | None = None, *, program_id: str | None = None) -> str:
         """Bring a new card into force; its version."""
-        version: str = self.propose(card).json()["version"]
+        version: str = self.propose(card, program_id=program_id).json()["version"]
         assert self.report(version, card).status_code == 201
-        action = self.approve(self.activate(version).json()["id"])
+        self.activated(version)
+        return version
+
+    def activated(self, version: str, **body: Any) -> dict[str, Any]:
+        """Bring a version into force by two people; the action."""
+        requested = self.activate(version, **body)
+        assert requested.status_code == 201, requested.text
+        action = self.approve(requested.json()["id"])
         assert action["status"] == "executed", action["error"]
         self.api.catch_up()
-        return version
+        return action
 
     def of_program(self, program_id: str) -> tuple[str, str | None]:
         """The versions that score, and run in shadow, in the state of a program."""

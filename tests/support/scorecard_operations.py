@@ -82,9 +82,9 @@ def _get(path: str, **over: Any) -> Operation:
     )
 
 
-def _post(path: str, **over: Any) -> Operation:
+def _write(path: str, method: str = "POST", **over: Any) -> Operation:
     return Operation(
-        method="POST",
+        method=method,
         path=f"/api/scorecards{path}",
         access=Access.OPERATOR,
         **{"success": 201, "tenant_wide": True} | over,
@@ -96,9 +96,10 @@ SCORECARD_OPERATIONS: Final = (
     _get("/{}", fills=("scorecard",)),
     _get("/{}/reports", fills=("scorecard",)),
     _get("/{}/shadow", fills=("scorecard",)),
-    _post("", body=_new),
-    _post("", body=_new_of_program, body_ids=("program",), names="a program"),
-    _post("/{}/reports", fills=("scorecard",), body=_report),
-    _post("/{}/shadow", fills=("scorecard",), success=200),
-    _post("/{}/activate", fills=("reported scorecard",), body=_activation, body_optional=True),
+    _write("", body=_new),
+    _write("", body=_new_of_program, body_ids=("program",), names="a program"),
+    _write("/{}/reports", fills=("scorecard",), body=_report),
+    _write("/{}/shadow", fills=("scorecard",), success=200),
+    _write("/{}/shadow", "DELETE", fills=("scorecard",), success=200),
+    _write("/{}/activate", fills=("reported scorecard",), body=_activation, body_optional=True),
 )

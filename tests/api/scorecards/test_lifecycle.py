@@ -8,6 +8,7 @@ import pytest
 from features.core.canonical import canonical, digest_of
 from features.core.instants import DAY_US
 from features.core.scorecards import scorecard_sha256
+from store.control import scorecard_registry
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import NOTE, ScorecardCalls
 from tests.support.scorecards import a_card
@@ -119,21 +120,46 @@ def test_given_cards_that_scored_before_then_going_back_needs_an_approver_and_no
     assert_refused(cards.activate(second), 409, "in force already")
 
 
-def test_given_one_program_then_it_goes_back_to_the_default_card_alone(
+def test_given_one_program_then_it_goes_back_to_the_default_card_and_to_the_tenants_alone(
     api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
 ) -> None:
-    other = api.create_program(cards.tenant, slug="lending")
-    body = {"card": cards.read("trs-v1")["card"] | {"name": "for one"}, "programId": program["id"]}
-    cards.send("POST", "", body)
-    card_sha256 = cards.read("scorecard-v1")["cardSha256"]
-    cards.report("scorecard-v1", cardSha256=card_sha256)
-    cards.approve(cards.activate("scorecard-v1").json()["id"])
-    assert [cards.of_program(each["id"])[0] for each in (program, other)] == ["trs-v1+scorecard-v1", "trs-v1"]
+    other, program_id = api.create_program(cards.tenant, slug="lending"), program["id"]
 
-    cards.approve(cards.activate("trs-v1", programId=program["id"]).json()["id"])
+    def score() -> list[str]:
+        return [cards.of_program(each["id"])[0] for each in (program, other)]
+
+    cards.in_force(program_id=program_id)
+    assert score() == ["trs-v1+scorecard-v1", "trs-v1"]
+    assert_refused(cards.activate("scorecard-v1", programId=program_id), 400, "for trs-v1 and tenant alone")
+    assert_refused(cards.activate("tenant"), 400, "programId is required")
+
+    cards.activated("trs-v1", programId=program_id)
+    tenants = cards.in_force(a_card(points=25))
+    assert score() == ["trs-v1", f"trs-v1+{tenants}"]
+
+    change = cards.activated("tenant", programId=program_id)["change"]
+
+    assert (change["scoreVersion"], change["cardSha256"]) == (f"trs-v1+{tenants}", cards.read(tenants)["cardSha256"])
+    assert score() == [f"trs-v1+{tenants}"] * 2
+    assert_refused(cards.activate("tenant", programId=program_id), 409, "in force already")
+    assert_refused(cards.activate("tenant", programId=other["id"]), 409, "in force already")
+    cards.activated("trs-v1", programId=other["id"])
+    assert score() == [f"trs-v1+{tenants}", "trs-v1"]
+    cards.activated("trs-v1")
+    assert score() == ["trs-v1", "trs-v1"]
+    assert cards.read("trs-v1")["active"]
+
+
+def test_given_as_many_versions_as_a_tenant_may_have_then_it_goes_back_all_the_same(
+    cards: ScorecardCalls, program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorecard_registry, "MOST_SCORECARDS", 1)
+    cards.in_force()
+    assert_refused(cards.propose(), 409, "versions of scorecards")
+
+    cards.activated("trs-v1")
 
     assert cards.of_program(program["id"])[0] == "trs-v1"
-    assert_refused(cards.activate("scorecard-v1", programId=program["id"]), 400, "for the default card alone")
 
 
 def test_given_a_card_in_shadow_then_every_program_runs_it_until_another_one_starts(
@@ -149,6 +175,46 @@ def test_given_a_card_in_shadow_then_every_program_runs_it_until_another_one_sta
     cards.send("POST", "/scorecard-v2/shadow")
     assert cards.of_program(program["id"]) == ("trs-v1", "trs-v1+scorecard-v2")
     assert [each["inShadow"] for each in cards.read()] == [True, False, False]
+
+
+def test_given_shadows_of_tenant_and_program_when_they_end_then_the_programs_gives_way_to_the_tenants(
+    api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
+) -> None:
+    cards.propose()
+    cards.propose(a_card(points=25), program_id=program["id"])
+    for version in ("scorecard-v1", "scorecard-v2"):
+        cards.send("POST", f"/{version}/shadow")
+    seen = [cards.of_program(program["id"])[1]]
+
+    for version in ("scorecard-v2", "scorecard-v1"):
+        ended = cards.send("DELETE", f"/{version}/shadow")
+        assert (ended.status_code, ended.json()["inShadow"]) == (200, False), ended.text
+        seen.append(cards.of_program(program["id"])[1])
+
+    assert seen == ["trs-v1+scorecard-v2", "trs-v1+scorecard-v1", None]
+    entries = api.stored()
+    assert cards.send("DELETE", "/scorecard-v1/shadow").status_code == 200
+    assert api.stored() == entries
+    assert api.reloaded_registry().tenancy.scorecards.of_tenant(cards.tenant["id"]).shadow(None) is None
+    cards.send("POST", "/scorecard-v1/shadow")
+    assert cards.of_program(program["id"])[1] == "trs-v1+scorecard-v1"
+
+
+def test_given_a_report_that_was_sent_before_when_it_comes_again_or_older_ones_do_then_the_newest_ones_stay(
+    cards: ScorecardCalls,
+) -> None:
+    cards.propose()
+    first = cards.report("scorecard-v1", days_old=3)
+    for days_old in (5, 6, 3):
+        assert cards.report("scorecard-v1", days_old=days_old).status_code == 201
+
+    kept = cards.read("scorecard-v1")["reports"]
+
+    assert [each["madeAt"] for each in kept] == [
+        first.json()["madeAt"],
+        cards.report("scorecard-v1", days_old=5).json()["madeAt"],
+    ]
+    assert cards.report("scorecard-v1", days_old=6).status_code == 201
 
 
 def test_given_all_that_was_written_when_the_log_is_read_again_then_it_is_the_same(

@@ -51,6 +51,21 @@ def test_given_an_activation_that_nobody_heard_of_then_the_next_one_follows_it_a
     assert in_force(cards, program) == ("trs-v1+scorecard-v2", [["scorecard-v2"], ["scorecard-v2"]])
 
 
+def test_given_a_card_that_nobody_heard_of_when_the_service_starts_again_then_its_retry_is_not_anothers(
+    api: RunningApp, cards: ScorecardCalls
+) -> None:
+    with unconfirmed(api):
+        assert cards.propose(Idempotency_Key="once").status_code == 503
+    other = cards.propose(a_card(points=25)).json()
+
+    scorecards = api.reloaded_registry().tenancy.scorecards.of_tenant(cards.tenant["id"])
+    again = cards.propose(Idempotency_Key="once").json()
+
+    assert (again["version"], again["name"]) == ("scorecard-v1", a_card().name)
+    assert other["version"] == "scorecard-v2"
+    assert sorted(vars(scorecards)["_proposed"].values()) == ["scorecard-v1"]
+
+
 def test_given_a_shadow_that_nobody_heard_of_when_started_again_then_it_runs_once(
     api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
 ) -> None:

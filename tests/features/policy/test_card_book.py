@@ -16,10 +16,12 @@ from features.core.rows.transfers import TransferRow
 from features.core.scorecards import Scorecard
 from features.core.vocabulary import Direction, Rail
 from features.landing.preflight import assess_proposed
+from features.policy.bodies import ChallengerBody, ScorecardBody
 from features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD
 from features.shard.shard import ShardState
 from tests.support.bank_events import an_ach_transfer, changed, rfc3339
 from tests.support.clock import T0
+from tests.support.policies import in_force_at
 from tests.support.programs import NOON, warmed_program
 from tests.support.scorecards import LARGE_FIRST, a_card, card_in_force, card_in_shadow
 from tests.support.stories import ShardStory
@@ -114,6 +116,27 @@ def test_given_a_card_of_the_program_alone_then_it_stands_above_one_of_the_tenan
     card_in_force(story, a_card(points=25), NOON + 1, version="scorecard-v2")
 
     assert scored(story, "cpty_9", NOON + HOUR_US) == ("trs-v1+scorecard-v1", 30)
+
+
+def test_given_a_program_that_follows_the_tenant_again_then_whatever_the_tenant_has_scores(story: ShardStory) -> None:
+    card_in_force(story, a_card(points=30), NOON, of_program=True)
+    card_in_force(story, a_card(points=25), NOON + 1, version="scorecard-v2")
+    in_force_at(story, "scorecard-v3", ScorecardBody(card=None, follows_tenant=True), NOON + 2, of_program=True)
+
+    assert scored(story, "cpty_9", NOON + HOUR_US) == ("trs-v1+scorecard-v2", 25)
+    card_in_force(story, None, NOON + 2 * HOUR_US, version="scorecard-v4")
+    assert scored(story, "cpty_10", NOON + 3 * HOUR_US) == ("trs-v1", default_points(story))
+
+
+def test_given_a_shadow_that_ends_then_no_further_transfer_has_a_row_of_it(story: ShardStory) -> None:
+    card_in_shadow(story, a_card(points=30), NOON)
+    scored(story, "cpty_9", NOON + HOUR_US)
+    in_force_at(story, "challenger-v2", ChallengerBody(version=None, card=None), NOON + 2 * HOUR_US)
+    scored(story, "cpty_10", NOON + 3 * HOUR_US)
+
+    assert len(story.all(ShadowScoreRow)) == 1
+    state = ShardState.loaded(iter(list(story.state.dump())))
+    assert list(state.dump()) == list(story.state.dump())
 
 
 def test_given_a_challenger_then_each_scoring_has_a_row_of_both_and_the_score_is_the_champions(
