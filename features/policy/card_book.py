@@ -46,9 +46,7 @@ class CardBook:
         """
         if self.knows(version.action_id):
             return None
-        card = _card_in(version)
-        if card is not None:
-            _check(card)
+        version = _ready(version)
         self._newest[prefix_of(version.version), version.of_program] = version
         self._choose()
         if self.champion.version != self.version_at(offset):
@@ -79,9 +77,10 @@ class CardBook:
         return [msgspec.to_builtins(each) for each in self._newest.values()], self._champions
 
     def load(self, dumped: Any) -> None:
+        """Raises ValueError for a card that this build cannot score with: a replay would have set it aside."""
         versions, champions = dumped
         for fields in versions:
-            version = ActiveVersion(**{**fields, "body": decode_body(fields["version"], fields["body"])})
+            version = _ready(ActiveVersion(**{**fields, "body": decode_body(fields["version"], fields["body"])}))
             self._newest[prefix_of(version.version), version.of_program] = version
         self._champions = [(offset, version) for offset, version in champions]
         self._choose()
@@ -119,6 +118,13 @@ def _card_in(version: ActiveVersion) -> Scorecard | None:
     return cast("ScorecardBody | ChallengerBody", version.body).card
 
 
-def _check(card: Scorecard) -> None:
-    for fault in faults_of(card):
-        raise ValueError(f"card {card.name}, {fault.path}: {fault.sentence}")
+def _ready(version: ActiveVersion) -> ActiveVersion:
+    """The version with its card checked, and held once for all programs that have it."""
+    body = cast("ScorecardBody | ChallengerBody", version.body)
+    if body.card is None:
+        return version
+    for fault in faults_of(body.card):
+        raise ValueError(f"card {body.card.name}, {fault.path}: {fault.sentence}")
+    named = body.version if isinstance(body, ChallengerBody) else version.version
+    shared = compile_card(body.card, version=named).card
+    return msgspec.structs.replace(version, body=msgspec.structs.replace(body, card=shared))

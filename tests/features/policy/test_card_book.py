@@ -16,7 +16,8 @@ from features.core.rows.transfers import TransferRow
 from features.core.scorecards import Scorecard
 from features.core.vocabulary import Direction, Rail
 from features.landing.preflight import assess_proposed
-from features.policy.bodies import ChallengerBody, ScorecardBody
+from features.policy.bodies import ActiveVersion, ChallengerBody, ScorecardBody
+from features.policy.card_book import CardBook
 from features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD
 from features.shard.shard import ShardState
 from tests.support.bank_events import an_ach_transfer, changed, rfc3339
@@ -177,6 +178,29 @@ def test_given_a_card_with_a_fault_then_it_is_set_aside_whole_and_the_one_before
 
     assert card.name in story.one(QuarantineRow).error
     assert scored(story, "cpty_9", NOON + HOUR_US)[0] == "trs-v1+scorecard-v1"
+
+
+def of_the_log(card: Scorecard, version: str = "scorecard-v1") -> ActiveVersion:
+    """A version as an entry brings it: decoded anew."""
+    body = msgspec.json.decode(msgspec.json.encode(ScorecardBody(card=card)), type=ScorecardBody)
+    return ActiveVersion(version=version, body=body, since=0, action_id=f"act-{version}", of_program=False)
+
+
+def test_given_programs_with_the_same_card_then_it_is_held_once() -> None:
+    books = [CardBook() for _ in range(3)]
+    for book in books[:2]:
+        book.activate(of_the_log(a_card(points=30)), 1)
+    books[2].load(msgspec.msgpack.decode(msgspec.msgpack.encode(books[0].dump())))
+
+    assert {id(card) for _, card in (book.in_force() for book in books)} == {id(books[0].champion.card)}
+    assert len({id(book.champion) for book in books}) == 1
+
+
+def test_given_a_snapshot_with_a_card_that_this_build_cannot_score_with_then_it_is_not_read() -> None:
+    hollow = replace(DEFAULT_CARD, name="hollow", signals=DEFAULT_CARD.signals[:1])
+
+    with pytest.raises(ValueError, match="card hollow, signals"):
+        CardBook().load(([msgspec.to_builtins(of_the_log(hollow))], []))
 
 
 def test_given_cards_that_change_when_the_log_is_replayed_over_dumps_then_rows_and_state_are_the_same() -> None:
