@@ -219,6 +219,7 @@ _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         _ERC_8004,
         lambda i: (i.paid_feedback_count or 0) >= WELL_PAID_FEEDBACK and i.revoked_feedback_count == 0,
         lambda i, _: f"{i.paid_feedback_count} feedbacks prove a payment, none was revoked.",
+        mitigates=True,
     ),
     Signal(
         "ARS-VAL-01",

@@ -146,11 +146,16 @@ def _bin_faults(path: str, least: int, bins: tuple[Bin, ...]) -> Iterator[CardFa
 def _points_faults(path: str, signal: Signal[Any], bins: tuple[Bin, ...]) -> Iterator[CardFault]:
     for index, each in enumerate(bins):
         points = f"{path}.bins[{index}].points"
-        if signal.rises and index and each.points < bins[index - 1].points:
+        if signal.mitigates:
+            if each.points > 0:
+                yield CardFault(points, "must be at most 0: the signal speaks for the transfer", FieldCode.TOO_LARGE)
+        elif signal.rises and index and each.points < bins[index - 1].points:
             sentence = "must not be fewer than those of the bin before: more of this signal is worse"
             yield CardFault(points, sentence, FieldCode.CONFLICTING)
         elif signal.hard and each.points < 0:
             yield CardFault(points, "must be at least 0 for a hard signal", FieldCode.TOO_SMALL)
+        elif signal.rises and not index and each.points < 0:
+            yield CardFault(points, "must be at least 0: more of this signal is worse", FieldCode.TOO_SMALL)
     if signal.rises and bins[-1].below is not None:
         last = f"{path}.bins[{len(bins) - 1}].below"
         yield CardFault(last, "must be left out: more of this signal is worse", FieldCode.CONFLICTING)

@@ -155,6 +155,7 @@ _HISTORY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         PROPOSED,
         lambda i: i.transfers >= CLEAN_TRANSFERS and (i.relationship_days or 0) >= CLEAN_DAYS and not i.returns,
         lambda i, _: f"{i.transfers} transfers with the counterparty over {i.relationship_days} days, none returned.",
+        mitigates=True,
     ),
 )
 

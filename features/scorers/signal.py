@@ -36,7 +36,8 @@ class Signal(NamedTuple, Generic[Inputs]):
     unit: str = ""  # of the measure; empty for a check
     hard: bool = False
     least: int = 1  # where bins may begin: a measure below it is nothing to see, and never worth points
-    rises: bool = True  # more is worse, so that points must not fall
+    rises: bool = True  # more is worse, so that points must not fall, nor begin under the 0 of nothing at all
+    mitigates: bool = False  # speaks for whom is scored, so that points must not be over 0
     worked_out: bool = False  # the measure is the points, and no card sets them
     rails: frozenset[str] = ANY_RAIL
     of_attempts: bool = False  # looks at attempts too: what it finds is there although no money moved

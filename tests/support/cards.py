@@ -20,12 +20,14 @@ EDGES: Final = st.sampled_from((1, 2, 3, 4, 5, 6, 8, 11, 20, 31, 90, 301, 500))
 @st.composite
 def card_signals(draw: st.DrawFn, signal: Signal[Any], default: CompiledCard[Any]) -> CardSignal:
     """Bins of any kind, or for a hard signal those of the default card with other points."""
-    least = 0 if signal.hard else -40
+    least, most = 0 if signal.hard or signal.rises else -40, 100
+    if signal.mitigates:
+        least, most = -40, 0
     if signal.hard:
         usual = default.bins_of(signal.id)[0]
         return points_from(signal.id, (usual.at_least, draw(st.integers(least, 100))), below=usual.below)
     edges = sorted(draw(st.sets(EDGES | st.just(signal.least), min_size=1, max_size=4)))
-    points = draw(st.lists(st.integers(least, 100), min_size=len(edges), max_size=len(edges)))
+    points = draw(st.lists(st.integers(least, most), min_size=len(edges), max_size=len(edges)))
     if signal.rises:
         return points_from(signal.id, *zip(edges, sorted(points), strict=True))
     below = edges[-1] + draw(st.integers(1, 40)) if draw(st.booleans()) else None

@@ -247,7 +247,9 @@ def _bins_of(steps: Steps, scale: float, champion: CompiledCard[FeatureVector]) 
     bins: list[tuple[int, int]] = []
     for edge, log_odds in zip(steps.edges, steps.log_odds, strict=True):
         points = max(-MOST_POINTS, min(MOST_POINTS, round(log_odds * scale)))
-        if rises:
+        if steps.signal.mitigates:
+            points = min(0, points)
+        elif rises:
             points = max(0, points)
         if (bins and bins[-1][1] == points) or (not bins and not points):
             continue

@@ -34,6 +34,7 @@ CLEAN: Final = Signal[FeatureVector](
         "none returned."
     ),
     of_attempts=True,
+    mitigates=True,
 )
 
 SIGNALS: Final = (CLEAN,)

@@ -21,7 +21,9 @@ from tests.support.cards import changed
 
 BURST: Final = "TRS-CPY-04"
 RARE: Final = "TRS-CPY-06"
+CLEAN: Final = "TRS-HIS-01"
 PLACE: Final = [signal.id for signal in CARD.signals].index(BURST)
+CLEAN_PLACE: Final = [signal.id for signal in CARD.signals].index(CLEAN)
 AT: Final = f"signals[{PLACE}]"
 
 
@@ -92,6 +94,16 @@ FAULTS: Final[dict[str, tuple[Scorecard, str, FieldCode]]] = {
         with_bins((5, 8, 4), (8, None, 3)),
         f"{AT}.bins[1].points",
         FieldCode.CONFLICTING,
+    ),
+    "points taken away for what is bad": (
+        with_bins((5, 8, -4), (8, None, -3)),
+        f"{AT}.bins[0].points",
+        FieldCode.TOO_SMALL,
+    ),
+    "points for a clean past": (
+        with_bins((1, None, 1), signal_id=CLEAN),
+        f"signals[{CLEAN_PLACE}].bins[0].points",
+        FieldCode.TOO_LARGE,
     ),
     "no points for the worst": (with_bins((5, 8, 4)), f"{AT}.bins[0].below", FieldCode.CONFLICTING),
     "a hard signal left out": (without("TRS-KYC-01"), "signals", FieldCode.REQUIRED),
