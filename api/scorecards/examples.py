@@ -71,6 +71,7 @@ COMPARISON: Final[dict[str, Any]] = {
     "psi": 0.043,
     "labelledBad": 61,
     "labelledOk": 230,
+    "provisionalBad": 17,
     "provisionalOk": 540,
     "mcNemar": {"labelled": 291, "onlyChampionRight": 4, "onlyChallengerRight": 17, "pValue": 0.007197},
 }

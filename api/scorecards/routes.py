@@ -116,8 +116,8 @@ _COMPARE: Final = Operation(
     id="getScorecardShadow",
     tag=_TAG,
     summary="What a scorecard made of the transfers since it last came into shadow, at most 90 days, beside the "
-    "champion. Precision, recall and McNemar's test are over matured labels: a bad one, and an ok one 60 days after "
-    "its transfer.",
+    "champion. Precision and McNemar's test are over labels of transfers that are 60 days old, recall over all bad "
+    "ones.",
     access=Access.BEARER,
     scope=KeyScope.POLICIES,
     answers={200: ShadowComparison},

@@ -18,7 +18,10 @@ class BandMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CardFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one card makes of the transfers: those in review and hold, and how right that is by matured labels."""
+    """What one card makes of the transfers: those in review and hold, and how right that is.
+
+    ``precision`` is over matured labels, ``recall`` over all bad ones, however young.
+    """
 
     to_review: int
     per_thousand: float | None
@@ -53,5 +56,6 @@ class ShadowComparison(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     psi: float | None
     labelled_bad: int
     labelled_ok: int
+    provisional_bad: int
     provisional_ok: int
     mc_nemar: PairedTest

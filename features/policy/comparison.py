@@ -22,7 +22,8 @@ _FLAGGED: Final = frozenset({Band.REVIEW.value, Band.HOLD.value})
 class PairCount(NamedTuple):
     """The transfers that both cards have in the same classes, by band, class of the score and label.
 
-    ``label`` is None without one, and for an ok that may still turn bad: ``is_provisional`` then says so.
+    ``is_mature`` says that the transfer is old enough for its label to count. Until then bad ones become known and ok
+    ones do not, so that a share of both would be too high.
     """
 
     champion_band: str
@@ -30,7 +31,7 @@ class PairCount(NamedTuple):
     champion_class: int
     score_class: int
     label: str | None
-    is_provisional: bool
+    is_mature: bool
     transfers: int
 
 
@@ -38,6 +39,7 @@ def to_comparison(
     counts: Sequence[PairCount], *, version: str, champions: Sequence[str], since: str | None
 ) -> ShadowComparison:
     """Everything that follows from the counts."""
+    mature = [each for each in counts if each.is_mature]
     moves = Counter[tuple[str, str]]()
     for each in counts:
         moves[each.champion_band, each.band] += each.transfers
@@ -53,23 +55,25 @@ def to_comparison(
         champion=_figures(counts, lambda each: each.champion_band),
         challenger=_figures(counts, lambda each: each.band),
         psi=_psi(counts),
-        labelled_bad=_sum(counts, _is_bad),
-        labelled_ok=_sum(counts, _is_ok),
-        provisional_ok=_sum(counts, lambda each: each.is_provisional),
-        mc_nemar=_mc_nemar(counts),
+        labelled_bad=_sum(mature, _is_bad),
+        labelled_ok=_sum(mature, _is_ok),
+        provisional_bad=_sum(counts, _is_bad) - _sum(mature, _is_bad),
+        provisional_ok=_sum(counts, _is_ok) - _sum(mature, _is_ok),
+        mc_nemar=_mc_nemar(mature),
     )
 
 
 def _figures(counts: Sequence[PairCount], band_of: Callable[[PairCount], str]) -> CardFigures:
     flagged = [each for each in counts if band_of(each) in _FLAGGED]
-    bad, transfers = _sum(flagged, _is_bad), _sum(counts)
+    mature = [each for each in flagged if each.is_mature]
+    bad, transfers = _sum(mature, _is_bad), _sum(counts)
     return CardFigures(
         to_review=_sum(flagged),
         per_thousand=rounded(_sum(flagged) * 1_000 / transfers) if transfers else None,
         hold=_sum(flagged, lambda each: band_of(each) == Band.HOLD),
         unscored=_sum(counts, lambda each: band_of(each) == Band.UNSCORED),
-        precision=measured(bad, bad + _sum(flagged, _is_ok)),
-        recall=measured(bad, _sum(counts, _is_bad)),
+        precision=measured(bad, bad + _sum(mature, _is_ok)),
+        recall=measured(_sum(flagged, _is_bad), _sum(counts, _is_bad)),
     )
 
 
@@ -86,8 +90,8 @@ def _psi(counts: Sequence[PairCount]) -> float | None:
     return rounded(sum((p - q) / whole * log(p / q) for p, q in pairs))
 
 
-def _mc_nemar(counts: Sequence[PairCount]) -> PairedTest:
-    labelled = [each for each in counts if each.label is not None]
+def _mc_nemar(mature: Sequence[PairCount]) -> PairedTest:
+    labelled = [each for each in mature if each.label is not None]
     champion = _sum(labelled, lambda each: _is_right(each, each.champion_band) and not _is_right(each, each.band))
     challenger = _sum(labelled, lambda each: _is_right(each, each.band) and not _is_right(each, each.champion_band))
     return PairedTest(

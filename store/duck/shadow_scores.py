@@ -9,9 +9,9 @@ from features.core.principal import Principal
 from features.policy.comparison import PairCount
 from store.tables.predicate import Predicate
 
-OK_MATURES_AFTER_US: Final = DAYS_60
+MATURES_AFTER_US: Final = DAYS_60
 
-# A transfer counts with its newest scoring. An ok may turn bad until it is mature, so it is no label before.
+# A transfer counts with its newest scoring.
 _COUNTS: Final = """
     WITH pairs AS (
         SELECT program_id, transfer_id, arg_max(champion_band, "offset") AS champion_band,
@@ -21,13 +21,9 @@ _COUNTS: Final = """
         FROM shadow_scores WHERE {shadowed} GROUP BY program_id, transfer_id
     ), known AS (
         SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {labelled} GROUP BY ALL
-    ), labelled AS (
-        SELECT pairs.*, label, label = 'ok' AND taken_at > make_timestamp(?) AS provisional
-        FROM pairs LEFT JOIN known USING (program_id, transfer_id)
     )
-    SELECT champion_band, band, champion_class, score_class, CASE WHEN provisional THEN NULL ELSE label END AS label,
-        coalesce(provisional, false) AS provisional, count(*)
-    FROM labelled GROUP BY ALL ORDER BY ALL"""
+    SELECT champion_band, band, champion_class, score_class, label, taken_at <= make_timestamp(?) AS is_mature, count(*)
+    FROM pairs LEFT JOIN known USING (program_id, transfer_id) GROUP BY ALL ORDER BY ALL"""
 _CHAMPIONS: Final = "SELECT DISTINCT champion_version FROM shadow_scores WHERE {shadowed} ORDER BY ALL"
 
 
@@ -51,7 +47,7 @@ class ShadowScores:
             labelled.add("program_id = ?", program_id)
         shadowed.add("version = ?", version)
         shadowed.between("scored_at", since, None)
-        values = [*shadowed.values, *labelled.values, now - OK_MATURES_AFTER_US]
+        values = [*shadowed.values, *labelled.values, now - MATURES_AFTER_US]
         with self._connection.cursor() as cursor:
             counts = cursor.execute(_COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql), values).fetchall()
             champions = cursor.execute(_CHAMPIONS.format(shadowed=shadowed.sql), shadowed.values).fetchall()

@@ -88,7 +88,7 @@ def test_given_a_card_of_a_bank_then_it_is_compared_scores_explains_goes_back_an
     compared = cards.send("GET", "/scorecard-v1/shadow").json()
 
     assert bank.scored(beside)[0] == DEFAULT
-    assert (compared["transfers"], compared["championVersions"], compared["labelledBad"]) == (2, [DEFAULT], 1)
+    assert (compared["transfers"], compared["championVersions"], compared["provisionalBad"]) == (2, [DEFAULT], 1)
     assert sum(move["transfers"] for move in compared["moves"]) == 2
     assert compared["challenger"]["recall"]["n"] == 1
 

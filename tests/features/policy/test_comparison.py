@@ -19,7 +19,7 @@ def pairs(
         champion_class=class_of(champion),
         score_class=class_of(challenger),
         label=label,
-        is_provisional=over.get("is_provisional", False),
+        is_mature=over.get("is_mature", True),
         transfers=transfers,
     )
 
@@ -44,25 +44,26 @@ def test_given_counts_then_moves_volumes_precision_and_recall_follow() -> None:
         pairs(40, 10, 3, "ok"),
         pairs(40, 80, 1, "bad"),
         pairs(10, 12, 80),
-        pairs(10, 15, 5, is_provisional=True),
+        pairs(10, 40, 3, "ok", is_mature=False),
+        pairs(10, 40, 2, "bad", is_mature=False),
         pairs(None, None, 5),
     )
 
     assert found.transfers == 100
     moves = {(each.champion_band, each.band): each.transfers for each in found.moves}
     assert moves == {
-        ("clear", "review"): 6,
+        ("clear", "review"): 11,
         ("review", "clear"): 3,
         ("review", "hold"): 1,
-        ("clear", "clear"): 85,
+        ("clear", "clear"): 80,
         ("unscored", "unscored"): 5,
     }
     champion, challenger = found.champion, found.challenger
     assert (champion.to_review, champion.per_thousand, champion.hold, champion.unscored) == (4, 40, 0, 5)
-    assert (challenger.to_review, challenger.per_thousand, challenger.hold, challenger.unscored) == (7, 70, 1, 5)
+    assert (challenger.to_review, challenger.per_thousand, challenger.hold, challenger.unscored) == (12, 120, 1, 5)
     assert [(each.precision.value, each.precision.n) for each in (champion, challenger)] == [(0.25, 4), (1, 7)]
-    assert [(each.recall.value, each.recall.n) for each in (champion, challenger)] == [(0.142857, 7), (1, 7)]
-    assert (found.labelled_bad, found.labelled_ok, found.provisional_ok) == (7, 3, 5)
+    assert [(each.recall.value, each.recall.n) for each in (champion, challenger)] == [(0.111111, 9), (1, 9)]
+    assert (found.labelled_bad, found.labelled_ok, found.provisional_bad, found.provisional_ok) == (7, 3, 2, 3)
     test = found.mc_nemar
     assert (test.labelled, test.only_champion_right, test.only_challenger_right) == (10, 0, 9)
     assert test.p_value == 0.003906

@@ -59,7 +59,7 @@ def test_given_scorings_of_all_kinds_when_counted_then_each_transfer_has_its_new
     assert champions == ["trs-v1", "trs-v1+scorecard-v2"]
 
 
-def test_given_labels_when_counted_then_an_ok_counts_from_sixty_days_on_and_the_newest_word_wins(
+def test_given_labels_when_counted_then_they_are_mature_sixty_days_after_their_transfers_and_the_newest_word_wins(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     table = stored(
@@ -79,9 +79,9 @@ def test_given_labels_when_counted_then_an_ok_counts_from_sixty_days_on_and_the_
 
     counts, _ = counted(table)
 
-    assert {(each.label, each.is_provisional, each.transfers) for each in counts} == {
+    assert {(each.label, each.is_mature, each.transfers) for each in counts} == {
+        ("ok", True, 1),
         ("ok", False, 1),
-        (None, True, 1),
         ("bad", False, 1),
     }
 
