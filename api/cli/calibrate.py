@@ -7,6 +7,7 @@ Exit codes  0 a card and its report are written, whatever the report warns of; 1
             2 the command could not start: an extra that is not installed, a file that cannot be read, an unknown option
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -23,6 +24,7 @@ from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSi
 from features.catalogue.vector import FeatureVector
 from features.core.instants import parse_instant
 from features.core.scorecards import Scorecard
+from features.policy.bodies import SCORECARD, ScorecardBody
 from features.scorers.card_check import faults_of, read_card
 from features.scorers.cards import DEFAULTS, compile_card
 from features.scorers.engine import CompiledCard
@@ -30,10 +32,12 @@ from store.clock import SystemClock
 from store.data_dir import StartupError
 from store.duck.database import open_to_read
 from store.duck.labelled_scorings import LabelledScorings, tenants_in
+from store.duck.policies import PolicyTable
 
 EXIT_NO_CARD: Final = 1
 EXIT_NOT_STARTED: Final = 2
 SCORER: Final = "trs"
+_OF_EXTRA: Final = frozenset({"scipy", "sklearn", "threadpoolctl"})
 _DATABASE: Final = "clearhold.duckdb"
 _MISSING: Final = "clearhold calibrate needs the extra: pip install 'clearhold[calibrate]'."
 _EARLIEST, _LATEST = 0.3, 0.9
@@ -48,7 +52,8 @@ Vectors = Annotated[
 Tenant = Annotated[str | None, typer.Option(help="Id of the tenant, if --data has several.")]
 Programs = Annotated[list[str] | None, typer.Option(help="Id of a program; may be repeated. Default: all.")]
 ChampionFile = Annotated[
-    Path | None, typer.Option(help="Card file to compare with. Default: the default card.", dir_okay=False)
+    Path | None,
+    typer.Option(help="Card file to compare with. Default: the one in force, of --data.", dir_okay=False),
 ]
 CardFile = Annotated[
     Path | None, typer.Option(help="Card file to report on as it is: nothing is fitted.", dir_okay=False)
@@ -98,50 +103,73 @@ def calibrate(
     if name is not None and any(faults_of(msgspec.structs.replace(DEFAULTS[SCORER].card, name=name))):
         _fail("--name must have 1 to 200 characters, none of them a control character.")
     request = Request(
-        champion=_champion(champion),
+        champion=DEFAULTS[SCORER] if champion is None else _compiled(_card_in(champion), None),
         card=None if card is None else _card_in(card),
         name=name,
         split=split,
         leave_out=tuple(leave_out or ()),
         now=at,
         programs=tuple(sorted(set(program or ()))),
-        source=_source(vectors, tenant),
+        source="" if vectors is None else f"Parquet file {vectors.name}",
     )
-    _write(out, _outcome(request, data, vectors, tenant))
+    _check_folder(out)
+    _write(out, _outcome(request, data, vectors, tenant, is_champion_named=champion is not None))
 
 
-def _outcome(request: Request, data: Path | None, vectors: Path | None, tenant: str | None) -> Outcome:
+def _outcome(
+    request: Request, data: Path | None, vectors: Path | None, tenant: str | None, *, is_champion_named: bool
+) -> Outcome:
     """What comes out; what stands in its way ends the command."""
     try:
         from api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _OF_EXTRA:
+            raise
         _fail(_MISSING)
     try:
         with closing(_connection(data)) as connection, _progress() as progress:
-            scorings = _scorings(connection, vectors, tenant, request.programs, request.now)
+            if vectors is not None:
+                scorings = LabelledScorings.of_file(connection, vectors, request.programs, request.now)
+            else:
+                tenant_id = _tenant(connection, tenant)
+                champion = request.champion if is_champion_named else _in_force(connection, tenant_id, request.programs)
+                request = request._replace(champion=champion, source=f"tables of tenant {tenant_id}")
+                scorings = LabelledScorings.of_tenant(connection, tenant_id, request.programs, request.now)
             return run.calibrate(request, scorings, progress)
     except (StartupError, UnknownSignalError) as error:
         _fail(str(error))
     except duckdb.Error as error:
-        _fail(f"The scorings cannot be read; a service of this version updates its tables at its start: {error}")
+        cure = "a service of this version updates its tables at its start" if vectors is None else "the file is damaged"
+        _fail(f"The scorings cannot be read; {cure}: {error}")
     except NoCardError as error:
         for reason in error.reasons:
             typer.echo(reason, err=True)
-        _fail("No card can be made of these labels.", EXIT_NO_CARD)
+        _fail(f"No {'card' if request.card is None else 'report'} can be made of these labels.", EXIT_NO_CARD)
 
 
-def _source(vectors: Path | None, tenant: str | None) -> str:
-    if vectors is not None:
-        return f"Parquet file {vectors.name}"
-    return "tables of a tenant" if tenant is None else f"tables of tenant {tenant}"
-
-
-def _champion(file: Path | None) -> CompiledCard[FeatureVector]:
+def _compiled(card: Scorecard | None, version: str | None) -> CompiledCard[FeatureVector]:
+    """The default card for None; one that no service has numbered goes by its name."""
     default = DEFAULTS[SCORER]
-    if file is None:
-        return default
-    card = _card_in(file)
-    return default if card == default.card else compile_card(card, version=card.name)
+    return default if card is None or card == default.card else compile_card(card, version=version or card.name)
+
+
+def _in_force(
+    connection: duckdb.DuckDBPyConnection, tenant_id: str, programs: Sequence[str]
+) -> CompiledCard[FeatureVector]:
+    """The card that scores the transfers of these programs."""
+    cards: dict[str | None, Scorecard | None] = {}
+    for each in PolicyTable(connection).newest(tenant_id, SCORECARD):
+        if not programs or each.program_id in programs:
+            card = None if each.body is None else msgspec.json.decode(each.body, type=ScorecardBody).card
+            cards[None if card is None else each.version] = card
+    if len(cards) > 1:
+        listed = ", ".join(sorted(version or DEFAULTS[SCORER].version for version in cards))
+        cure = "name programs of one with --program, or the card to compare with by --champion"
+        raise StartupError(f"The programs have different cards in force ({listed}): {cure}.")
+    version, card = next(iter(cards.items()), (None, None))
+    for fault in () if card is None else faults_of(card):
+        raise StartupError(f"This version cannot score with the card {version}: {fault.path} {fault.sentence}.")
+    return _compiled(card, version)
 
 
 def _card_in(file: Path) -> Scorecard:
@@ -161,18 +189,14 @@ def _connection(data: Path | None) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1}) if data is None else open_to_read(data / _DATABASE)
 
 
-def _scorings(
-    connection: duckdb.DuckDBPyConnection, vectors: Path | None, tenant: str | None, programs: Sequence[str], now: int
-) -> LabelledScorings:
-    if vectors is not None:
-        return LabelledScorings.of_file(connection, vectors, programs, now)
+def _tenant(connection: duckdb.DuckDBPyConnection, tenant: str | None) -> str:
     tenants = tenants_in(connection)
     if tenant is None and len(tenants) != 1:
         listed = ", ".join(tenants) or "none"
         raise StartupError(f"Name the tenant with --tenant; there are scorings of: {listed}.")
     if tenant is not None and tenant not in tenants:
         raise StartupError(f"There are no scorings of this tenant; there are of: {', '.join(tenants) or 'none'}.")
-    return LabelledScorings.of_tenant(connection, tenant or tenants[0], programs, now)
+    return tenant or tenants[0]
 
 
 @contextmanager
@@ -182,6 +206,13 @@ def _progress() -> Iterator[Progress]:
     console = Console(file=sys.stderr)
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         yield progress
+
+
+def _check_folder(out: Path) -> None:
+    """Before the work, whether its files can be written when it is done."""
+    ancestor = next(each for each in (out.absolute(), *out.absolute().parents) if each.exists())
+    if not ancestor.is_dir() or not os.access(ancestor, os.W_OK | os.X_OK):
+        _fail(f"{out} cannot be written: {ancestor} is no folder that this user may write to.")
 
 
 def _write(out: Path, outcome: Outcome) -> None:

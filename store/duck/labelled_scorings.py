@@ -4,7 +4,7 @@ Source  the tables of a tenant, or a Parquet file with a row a transfer: ``trans
         ``feature_version``, ``is_bad`` (null is unlabelled), all fields of the vector, ``label_source`` if there is one
 Time    the first scoring of each transfer, which knows nothing of what became of it; backfills are left out. Labels
         are those of ``upto``, the last one of each transfer
-Errors  ``StartupError`` for a file or tables without the columns
+Errors  ``StartupError`` for a file that is none of scorings
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,12 @@ import duckdb
 import msgspec
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector
-from store.data_dir import StartupError
+from store.duck.scorings_file import check_file, instant_in, pattern_of
 from store.tables.predicate import TEXTS, listed
 
 MOST_SCORINGS: Final = 1_000_000
 _AT_ONCE: Final = 10_000
 _FIELDS: Final = msgspec.structs.fields(FeatureVector)
-_NEEDED: Final = (
-    "transfer_id",
-    "program_id",
-    "taken_at",
-    "feature_version",
-    "is_bad",
-    *(each.name for each in _FIELDS),
-)
 _FILE_SOURCE: Final = "imported"
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
@@ -82,18 +74,15 @@ class LabelledScorings:
     def of_tenant(
         cls, connection: duckdb.DuckDBPyConnection, tenant_id: str, program_ids: Sequence[str], upto: int
     ) -> Self:
-        values: list[object] = [tenant_id, upto, tenant_id]
+        values = [tenant_id, upto, tenant_id]
         return cls._within(connection, _TABLES, "epoch_us(taken_at)", "label_source", values, program_ids, upto)
 
     @classmethod
     def of_file(cls, connection: duckdb.DuckDBPyConnection, file: Path, program_ids: Sequence[str], upto: int) -> Self:
-        types = _types_of(connection, file)
-        missing = [name for name in _NEEDED if name not in types]
-        if missing:
-            raise StartupError(f"{file} lacks {len(missing)} columns, {', '.join(missing[:3])} among them.")
-        at = "taken_at" if types["taken_at"] == "BIGINT" else "epoch_us(taken_at)"
+        types = check_file(connection, file)
         label = "label_source" if "label_source" in types else f"if(is_bad IS NULL, NULL, '{_FILE_SOURCE}')"
-        return cls._within(connection, "read_parquet(?)", at, label, [str(file)], program_ids, upto)
+        at, values = instant_in(types), [pattern_of(file)]
+        return cls._within(connection, "read_parquet(?)", at, label, values, program_ids, upto)
 
     @classmethod
     def _within(
@@ -102,7 +91,7 @@ class LabelledScorings:
         source: str,
         at: str,
         label_source: str,
-        values: list[object],
+        values: Sequence[object],
         program_ids: Sequence[str],
         upto: int,
     ) -> Self:
@@ -127,11 +116,3 @@ class LabelledScorings:
 def tenants_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """The tenants that have scorings."""
     return [tenant_id for (tenant_id,) in connection.execute(_TENANTS).fetchall()]
-
-
-def _types_of(connection: duckdb.DuckDBPyConnection, file: Path) -> dict[str, str]:
-    try:
-        columns = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
-    except duckdb.Error as error:
-        raise StartupError(f"{file} cannot be read as Parquet: {error}") from error
-    return {name: kind for name, kind, *_ in columns}

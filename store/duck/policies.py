@@ -22,6 +22,25 @@ _OF_PROGRAMS: Final = """
 """
 
 
+_NEWEST: Final = """
+    SELECT scored.program_id, policy.version, policy.body
+    FROM (SELECT DISTINCT program_id FROM transfer_features WHERE tenant_id = ?) AS scored
+    LEFT JOIN (
+        FROM policies WHERE tenant_id = ? AND split_part(version, '-', 1) = ?
+        QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY of_program DESC, "offset" DESC) = 1
+    ) AS policy USING (program_id)
+    ORDER BY scored.program_id
+"""
+
+
+class NewestVersion(msgspec.Struct, frozen=True):
+    """What a program was last brought under; version and body are None where it never was."""
+
+    program_id: str
+    version: str | None
+    body: str | None
+
+
 class ProgramVersion(msgspec.Struct, frozen=True):
     """A version that is one program's own. ``active`` when none of its prefix came after it."""
 
@@ -48,6 +67,12 @@ class PolicyTable:
         with self._connection.cursor() as cursor:
             row = cursor.execute(_BODY, [program_id, version]).fetchone()
         return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+
+    def newest(self, tenant_id: str, prefix: str) -> list[NewestVersion]:
+        """The version of a prefix that is in force in each program with scorings; its own stands above the tenant's."""
+        with self._connection.cursor() as cursor:
+            rows = cursor.execute(_NEWEST, [tenant_id, tenant_id, prefix]).fetchall()
+        return [NewestVersion(*row) for row in rows]
 
     def of_programs(self, tenant_id: str, prefixes: Sequence[str]) -> list[ProgramVersion]:
         """The versions of these prefixes that came into force in single programs."""

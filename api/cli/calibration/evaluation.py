@@ -121,10 +121,10 @@ def bands_of(card: str, window: str, samples: Samples, scores: Column) -> BandTa
 
 
 def chances(samples: Samples, scores: Column, windows: Windows) -> ChancePart | None:
-    """Null where fewer than 50 bad transfers were fitted: then the band table stands alone."""
+    """Null where fewer than 50 bad transfers were fitted, or none is left to judge: the band table stands alone."""
     usable = samples.is_labelled & (scores != UNSCORED)
     before, after = usable & windows.fit, usable & windows.later
-    if np.count_nonzero(samples.label[before] == BAD) < FEWEST_BAD_FOR_CHANCES:
+    if np.count_nonzero(samples.label[before] == BAD) < FEWEST_BAD_FOR_CHANCES or not after.any():
         return None
     curve = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     curve.fit(scores[before], samples.label[before] == BAD)
@@ -136,7 +136,7 @@ def chances(samples: Samples, scores: Column, windows: Windows) -> ChancePart | 
     grid = np.arange(0, 101, 10)
     return ChancePart(
         brier=rounded(brier),
-        skill=rounded(1 - brier / (base * (1 - base))) if 0 < base < 1 else 0.0,
+        skill=rounded(1 - brier / (base * (1 - base))) if 0 < base < 1 else None,
         ece=rounded(gap / len(bad)),
         deciles=tuple(deciles),
         points=tuple((int(at), rounded(float(each))) for at, each in zip(grid, curve.predict(grid), strict=True)),

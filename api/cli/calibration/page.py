@@ -250,7 +250,8 @@ def _outcomes(report: CalibrationReport) -> Iterator[Html]:
         return
     chance = report.chance
     yield node("div", reliability(chance), _chance_table(report), class_="columns")
-    yield node("p", f"Brier {chance.brier:.4f}, skill {chance.skill:.3f}, expected calibration error {chance.ece:.4f}.")
+    skill = _NOTHING if chance.skill is None else f"{chance.skill:.3f}"
+    yield node("p", f"Brier {chance.brier:.4f}, skill {skill}, expected calibration error {chance.ece:.4f}.")
 
 
 def _p_value(p_value: float) -> str:

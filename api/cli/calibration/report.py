@@ -115,7 +115,7 @@ class ChancePart(_Part, frozen=True, kw_only=True):
     """Chances from scores by isotonic regression on the fit window, held against later time."""
 
     brier: float
-    skill: float
+    skill: float | None
     ece: float
     deciles: tuple[Decile, ...]
     points: tuple[tuple[int, float], ...]

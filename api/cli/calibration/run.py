@@ -35,6 +35,9 @@ def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) 
     if scorings.other_versions and not scorings.total:
         count = f"All {scorings.other_versions:,} scorings have features of another version than {FEATURE_VERSION}."
         raise NoCardError([f"{count} They lack what a card looks at: wait for new ones, or replay the log."])
+    if not scorings.total:
+        programs = " of these programs" if request.programs else ""
+        raise NoCardError([f"There are no scorings{programs} up to {format_instant(request.now)}."])
     reading = progress.add_task("measure signals", total=scorings.total)
     samples = measure_all(scorings, champion, request.now, lambda count: progress.advance(reading, count))
     cut = _cut(samples, request.split)

@@ -39,7 +39,7 @@ NOTHING_FIRES: dict[str, Any] = {
         (relabelled(some_labelled(1_500), lambda row: row.at % 5 > 0), "no signal fires is bad with"),
         (some_labelled(800, **NOTHING_FIRES), "No signal fired on 30 labelled transfers"),
         (relabelled(some_labelled(50), lambda _: None), "No scoring has a label that counts"),
-        ([], "No scoring has a label that counts"),
+        ([], "There are no scorings up to 2026-09-01"),
     ],
 )
 def test_given_labels_that_allow_no_card_when_calibrated_then_it_says_why_and_writes_nothing(
@@ -140,7 +140,9 @@ def test_given_the_command_line_then_what_fits_is_not_loaded_and_its_absence_is_
     loaded = "import sys, api.cli.main; sys.exit(bool({'sklearn', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", loaded], check=False)
     monkeypatch.delattr(calibration, "run", raising=False)
-    monkeypatch.setitem(sys.modules, "api.cli.calibration.run", None)
+    for name in ("run", "checks"):
+        monkeypatch.delitem(sys.modules, f"api.cli.calibration.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     result = of_rows(tmp_path, some_labelled(50))
 
     assert done.returncode == 0
