@@ -20,6 +20,7 @@ from api.areas import ROUTES, services_of
 from api.background import in_background
 from api.http.connections import Connections, raise_file_limit
 from api.http.http_app import http_app
+from api.http.origins import Origins
 from api.http.server import address_of, listening_socket, serve_until_signalled
 from api.log.preflight_log import PreflightLog
 from api.settings import Settings
@@ -99,7 +100,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         backfills = _backfills(stores, data_dir, target, opened)
         resources = _resources(stores, engine, backfills, bank_work, webhooks, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
-        gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits)
+        origins = Origins(base_url, listed=settings.connector_origins)
+        gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits, origins=origins)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
         metrics = _metrics(stores, engine, resources.preflight_log, backfills, bank_work, connections, settings)
         metrics.register(webhooks.collector)

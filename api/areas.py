@@ -11,6 +11,7 @@ from api.alerts.routes import AREA as ALERTS
 from api.area import Area, Provider, Resources
 from api.autonomy.routes import AREA as AUTONOMY
 from api.clocks.routes import AREA as CLOCKS
+from api.connector.routes import AREA as CONNECTOR
 from api.counterparties.routes import AREA as COUNTERPARTIES
 from api.dispositions.routes import AREA as DISPOSITIONS
 from api.docs_page.routes import AREA as DOCS_PAGE
@@ -45,6 +46,7 @@ AREAS: Final[tuple[Area, ...]] = (
     ALERTS,
     AUTONOMY,
     CLOCKS,
+    CONNECTOR,
     COUNTERPARTIES,
     DISPOSITIONS,
     DOCS_PAGE,

@@ -1,6 +1,7 @@
 """The settings of ``clearhold serve``: options of the command and variables of the environment."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -25,7 +26,9 @@ METRICS_HOST: Final = "CLEARHOLD_METRICS_HOST"
 PROGRAM_METRICS: Final = "CLEARHOLD_PROGRAM_METRICS"
 BANK_URL: Final = "CLEARHOLD_BANK_URL"
 BANK_RATE: Final = "CLEARHOLD_BANK_RATE"
+CONNECTOR_ORIGINS: Final = "CLEARHOLD_CONNECTOR_ORIGINS"
 ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?", re.ASCII)
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 MAX_PORT: Final = 65_535
 LOOPBACK: Final = "127.0.0.1"
@@ -54,6 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scorers: int = 0
     accept_loss: bool = False
     allow_local: bool = False  # endpoints and a bank on this machine, over http
+    connector_origins: tuple[str, ...] = ()  # beside the service's own: whose pages may call the connector
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
@@ -92,6 +96,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             scorers=_scorers_in(environment) if scorers is None else scorers,
             accept_loss=accept_loss,
             allow_local=environment.get(ALLOW_LOCAL) == "1",
+            connector_origins=_connector_origins_in(environment),
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
 
@@ -132,6 +137,18 @@ def _base_url_in(environment: Mapping[str, str]) -> str | None:
     if url.scheme not in {"https", "http"} or not url.hostname or "?" in text or "#" in text or "@" in url.netloc:
         raise StartupError(sentence)
     return text.rstrip("/")
+
+
+def _connector_origins_in(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """``vscode-file://vscode-app,https://assistant.bank.example``: as browsers and desktop programs send them."""
+    listed = tuple(
+        part for part in (environment.get(CONNECTOR_ORIGINS) or "").lower().replace(" ", "").split(",") if part
+    )
+    if not all(_ORIGIN.fullmatch(each) for each in listed):
+        raise StartupError(
+            f"{CONNECTOR_ORIGINS} must be origins separated by commas, as https://assistant.bank.example."
+        )
+    return listed
 
 
 def _scorers_in(environment: Mapping[str, str]) -> int:

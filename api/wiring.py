@@ -13,6 +13,7 @@ from api.http.floods import Floods
 from api.http.gate import Gate
 from api.http.idempotency import Idempotency
 from api.http.operation import RateClass
+from api.http.origins import Origins
 from api.http.rate_limits import RateLimits
 from api.lists.exports import Downloads
 from api.log.commands import CommandLog
@@ -84,13 +85,13 @@ def wired_resources(
     )
 
 
-def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:
+def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, int], origins: Origins) -> Gate:
     """The order of checks over the same stores; ``limits`` are requests a second."""
     authenticator = Authenticator(
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process, memory=stores.memory)
-    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock, Floods())
+    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock, Floods(), origins)
 
 
 def wired_record(

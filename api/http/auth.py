@@ -162,8 +162,8 @@ class Authenticator:
             return
         if operation.access is Access.OPERATOR:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
-        if operation.scope is not None and not principal.has_scope(operation.scope):
-            raise ForbiddenError(f"This API key lacks the scope {operation.scope}.", ErrorCode.SCOPE_MISSING)
+        if operation.scope is not None:
+            principal.require_scope(operation.scope)
         if operation.tenant_wide:
             principal.require_tenant_wide()
         if not all(principal.reaches(program.id) for program in self._programs(principal.tenant_id, named)):

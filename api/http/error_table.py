@@ -110,6 +110,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "a key of one program that one.",
         "Use a key of the program's mode, without `programId` or with this one.",
     ),
+    ErrorCode.ORIGIN_REFUSED: ErrorEntry(
+        403,
+        "A page of a browser calls the connector, or a request on this machine names another host.",
+        "Call without Origin and under the service's own name; or list the origin in `CLEARHOLD_CONNECTOR_ORIGINS`.",
+    ),
     ErrorCode.PATH_NOT_FOUND: ErrorEntry(404, "No route has this path.", "`/docs` lists every path."),
     ErrorCode.TENANT_NOT_FOUND: ErrorEntry(404, "No tenant has this id.", "`GET /api/admin/tenants` lists them."),
     ErrorCode.PROGRAM_NOT_FOUND: ErrorEntry(

@@ -1,7 +1,8 @@
 """The order of checks. Every request to a route passes here, and the first failure is the answer.
 
-body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400 ─▶ Idempotency-Key 400
-─▶ media type 415 ─▶ If-Match 400 ─▶ validation 400 ─▶ the key's stored answer, or 409 ─▶ the handler: 404, 409
+origin 403 ─▶ body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400
+─▶ Idempotency-Key 400 ─▶ media type 415 ─▶ If-Match 400 ─▶ validation 400 ─▶ the key's stored answer, or 409
+─▶ the handler: 404, 409
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from api.http.envelope import INTERFACE_VERSION, header_values
 from api.http.floods import Floods
 from api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
 from api.http.operation import OPT, PROVEN, Access, Operation
+from api.http.origins import Origins
 from api.http.rate_limits import RateLimits
 from api.http.request_schema import RequestSchema
 from features.core.errors import (
@@ -47,6 +49,7 @@ BODY_WITHIN_S: Final = 30.0
 TOO_SLOW: Final = "The request body did not arrive in time."
 MEDIA_TYPE: Final = "The request body must be application/json in UTF-8: send Content-Type: application/json."
 
+_UNNAMED: Final = frozenset({Access.OWNER, Access.BEARER_ALONE})
 _CHECKED: Final = "clearhold.checked"
 _JSON: Final = b"application/json"
 _UTF8: Final = frozenset({b"charset=utf-8", b'charset="utf-8"'})
@@ -97,9 +100,16 @@ class Gate(ASGIMiddleware):
     scopes = (ScopeType.HTTP,)
 
     def __init__(
-        self, authenticator: Authenticator, limits: RateLimits, idempotency: Idempotency, clock: Clock, floods: Floods
+        self,
+        authenticator: Authenticator,
+        limits: RateLimits,
+        idempotency: Idempotency,
+        clock: Clock,
+        floods: Floods,
+        origins: Origins,
     ) -> None:
         self._authenticator, self._limits, self._idempotency = authenticator, limits, idempotency
+        self._origins = origins
         self._clock, self._floods, self._bodies = clock, floods, BodyBudget()
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
@@ -115,6 +125,8 @@ class Gate(ASGIMiddleware):
             await _answer_options(scope, receive, send)
             return
         arrived_at, began = self._clock.now(), asyncio.get_running_loop().time()
+        if operation.own_origins:
+            self._origins.check(scope)
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         reads = operation.reads_body or operation.is_idempotent(method)
         raw = await read_body(scope, receive, limit=operation.body_limit, budget=self._bodies) if reads else b""
@@ -171,7 +183,7 @@ class Gate(ASGIMiddleware):
         scope[PRINCIPAL] = principal
         self._authenticator.authorize(principal, operation, _named(scope, principal, raw, pairs))
         self._limits.take(scope, principal, operation.rate_class(scope["method"]))
-        if operation.access is Access.OWNER:
+        if operation.access in _UNNAMED:
             return principal
         return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
 

@@ -28,12 +28,13 @@ class Access(StrEnum):
     PUBLIC = "public"
     SIGNATURE = "signature"  # the service behind the route verifies the raw body
     BEARER = "bearer"  # the tenant's operator token and X-Operator, or an API key with the route's scope
+    BEARER_ALONE = "bearer_alone"  # as bearer, but X-Operator and Idempotency-Key are for whatever it calls in turn
     OPERATOR = "operator"  # the tenant's operator token and X-Operator; a key is refused
     OWNER = "owner"  # the operator token of the tenant that owns the named program; no X-Operator; all else is a 401
     ADMIN = "admin"  # the platform's admin token and X-Operator
 
 
-PROVEN: Final = frozenset({Access.BEARER, Access.OPERATOR, Access.OWNER, Access.ADMIN})
+PROVEN: Final = frozenset(Access) - {Access.PUBLIC, Access.SIGNATURE}
 
 
 class RateClass(StrEnum):
@@ -65,6 +66,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     refusals: tuple[ErrorCode, ...] = ()
     scope: KeyScope | None = None  # that an API key must have
     sandbox: bool = False  # for test keys only
+    own_origins: bool = False  # not for pages of other sites
     tenant_wide: bool = False  # cannot be narrowed to programs: not for keys of one program, nor for test keys
     rate: RateClass | None = None  # by default, that of the method; a public route has none by default
     body: RequestSchema[Any] | None = None
@@ -95,7 +97,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_idempotent(self, method: str) -> bool:
         """Whether it takes an Idempotency-Key."""
-        return method in WRITES and self.access in PROVEN
+        return method in WRITES and self.access in PROVEN and self.access is not Access.BEARER_ALONE
 
     def codes(self, method: str) -> tuple[ErrorCode, ...]:
         """All errors of this operation under this method, in the order of the table, but for those of any request."""
@@ -106,6 +108,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             usual.add(ErrorCode.TENANT_WIDE_REQUIRED)
         if self.sandbox:
             usual.add(ErrorCode.TEST_KEY_REQUIRED)
+        if self.own_origins:
+            usual.add(ErrorCode.ORIGIN_REFUSED)
         if self.reads_body or self.is_idempotent(method):
             usual.add(ErrorCode.BODY_TOO_LARGE)
             usual |= set() if self.raw_body else {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}
@@ -137,6 +141,7 @@ _OF_ACCESS: Final[Mapping[Access, set[ErrorCode]]] = {
     Access.PUBLIC: set(),
     Access.SIGNATURE: {ErrorCode.SIGNATURE_INVALID},
     Access.BEARER: {*_OF_TENANTS, *_OF_PERSONS, ErrorCode.PROGRAM_OUT_OF_REACH},
+    Access.BEARER_ALONE: _OF_TENANTS,
     Access.OPERATOR: {*_OF_TENANTS, *_OF_PERSONS, ErrorCode.OPERATOR_TOKEN_REQUIRED},
     Access.OWNER: {*_OF_TENANTS, ErrorCode.PROGRAM_NOT_OWNED},
     Access.ADMIN: {*_OF_BEARERS, *_OF_PERSONS},

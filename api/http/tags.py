@@ -29,6 +29,7 @@ TAGS: Final[Mapping[str, str]] = {
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
     "kris": "Key risk indicators of a program.",
     "reports": "What happened in a period: an actor, a program, a program's week.",
+    "connector": "Tools for assistants, by the Model Context Protocol.",
     "sandbox": "What the bank would send, for simulated programs: try everything without moving money.",
     "rescoring": "Scoring again with the scorer of today.",
     "operations": "Health and this document.",

@@ -27,6 +27,9 @@ from api.telemetry.request_log import RequestLog
 from features.core.principal import Principal
 from store.traces import TRACEPARENT, trace_id_of
 
+OBSERVED: Final = "clearhold.observed"
+"""Where the scope has this wrapper, so that a request made on behalf of another one is observed as well."""
+
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _QUIET: Final = frozenset({INGEST, BATCH, "/healthz", "/readyz"})
 _START: Final = "http.response.start"
@@ -46,6 +49,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope[OBSERVED] = self
         began = perf_counter()
         status, replayed = _UNANSWERED, False
 

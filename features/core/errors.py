@@ -39,6 +39,7 @@ class ErrorCode(StrEnum):
     TENANT_WIDE_REQUIRED = "tenant_wide_required"
     TEST_KEY_REQUIRED = "test_key_required"
     PROGRAM_OUT_OF_REACH = "program_out_of_reach"
+    ORIGIN_REFUSED = "origin_refused"
 
     PATH_NOT_FOUND = "path_not_found"
     TENANT_NOT_FOUND = "tenant_not_found"

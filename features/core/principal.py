@@ -80,6 +80,11 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if not self.tenant_wide:
             raise ForbiddenError(NOT_TENANT_WIDE, ErrorCode.TENANT_WIDE_REQUIRED)
 
+    def require_scope(self, scope: KeyScope) -> None:
+        """Raise ForbiddenError for a key that was created without this scope."""
+        if not self.has_scope(scope):
+            raise ForbiddenError(f"This API key lacks the scope {scope}.", ErrorCode.SCOPE_MISSING)
+
     def has_scope(self, scope: KeyScope) -> bool:
         return not self.scopes or scope in self.scopes
 

@@ -42,7 +42,7 @@ class DeclaredErrors:
         self._routes = [(_pattern(route.path_format), dict(_operations(route))) for route in by_parameters]
 
     def __call__(self, answer: httpx.Response) -> None:
-        if answer.status_code < FIRST_ERROR or answer.request.method == "HEAD":
+        if answer.status_code < FIRST_ERROR or answer.request.method == "HEAD" or b'"jsonrpc"' in answer.read():
             return
         envelope = error_of(answer.status_code, answer.read())
         code, method = ErrorCode(envelope["code"]), answer.request.method

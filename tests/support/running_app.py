@@ -15,6 +15,7 @@ from redis import Redis
 
 from api.areas import services_of
 from api.http.operation import RateClass
+from api.http.origins import Origins
 from api.stores import RecordStores, Stores
 from api.telemetry.readiness import Readiness
 from api.wiring import wired_gate, wired_record, wired_resources
@@ -199,7 +200,7 @@ class RunningApp:
         )
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
-        gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits)
+        gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits, origins=Origins(BASE_URL))
         self.app = lent_app(self._opened, self.services, gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}

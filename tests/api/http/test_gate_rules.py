@@ -11,9 +11,10 @@ from api.http.envelope import stamp_headers
 from api.http.errors import render_error
 from api.http.gate import principal_of, replaces_of
 from api.http.operation import Access, Operation
+from api.http.origins import Origins
 from api.wiring import wired_gate
 from features.core.principal import KeyScope
-from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused
+from tests.support.running_app import ADMIN_TOKEN, BASE_URL, RunningApp, assert_refused
 
 _OWNED = Operation(id="owned", tag="t", summary="s", access=Access.OWNER, answers={200: dict[str, str]})
 _SANDBOXED = Operation(
@@ -54,7 +55,7 @@ async def replacing_unseen() -> dict[str, bool]:
 def gated(api: RunningApp) -> Iterator[TestClient[Litestar]]:
     app = Litestar(
         route_handlers=[owned, sandboxed, replacing, replacing_unseen],
-        middleware=[wired_gate(api.stores, admin_token=ADMIN_TOKEN, limits=api.limits)],
+        middleware=[wired_gate(api.stores, admin_token=ADMIN_TOKEN, limits=api.limits, origins=Origins(BASE_URL))],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
         openapi_config=None,

@@ -1,0 +1,111 @@
+"""JSON-RPC 2.0, as far as the connector takes it: one message in, one reply out or none, never a batch.
+
+Errors  RpcError, a code of JSON-RPC or of the protocol with its sentence
+"""
+
+from enum import IntEnum
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+META: Final = "_meta"
+_ARRAY: Final = b"["
+
+
+class RpcCode(IntEnum):
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    HEADER_MISMATCH = -32020
+    VERSION_UNSUPPORTED = -32022
+
+
+class RpcError(Exception):
+    """``str(error)`` is what the client reads."""
+
+    def __init__(self, code: RpcCode, sentence: str, data: dict[str, Any] | None = None) -> None:
+        super().__init__(sentence)
+        self.code, self.data = code, data
+
+
+class Reply(NamedTuple):
+    status: int
+    body: bytes
+
+
+class RpcRequest(NamedTuple):
+    """A request whose envelope is right. ``params`` are read by whoever the method is for."""
+
+    id: int | str
+    method: str
+    params: dict[str, Raw]
+    meta: dict[str, Any]
+
+
+class _Message(msgspec.Struct, frozen=True):
+    jsonrpc: Literal["2.0"]
+    id: int | str | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: dict[str, Raw] | UnsetType = UNSET
+    result: Any = UNSET
+    error: Any = UNSET
+
+
+_SYNTAX: Final = msgspec.json.Decoder(Raw)
+_DECODER: Final = msgspec.json.Decoder(_Message)
+_NOT_JSON: Final = "The body must be JSON in UTF-8."
+_NOT_A_MESSAGE: Final = (
+    "The body must be one JSON-RPC 2.0 message with a method, an id that is a string or an integer, and params that "
+    "are an object. Batches are not taken."
+)
+NO_REPLY: Final = Reply(202, b"")
+
+
+def request_in(raw: bytes) -> RpcRequest | None:
+    """The request in a body; None for a notification and for a response, which get no reply."""
+    try:
+        raw.decode()
+        _SYNTAX.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise RpcError(RpcCode.PARSE_ERROR, _NOT_JSON) from None
+    try:
+        message = _DECODER.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
+        raise RpcError(RpcCode.INVALID_REQUEST, _NOT_A_MESSAGE) from None
+    if message.method is UNSET:
+        if message.id is UNSET or (message.result is UNSET and message.error is UNSET):
+            raise RpcError(RpcCode.INVALID_REQUEST, _NOT_A_MESSAGE)
+        return None
+    if message.id is UNSET:
+        return None
+    params = {} if message.params is UNSET else message.params
+    return RpcRequest(message.id, message.method, params, _object(params.get(META)))
+
+
+def value_of(params: dict[str, Raw], name: str) -> Any:
+    """A parameter that is text; None for one that is missing or cannot be read."""
+    raw = params.get(name)
+    try:
+        return None if raw is None else msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def result_reply(request_id: int | str, result: dict[str, Any]) -> Reply:
+    return Reply(200, msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "result": result}))
+
+
+def error_reply(status: int, request_id: int | str | None, error: RpcError) -> Reply:
+    body: dict[str, Any] = {"code": int(error.code), "message": str(error)}
+    if error.data is not None:
+        body["data"] = error.data
+    return Reply(status, msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": body}))
+
+
+def _object(raw: Raw | None) -> dict[str, Any]:
+    """The object in a parameter; empty where it is none."""
+    value = None if raw is None else value_of({META: raw}, META)
+    return value if isinstance(value, dict) else {}

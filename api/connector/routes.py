@@ -1,0 +1,50 @@
+"""The connector over HTTP: one path, POST alone."""
+
+from typing import Any, Final
+
+from litestar import Response, post
+
+from api.area import Area
+from api.connector.examples import CALLS, REPLY
+from api.connector.service import reply_to
+from api.http.envelope import ApiRequest
+from api.http.gate import checked, principal_of
+from api.http.operation import JSON, Access, Operation, RateClass, RawBody
+from features.core.principal import KeyScope
+
+_MESSAGE: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "One JSON-RPC 2.0 message of the Model Context Protocol. Without an id it is a notification.",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "method": {"type": "string"},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
+_REPLY: Final = dict[str, Any]
+_CONNECTOR: Final = Operation(
+    id="callConnector",
+    tag="connector",
+    summary="The connector for assistants: the Model Context Protocol, one JSON-RPC message a request. Revision "
+    "2026-07-28 without a handshake, 2025-11-25 and older with `initialize`; no sessions, no streams. "
+    "A request that is no message, and an error of revision 2026-07-28, has a 400 or 404 with an error of JSON-RPC.",
+    access=Access.BEARER_ALONE,
+    scope=KeyScope.CONNECTOR,
+    own_origins=True,
+    rate=RateClass.READ,
+    answers={200: _REPLY, 202: None, 400: _REPLY, 404: _REPLY},
+    raw_body=RawBody(schema=_MESSAGE, examples=CALLS),
+    answer_example=REPLY,
+)
+
+
+@post("/api/mcp", status_code=200, opt=_CONNECTOR.as_opt)
+async def call_connector(request: ApiRequest) -> Response[bytes]:
+    scope = request.scope
+    reply = await reply_to(scope, principal_of(scope), checked(scope).raw)
+    return Response(reply.body, status_code=reply.status, media_type=JSON)
+
+
+AREA: Final = Area(routes=(call_connector,))

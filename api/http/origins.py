@@ -1,0 +1,50 @@
+"""Which pages of browsers may call, and under which names this machine is called: against DNS rebinding.
+
+A page of another site sends its Origin; what is no browser sends none. A name that a stranger points at a loopback
+address arrives as the Host of a request to that address.
+
+Errors  ForbiddenError
+"""
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from api.http.envelope import header_values
+from features.core.errors import ErrorCode, ForbiddenError
+
+OTHER_ORIGIN: Final = "Pages of this origin may not call. CLEARHOLD_CONNECTOR_ORIGINS lists those that may."
+OTHER_HOST: Final = "On this machine the header Host must be localhost, or the host of CLEARHOLD_BASE_URL."
+_LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Origins:
+    """The service's own origin and host, and the origins that are listed beside."""
+
+    def __init__(self, base_url: str, *, listed: Iterable[str] = ()) -> None:
+        url = urlsplit(base_url)
+        self._origins = frozenset({f"{url.scheme}://{url.netloc}".lower().encode(), *map(str.encode, listed)})
+        self._hosts = _LOCAL | {url.hostname or ""}
+
+    def check(self, scope: Any) -> None:
+        if any(origin.lower() not in self._origins for origin in header_values(scope, b"origin")):
+            raise ForbiddenError(OTHER_ORIGIN, ErrorCode.ORIGIN_REFUSED)
+        if _on_loopback(scope) and any(_name(host) not in self._hosts for host in header_values(scope, b"host")):
+            raise ForbiddenError(OTHER_HOST, ErrorCode.ORIGIN_REFUSED)
+
+
+def _on_loopback(scope: Any) -> bool:
+    """Whether the request came to a loopback address."""
+    try:
+        return bool(scope["server"]) and ip_address(scope["server"][0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _name(host: bytes) -> str | None:
+    """The host's name without its port; None for what is none."""
+    try:
+        return urlsplit(f"//{host.decode('ascii')}").hostname
+    except ValueError:
+        return None
