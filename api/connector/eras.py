@@ -1,8 +1,8 @@
 """The two eras of the Model Context Protocol, both served without a session.
 
 Legacy  ``initialize`` first, then ``ping``, ``tools/list``, ``tools/call``. Errors of JSON-RPC come with HTTP 200.
-Modern  (2026-07-28) no handshake: each request states version and capabilities in ``_meta``, and repeats version, method
-        and tool in headers. Errors have a status of their own.
+Modern  (2026-07-28) no handshake: each request states version and capabilities in ``_meta``, and repeats version,
+        method and tool in headers. Errors have a status of their own.
 
 Errors  RpcError for a modern request that fails the ladder: capabilities, headers, version, method
 """
@@ -49,7 +49,7 @@ def check_modern(scope: Any, request: RpcRequest) -> None:
     version, capabilities = request.meta.get(PROTOCOL_VERSION), request.meta.get(CAPABILITIES)
     if not (isinstance(version, str) and isinstance(capabilities, dict)):
         raise RpcError(RpcCode.INVALID_PARAMS, f"params._meta must have {PROTOCOL_VERSION} and {CAPABILITIES}.")
-    named = {"mcp-protocol-version": version, "mcp-method": request.method}
+    named: dict[str, object] = {"mcp-protocol-version": version, "mcp-method": request.method}
     if request.method == CALL_TOOL:
         named["mcp-name"] = value_of(request.params, "name")
     for name, value in named.items():

@@ -73,8 +73,8 @@ async def reply_to(scope: Any, principal: Principal, raw: bytes) -> Reply:
     except RpcError as error:
         status = STATUS_OF_MODERN.get(error.code, 200) if modern else 200
         return error_reply(status, request.id, error)
-    except Exception as error:
-        log.error("connector_failed", request_id=request_id(scope), exc_info=error)
+    except Exception:
+        log.exception("connector_failed", request_id=request_id(scope))
         return error_reply(200, request.id, RpcError(RpcCode.INTERNAL_ERROR, INTERNAL))
 
 
