@@ -33,6 +33,7 @@ SCOPES: Final = [
     "reports",
     "proofs",
     "webhooks",
+    "connector",
 ]
 UNSENT: Final = {"transferId": "acht_2", "returnCode": "R03"}
 """The return of a transfer of the simulated program that the bank has not sent yet."""
@@ -124,7 +125,7 @@ class World:
             "key of another program": self.key_of(self.tenant, programId=self.lending["id"]),
             "key of the simulated program": self.key_of(self.tenant, mode="test", programId=self.simulated["id"]),
             "key with the scopes": self.key_of(self.tenant, scopes=SCOPES),
-            "key with another scope": self.key_of(self.tenant, scopes=["connector"]),
+            "key with another scope": self.key_of(self.tenant, scopes=["sandbox"]),
             "revoked key": revoked,
             "key of another tenant": self.key_of(self.other),
         }

@@ -15,6 +15,7 @@ class Access(StrEnum):
     PUBLIC = "P"
     SIGNATURE = "S"
     BEARER = "B"
+    BEARER_ALONE = "T"
     OPERATOR = "O"
     OWNER = "W"
     ADMIN = "A"

@@ -15,6 +15,10 @@ def preflight_by_slug(_: World, ids: Ids) -> dict[str, Any]:
     return {"programSlug": ids["slug"], "transfer": TRANSFER}
 
 
+def handshake(_: World, __: Ids) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+
+
 def key(world: World, _: Ids) -> dict[str, Any]:
     return {"name": world.fresh(), "mode": "live", "scopes": ["preflight"]}
 

@@ -108,6 +108,7 @@ OPERATIONS: Final = (
     Operation(
         method="POST", path="/api/ingest/bank/{}/batch", access=Access.SIGNATURE, fills=("program",), body=bodies.event
     ),
+    Operation(method="POST", path="/api/mcp", access=Access.BEARER_ALONE, scope="connector", body=bodies.handshake),
     *_listed("/api/events", "alerts:read"),
     *_party("events", "event"),
     Operation(

@@ -265,6 +265,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.TEST_KEY_REQUIRED: sent("GET", "/api/sandbox/scenarios"),
     ErrorCode.TENANT_WIDE_REQUIRED: sent("GET", "/api/record/verify", "key of the program"),
     ErrorCode.PROGRAM_OUT_OF_REACH: sent("GET", "/api/programs/{program}", "test key"),
+    ErrorCode.ORIGIN_REFUSED: sent("POST", "/api/mcp", extra=[("Origin", "https://evil.example")]),
     ErrorCode.PATH_NOT_FOUND: sent("GET", "/api/nothing"),
     ErrorCode.TENANT_NOT_FOUND: sent(
         "POST", "/api/admin/programs", "admin", json={"tenantId": UNKNOWN_ID, "slug": "x", "name": "X"}

@@ -25,7 +25,7 @@ USUAL_LIMIT: Final = 256 * KIB
 JSON: Final = "application/json"
 
 BODIES: Final = [each for each in WRITES if each.body is not None]
-OURS: Final = [each for each in BODIES if each.access is not Access.SIGNATURE]
+OURS: Final = [each for each in BODIES if each.access not in {Access.SIGNATURE, Access.BEARER_ALONE}]
 
 
 ANY_TOKEN: Final = {

@@ -100,7 +100,7 @@ def expected(operation: Operation, caller: str) -> int:
         return 403
     elsewhere = operation.ids and not operation.tenant_wide and not operation.sandbox
     refused = {
-        "nameless operator": 400,
+        "nameless operator": operation.success if operation.access is Access.BEARER_ALONE else 400,
         **dict.fromkeys(FOREIGN, 404 if operation.ids else operation.success),
         **dict.fromkeys(ELSEWHERE, 403 if elsewhere else operation.success),
         "key with another scope": 403 if operation.scope else operation.success,
