@@ -4,7 +4,7 @@ data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry �
 """
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +14,7 @@ import duckdb
 import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
+from prometheus_client.registry import Collector
 
 from api.area import Resources
 from api.areas import ROUTES, services_of
@@ -41,6 +42,8 @@ from flows.backfill.step_log import StepLog
 from flows.backtests import BacktestRunner
 from flows.bank_work import BankWork
 from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
+from flows.lake import LakeCopying, opened_lake
+from flows.lake_collector import LakeCollector
 from flows.scorer.collector import ScorerCollector
 from flows.scorer.local import LocalScorer
 from flows.scorer.supervisor import Places, ScorerProcesses
@@ -96,15 +99,15 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
         bank_work = _bank_work(stores, settings)
         webhooks = _webhooks(stores, allow_local=settings.allow_local)
-        engine = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks)
+        engine, lake = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = _resources(stores, engine, backfills, bank_work, webhooks, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         origins = Origins(base_url, listed=settings.connector_origins)
         gate = wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits, origins=origins)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        metrics = _metrics(stores, engine, resources.preflight_log, backfills, bank_work, connections, settings)
-        metrics.register(webhooks.collector)
+        collectors = (*bank_work.collectors, webhooks.collector, LakeCollector(lake, stores.clock))
+        metrics = _metrics(stores, engine, resources.preflight_log, backfills, collectors, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -267,7 +270,11 @@ def _started_engine(
     opened: ExitStack,
     bank_work: BankWork,
     webhooks: Webhooks,
-) -> Engine:
+    settings: Settings,
+) -> tuple[Engine, LakeCopying]:
+    """The flow, and the lake that looks at the tables before it and ends after it."""
+    lake = opened_lake(data_dir.lake_dir, stores.database, opened, every_s=settings.lake_seconds)
+
     def on_commit(rows: RowTables) -> None:
         bank_work.directory.offer(rows)
         webhooks.dispatcher.on_commit(rows)
@@ -287,7 +294,8 @@ def _started_engine(
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
-    return engine
+    lake.start(engine.caught_up)
+    return engine, lake
 
 
 def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
@@ -329,7 +337,7 @@ def _metrics(
     engine: Engine,
     preflight_log: PreflightLog,
     backfills: BackfillService,
-    bank_work: BankWork,
+    collectors: Iterable[Collector],
     connections: Connections,
     settings: Settings,
 ) -> CollectorRegistry:
@@ -338,7 +346,7 @@ def _metrics(
     measure_process(metrics, stores.appender, stores.memory)
     metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
     metrics.register(BackfillCollector(backfills.counts))
-    for collector in bank_work.collectors:
+    for collector in collectors:
         metrics.register(collector)
     metrics.register(ScorerCollector(engine.scorers))
     metrics.register(ConnectionCollector(connections))

@@ -27,6 +27,7 @@ PROGRAM_METRICS: Final = "CLEARHOLD_PROGRAM_METRICS"
 BANK_URL: Final = "CLEARHOLD_BANK_URL"
 BANK_RATE: Final = "CLEARHOLD_BANK_RATE"
 CONNECTOR_ORIGINS: Final = "CLEARHOLD_CONNECTOR_ORIGINS"
+LAKE_SECONDS: Final = "CLEARHOLD_LAKE_SECONDS"
 ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?", re.ASCII)
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
@@ -35,6 +36,8 @@ LOOPBACK: Final = "127.0.0.1"
 DEFAULT_BANK_RATE: Final = 20
 MAX_BANK_RATE: Final = 1_000
 MOST_SCORERS: Final = 64
+DEFAULT_LAKE_SECONDS: Final = 20
+MOST_LAKE_SECONDS: Final = 86_400
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
     scorers: int = 0
     accept_loss: bool = False
+    lake_seconds: int = DEFAULT_LAKE_SECONDS  # between two rounds of copying; 0: no lake for analysts
     allow_local: bool = False  # endpoints and a bank on this machine, over http
     connector_origins: tuple[str, ...] = ()  # beside the service's own: whose pages may call the connector
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
@@ -95,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             bank_rate=_bank_rate_in(environment),
             scorers=_scorers_in(environment) if scorers is None else scorers,
             accept_loss=accept_loss,
+            lake_seconds=_lake_seconds_in(environment),
             allow_local=environment.get(ALLOW_LOCAL) == "1",
             connector_origins=_connector_origins_in(environment),
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
@@ -186,6 +191,18 @@ def _bank_rate_in(environment: Mapping[str, str]) -> int:
         or not 1 <= int(text) <= MAX_BANK_RATE
     ):
         raise StartupError(f"{BANK_RATE} must be requests a second for each tenant, 1-{MAX_BANK_RATE}.")
+    return int(text)
+
+
+def _lake_seconds_in(environment: Mapping[str, str]) -> int:
+    text = environment.get(LAKE_SECONDS) or str(DEFAULT_LAKE_SECONDS)
+    if (
+        not text.isascii()
+        or not text.isdigit()
+        or len(text) > len(str(MOST_LAKE_SECONDS))
+        or int(text) > MOST_LAKE_SECONDS
+    ):
+        raise StartupError(f"{LAKE_SECONDS} must be a number of seconds, 0-{MOST_LAKE_SECONDS}; 0 copies nothing.")
     return int(text)
 
 

@@ -70,7 +70,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
 )
 
 # What makes two rows versions of one thing.
-_VERSIONED: Final = {
+VERSIONED: Final = {
     "transfers": "tenant_id, program_id, id",
     "scores": "tenant_id, program_id, subject_type, subject_id",
     "entities": "tenant_id, program_id, id",
@@ -89,7 +89,7 @@ _VERSIONED: Final = {
 def ddl() -> tuple[str, ...]:
     """Every statement that makes the schema; each may run again on a file that has it."""
     tables = tuple(_table(name, row_type) for name, row_type in TABLES)
-    return (*tables, *(_latest(name, identity) for name, identity in _VERSIONED.items()))
+    return (*tables, *(_latest(name, identity) for name, identity in VERSIONED.items()))
 
 
 def _table(name: str, row_type: type[msgspec.Struct]) -> str:

@@ -1,0 +1,122 @@
+"""The lake for analysts in a running service: a thread that copies what was committed, every few seconds.
+
+committed tables ─▶ parts by table and day ─▶ list of parts, replaced whole ─▶ readers in other processes
+
+It runs at a lower priority than what answers and scores, in a cursor of its own; nothing waits for it. What fails is
+logged and counted, and tried again by the next round; scoring goes on, and so does the reading of what was there.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic, perf_counter
+from typing import Final
+
+import duckdb
+import structlog
+
+from features.core.instants import SECOND_US
+from store.analysts.writer import LEAD_US, LakeWriter
+from store.clock import SystemClock
+from store.ids import new_id
+
+NICENESS: Final = 10
+STOP_WITHIN_S: Final = 0.5
+_READY_POLL_S: Final = 0.5
+_MERGING_SHARE: Final = 2  # merging takes at most the half of a round's time, and then lets others have the core
+
+log = structlog.get_logger()
+
+
+def opened_lake(folder: Path, database: duckdb.DuckDBPyConnection, opened: ExitStack, *, every_s: int) -> "LakeCopying":
+    """The lake of a service whose flow begins after this, and ends before ``opened`` does."""
+    lead_us = min(LEAD_US, every_s * SECOND_US // 4)
+    writer = LakeWriter(folder, database, clock=SystemClock(), new_id=new_id, lead_us=lead_us)
+    opened.callback(writer.close)
+    lake = LakeCopying(writer, every_s=every_s)
+    if every_s:
+        lake.open()
+    opened.callback(lake.stop, STOP_WITHIN_S)
+    return lake
+
+
+class LakeCounts:
+    """What the rounds did; written by one thread, read by any."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.rounds = 0
+        self.merges = 0
+        self.failures = 0
+        self.round_seconds = 0.0
+
+
+class LakeCopying:
+    """Rounds begin when ``is_ready``; ``every_s`` is the time between two of them, 0 for no rounds."""
+
+    def __init__(self, writer: LakeWriter, *, every_s: float) -> None:
+        self.writer, self.counts = writer, LakeCounts()
+        self._every_s = every_s
+        self._stopping = Event()
+        self._is_ready: Callable[[], bool] = lambda: True
+        self._thread = Thread(target=self._run, name="lake", daemon=True)
+
+    def open(self) -> None:
+        """Look at what is there, before anything is committed. What cannot be read now is tried again in each round."""
+        self._guarded(self.writer.open)
+
+    def start(self, is_ready: Callable[[], bool]) -> None:
+        self._is_ready = is_ready
+        if self._every_s:
+            self._thread.start()
+
+    def stop(self, timeout_s: float) -> None:
+        """A last round, for what was committed since the one before; what does not fit into the time is copied at the
+        next start.
+        """
+        self._stopping.set()
+        if not self._thread.is_alive():
+            return
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            self.writer.interrupt()
+            self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        if sys.platform == "linux":
+            os.nice(NICENESS)  # this thread's alone
+        while not self._is_ready():
+            if self._stopping.wait(_READY_POLL_S):
+                return
+        wait_s = self._every_s
+        while not self._stopping.wait(wait_s):
+            began = monotonic()
+            self._guarded(self._round)
+            wait_s = max(0.0, began + self._every_s - monotonic())
+        if self.counts.rounds:  # a service that ends sooner leaves no lake behind
+            self._guarded(self._copy)
+
+    def _round(self) -> None:
+        self._copy()
+        until = monotonic() + self._every_s / _MERGING_SHARE
+        while monotonic() < until and not self._stopping.is_set() and self.writer.merge():
+            self.counts.merges += 1
+        self.writer.remove_replaced()
+
+    def _copy(self) -> None:
+        began = perf_counter()
+        self.counts.rows += self.writer.copy()
+        self.counts.rounds += 1
+        self.counts.round_seconds = perf_counter() - began
+
+    def _guarded(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except (OSError, duckdb.Error) as error:
+            if self._stopping.is_set() and isinstance(error, duckdb.InterruptException):
+                return
+            self.counts.failures += 1
+            log.warning("lake_failed", error=f"{type(error).__name__}: {error}")

@@ -1,0 +1,55 @@
+"""Metrics of the lake for analysts, for Prometheus, read from the list of parts at each scrape.
+
+Unit    seconds and bytes; labels are names of tables
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from features.core.instants import SECOND_US
+from flows.lake import LakeCopying
+from store.clock import Clock
+
+_OF_TABLE = ("table",)
+
+
+class LakeCollector(Collector):
+    """While nothing was copied yet, the lake has no age."""
+
+    def __init__(self, lake: LakeCopying, clock: Clock) -> None:
+        self._lake, self._clock = lake, clock
+
+    def collect(self) -> Iterator[Metric]:
+        counts, listed, now = self._lake.counts, self._lake.writer.parts, self._clock.now()
+        if listed.as_of:
+            yield GaugeMetricFamily(
+                "clearhold_lake_behind_seconds",
+                "Age of the newest state of the tables that is wholly in the lake.",
+                value=max(0, now - listed.as_of) / SECOND_US,
+            )
+        parts, size, rows = Counter[str](), Counter[str](), Counter[str]()
+        for part in listed.counting_at(now):
+            parts[part.table_name] += 1
+            size[part.table_name] += part.bytes
+            rows[part.table_name] += part.rows
+        for name, about, values in (
+            ("clearhold_lake_parts", "Files of the lake that count.", parts),
+            ("clearhold_lake_bytes", "Bytes of those.", size),
+            ("clearhold_lake_rows", "Rows in those.", rows),
+        ):
+            family = GaugeMetricFamily(name, about, labels=_OF_TABLE)
+            for table, value in sorted(values.items()):
+                family.add_metric([table], value)
+            yield family
+        yield GaugeMetricFamily(
+            "clearhold_lake_round_seconds", "Duration of the last round of copying.", value=counts.round_seconds
+        )
+        yield CounterMetricFamily("clearhold_lake_copied_rows", "Rows copied into the lake.", value=counts.rows)
+        yield CounterMetricFamily("clearhold_lake_merges", "Merges of parts.", value=counts.merges)
+        yield CounterMetricFamily(
+            "clearhold_lake_failures", "Rounds that failed and were tried again.", value=counts.failures
+        )

@@ -1,0 +1,76 @@
+"""Makes ``analyst.duckdb``: views over the lake with a comment on each and on every column, and no rows.
+
+It is made once, and again when its statements would be other ones: after an update, or in a directory that was moved.
+Nobody writes to it, so any number of processes may open it; its format is one that DuckDB reads from 1.2 on.
+
+Errors  ``OSError`` and ``duckdb.Error``; the file that was there stays
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from store.analysts.macros import STATEMENTS
+from store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
+from store.analysts.part_files import UNFINISHED, quoted
+from store.analysts.views import views_of
+from store.durable_files import fsync_folder
+
+FILE: Final = "analyst.duckdb"
+STORAGE_VERSION: Final = "v1.2.0"
+_READ_ONLY: Final = 0o440
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {"threads": 1, "autoload_known_extensions": False}
+_COLUMNS: Final = (
+    "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND database_name = 'analyst'"
+)
+
+
+def statements(lake: Path) -> Iterator[str]:
+    """What makes the views and macros for a lake, in any database, but for the comments on columns."""
+    for view in views_of(lake):
+        yield f"CREATE VIEW {view.name} AS {view.select}"
+        yield f"COMMENT ON VIEW {view.name} IS '{quoted(view.comment)}'"
+    yield from STATEMENTS
+
+
+def analyst_sha256(lake: Path) -> str:
+    """The digest of all that a file made now would be made of."""
+    meanings = (f"{name} {meaning}" for name, meaning in (*MEANINGS.items(), *FEATURE_MEANINGS.items()))
+    return hashlib.sha256("\n".join((STORAGE_VERSION, *statements(lake), *meanings)).encode()).hexdigest()
+
+
+def make_analyst_file(lake: Path, *, is_current: bool) -> bool:
+    """Make the file unless it is there and current; whether it was made. The list of parts has to be there."""
+    path = lake / FILE
+    if is_current and path.exists():
+        return False
+    unfinished = path.with_name(path.name + UNFINISHED)
+    unfinished.unlink(missing_ok=True)
+    try:
+        with closing(duckdb.connect(config=_CONFIG)) as connection:
+            connection.execute(f"ATTACH '{quoted(unfinished)}' AS analyst (STORAGE_VERSION '{STORAGE_VERSION}')")
+            connection.execute("USE analyst")
+            connection.begin()  # one wait for the disk, not one a statement
+            for statement in statements(lake):
+                connection.execute(statement)
+            for view, column in connection.execute(_COLUMNS).fetchall():
+                meaning = meaning_of(view, column)
+                if meaning is not None:
+                    connection.execute(f"COMMENT ON COLUMN {view}.\"{column}\" IS '{quoted(meaning)}'")
+            connection.commit()
+            connection.execute("USE memory")
+            connection.execute("DETACH analyst")
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        unfinished.chmod(_READ_ONLY)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    unfinished.replace(path)
+    fsync_folder(lake)
+    return True

@@ -1,0 +1,105 @@
+"""The parts of the lake and the list of them: which files count, and from when until when.
+
+A part is an immutable Parquet file with rows of one table and one day of the log. Readers take the parts that count at
+one instant: every row is in exactly one of them. A part that is to count is whole on disk before the list says so, and
+counts only a moment after that; the parts that it replaces stop counting at the same instant, and their files stay.
+
+File    ``parts.json``, replaced whole, never changed. It is one JSON object with a line for each part: one read is
+        enough, and only the lines of a table are taken apart for it. It is no Parquet, which DuckDB reads in several
+        goes: it would find the end of one list behind the beginning of another
+Unit    microseconds since the epoch
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from features.core.instants import DAY_US
+from store.durable_files import durable_file
+
+FILE: Final = "parts.json"
+FOLDER: Final = "tables"
+VERSION: Final = 1
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows ``first_row`` to just under ``end_row`` of a table, those of one ``day``, such as 2026-11-22.
+
+    ``file`` is its path in the lake. It counts from ``counts_from`` to just before ``counts_until``, None for good;
+    ``merges`` says how often its rows were written again.
+    """
+
+    table_name: str
+    day: str
+    file: str
+    first_row: int
+    end_row: int
+    rows: int
+    bytes: int
+    merges: int
+    counts_from: int
+    counts_until: int | None = None
+
+    def counts_at(self, instant: int) -> bool:
+        return self.counts_from <= instant and (self.counts_until is None or instant < self.counts_until)
+
+    @property
+    def day_end(self) -> int:
+        return (date.fromisoformat(self.day).toordinal() - _EPOCH_DAY + 1) * DAY_US
+
+    @property
+    def is_replaced(self) -> bool:
+        return self.counts_until is not None
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """How far a table is copied: its first ``rows`` rows; ``shard`` and ``offset`` are of the last of them."""
+
+    rows: int = 0
+    shard: int = 0
+    offset: int = 0
+
+
+class PartList(msgspec.Struct, frozen=True, kw_only=True):
+    """All parts, sorted by table, day and row. What was committed before ``as_of`` is in them.
+
+    ``source_id`` names the database that they were copied from, ``columns`` its columns by table; ``next_number`` is
+    that of the next file.
+    """
+
+    version: int = VERSION
+    as_of: int = 0
+    source_id: str = ""
+    next_number: int = 1
+    views_sha256: str = ""
+    copied: Mapping[str, Copied] = msgspec.field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+
+    def counting_at(self, instant: int) -> list[Part]:
+        return [part for part in self.parts if part.counts_at(instant)]
+
+
+def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple(sorted(parts, key=lambda part: (part.table_name, part.day, part.first_row, part.counts_from)))
+
+
+def write_parts(lake: Path, parts: PartList) -> None:
+    """Replace the list, durably and at once."""
+    head = msgspec.json.encode(msgspec.structs.replace(parts, parts=())).removesuffix(b"]}")
+    lines = b",\n".join(map(msgspec.json.encode, parts.parts))
+    with durable_file(lake / FILE) as file:
+        file.write(head + b"\n" + lines + b"\n]}\n")
+
+
+def read_parts(lake: Path) -> PartList | None:
+    """The list as it was last written; None when there is none, or none of this version."""
+    try:
+        parts = msgspec.json.decode((lake / FILE).read_bytes(), type=PartList)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+    return parts if parts.version == VERSION else None

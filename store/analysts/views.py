@@ -1,0 +1,148 @@
+"""The views over the lake: of each table, of what is current, and of what stands in JSON as rows.
+
+A view of a table reads every file of it and takes the rows of those that count now. Which those are is looked up in the
+list of parts at the time of the query's transaction, so all views of a query see one state, and a merge none of two.
+"""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from store.analysts.part_files import quoted
+from store.analysts.parts import FILE, FOLDER
+from store.analysts.tables import LakeTable, lake_tables
+
+# ruff: noqa: S608 - statements are put together from the names of our own tables and files
+
+_PART: Final = (
+    '{"table_name":"VARCHAR","day":"DATE","file":"VARCHAR","first_row":"BIGINT","end_row":"BIGINT","rows":"BIGINT",'
+    '"bytes":"BIGINT","merges":"BIGINT","counts_from":"BIGINT","counts_until":"BIGINT"}'
+)
+_PARTS: Final = """
+    SELECT part.table_name, part.day, '{path}/' || part.file AS file, part.first_row, part.end_row, part.rows,
+        part.bytes, part.merges, make_timestamp(part.counts_from) AS counts_from,
+        make_timestamp(part.counts_until) AS counts_until
+    FROM (
+        SELECT from_json(rtrim(line, ','), '{part}') AS part
+        FROM (
+            SELECT unnest(string_split(content, chr(10))) AS line FROM read_text('{lake}/{file}')
+        ) WHERE starts_with(line, '{{"table_name":"{table}')
+    )
+    WHERE part.counts_from <= epoch_us(now()) AND (part.counts_until IS NULL OR epoch_us(now()) < part.counts_until)"""
+_OF_TABLE: Final = """
+    SELECT {names}, day FROM read_parquet('{lake}/{folder}/{table}/day=*/*.parquet',
+        union_by_name=true, filename=true, hive_partitioning=true, hive_types={{'day': DATE}})
+    WHERE filename IN (SELECT file FROM ({parts}))"""
+_CURRENT: Final = """
+    SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1"""
+_REASON: Final = (
+    '[{"id":"VARCHAR","signal":"VARCHAR","weight":"BIGINT","hard":"BOOLEAN","sentence":"VARCHAR","detail":"VARCHAR"}]'
+)
+_REASONS: Final = """
+    SELECT {columns}, reason.id AS reason_id, reason.signal, reason.weight, reason.hard, reason.sentence,
+        reason.detail, day
+    FROM (SELECT {columns}, unnest(from_json(reasons, '{reason}')) AS reason, day FROM {table})"""
+_KRI: Final = (
+    '{"value":"DOUBLE","n":"BIGINT","unit":"VARCHAR","threshold":"DOUBLE","status":"VARCHAR","note":"VARCHAR"}'
+)
+_KRI_VALUES: Final = f"""
+    SELECT tenant_id, program_id, snapshot_id, "offset", as_of_at, kri, measured.value, measured.n, measured.unit,
+        measured.threshold, measured.status, measured.note, day
+    FROM (
+        SELECT *, from_json(kris -> kri, '{_KRI}') AS measured
+        FROM (SELECT *, id AS snapshot_id, unnest(json_keys(kris)) AS kri FROM kri_snapshots)
+    )"""
+_STATUS: Final = """
+    SELECT table_name, count(*) AS parts, CAST(sum(rows) AS BIGINT) AS rows, CAST(sum(bytes) AS BIGINT) AS bytes,
+        (SELECT make_timestamp(CAST(content ->> '$.as_of' AS BIGINT)) FROM read_text('{lake}/{file}')) AS as_of
+    FROM lake_parts GROUP BY table_name"""
+_SCORINGS: Final = """
+    SELECT tenant_id, program_id, transfer_id, shard, "offset", taken_at, scored_at, feature_version, score_version,
+        score, band, n, confidence, hard, degraded, reasons, rescored, day
+    FROM transfer_features"""
+
+_COMMENTS: Final = {
+    "lake_parts": "The files that count now; any reader of Parquet can take them from parts.json in the same way.",
+    "lake_status": "How much each table has, and up to when everything is in it.",
+    "events": "Deliveries of bank events, each with what became of it.",
+    "transfer_versions": "Transfers as they were after each event that changed them; the highest offset is the newest.",
+    "transfers": "Transfers as they are.",
+    "transfer_features": "Every scoring of a transfer: the score, its reasons and the whole vector that it looked at.",
+    "transfer_scores": "Every scoring of a transfer without the vector; NOT rescored is the first of each.",
+    "transfer_reasons": "One row a reason of every scoring of a transfer.",
+    "actor_score_versions": "Scores of entities, counterparties, agents and programs, written when they changed.",
+    "actor_scores": "Scores of entities, counterparties, agents and programs as they are.",
+    "actor_reasons": "One row a reason of every score of an actor.",
+    "shadow_scores": "What the card in shadow makes of transfers, beside the card in force.",
+    "entity_versions": "People and businesses on the programs' side, as each event left them.",
+    "entities": "People and businesses on the programs' side, as they are.",
+    "counterparty_versions": "The other sides of transfers, as each event left them.",
+    "counterparties": "The other sides of transfers, as they are.",
+    "account_versions": "Accounts of the programs, as each event left them.",
+    "accounts": "Accounts of the programs, as they are.",
+    "directory_fetches": "What was fetched from the bank's directory, and when.",
+    "program_versions": "Programs, as each change left them.",
+    "programs": "Programs as they are.",
+    "preflights": "Recorded pre-flights with their answer; of the request, what was read of it.",
+    "preflight_reasons": "One row a reason of every pre-flight.",
+    "preflight_matches": "Pre-flights and the transfers that landed for them within 24 hours.",
+    "alert_versions": "Alerts, as each change left them.",
+    "alerts": "Alerts as they are, with their evidence.",
+    "dispositions": "Decisions on alerts.",
+    "label_versions": "Labels of transfers, all that were ever set.",
+    "labels": "Labels of transfers that count.",
+    "action_versions": "Actions, as each step left them.",
+    "actions": "Actions as they are.",
+    "policies": "Versions of policies that came into force: limits, rules, scorecards, clocks, ladders, thresholds.",
+    "rule_matches": "The first match of each transfer by a rule that opens no alert.",
+    "kri_snapshots": "Key risk indicators of programs, all of one instant in a row.",
+    "kri_values": "Key risk indicators of programs, one a row.",
+    "metrics_days": "Totals of programs by day, as they were known when the next day had begun.",
+}
+
+
+class View(NamedTuple):
+    name: str
+    select: str
+    comment: str
+
+
+def views_of(lake: Path) -> tuple[View, ...]:
+    """All views, each behind those that it reads."""
+    selects = [("lake_parts", _parts_of(lake, "")), ("lake_status", _STATUS.format(lake=_pattern(lake), file=FILE))]
+    selects += ((table.name, _of_table(lake, table)) for table in lake_tables())
+    selects += (
+        (table.current, _CURRENT.format(table=table.name, identity=table.identity))
+        for table in lake_tables()
+        if table.current is not None
+    )
+    selects += _taken_apart()
+    return tuple(View(name, select, _COMMENTS[name]) for name, select in selects)
+
+
+def _of_table(lake: Path, table: LakeTable) -> str:
+    parts = _parts_of(lake, f'{table.name}"')
+    return _OF_TABLE.format(names=table.names, lake=_pattern(lake), folder=FOLDER, table=table.name, parts=parts)
+
+
+def _parts_of(lake: Path, table: str) -> str:
+    """The parts that count now, of the lines whose first field begins with ``table``."""
+    return _PARTS.format(path=quoted(lake), lake=_pattern(lake), file=FILE, part=_PART, table=table)
+
+
+def _taken_apart() -> list[tuple[str, str]]:
+    """What stands in JSON, as rows."""
+    of_transfer = 'tenant_id, program_id, transfer_id, "offset", taken_at, score_version, score, band, rescored'
+    of_actor = 'tenant_id, program_id, id, subject_type, subject_id, "offset", scored_at, version, score, band'
+    of_preflight = 'tenant_id, program_id, id, "offset", created_at, decision, score, band'
+    return [
+        ("transfer_scores", _SCORINGS),
+        ("transfer_reasons", _REASONS.format(reason=_REASON, columns=of_transfer, table="transfer_features")),
+        ("actor_reasons", _REASONS.format(reason=_REASON, columns=of_actor, table="actor_score_versions")),
+        ("preflight_reasons", _REASONS.format(reason=_REASON, columns=of_preflight, table="preflights")),
+        ("kri_values", _KRI_VALUES),
+    ]
+
+
+def _pattern(lake: Path) -> str:
+    """The path where DuckDB looks for patterns: what would be one in it stands for itself."""
+    return quoted("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(lake)))

@@ -1,0 +1,284 @@
+"""Writes the lake for analysts: copies committed rows out of the database into parts, and merges parts.
+
+Tables only grow, and a row keeps its place in them, so "copied so far" is a number of rows. A round looks up how many
+rows each table has, all in one moment, copies what is missing, and then replaces the list of parts: so one list is one
+state of the database, over all tables. Nothing is done in the commits of the database, and nothing waits for a round.
+
+Crash   what the list does not name was not finished, or is replaced: it is removed at the next start
+Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are where they were; the next round tries again
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import duckdb
+from msgspec.structs import replace
+
+from features.core.instants import HOUR_US, SECOND_US
+from store.analysts.analyst_file import analyst_sha256, make_analyst_file
+from store.analysts.merging import MOST_ROWS, due_for_merging
+from store.analysts.part_files import UNFINISHED, quoted, write_part
+from store.analysts.parts import FOLDER, Copied, Part, PartList, in_order, read_parts, write_parts
+from store.analysts.tables import DAY, LakeTable, lake_tables
+from store.clock import Clock
+from store.ids import IdFactory
+
+LEAD_US: Final = 5 * SECOND_US
+"""Parts count from so long after they are listed, so that one query sees one list, however many views it names."""
+
+KEPT_US: Final = HOUR_US
+"""Files of parts that were replaced stay for so long: whoever is reading them goes on."""
+
+SCHEMA_FILE: Final = "day=1970-01-01/schema.parquet"
+"""A part of no rows in every table, so that there is always a file that has its columns."""
+
+_SOURCE: Final = "lake_source"
+_MERGING: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "threads": 1,
+    "memory_limit": "512MB",
+    "autoload_known_extensions": False,
+}
+# ruff: noqa: S608 - statements are put together from the names of our own tables and files
+
+
+class LakeWriter:
+    """One thread's. ``lead_us`` as ``LEAD_US``."""
+
+    def __init__(
+        self,
+        lake: Path,
+        database: duckdb.DuckDBPyConnection,
+        *,
+        clock: Clock,
+        new_id: IdFactory,
+        lead_us: int = LEAD_US,
+    ) -> None:
+        self._lake, self._clock, self._new_id, self._lead_us = lake, clock, new_id, lead_us
+        self._cursor = database.cursor()
+        self._merger: duckdb.DuckDBPyConnection | None = None
+        self._source_id = ""
+        self._anew: set[str] = set()
+        self._is_open = False
+        self.parts = PartList()
+
+    def open(self) -> None:
+        """Read the list, find out which tables have to be copied again, and remove what a crash left."""
+        self._source_id = self._read_source_id()
+        self.parts = read_parts(self._lake) or PartList(source_id=self._source_id)
+        self._anew = {table.name for table in lake_tables() if not self._goes_on(table)}
+        self._remove_unlisted()
+        self._is_open = True
+
+    def copy(self) -> int:
+        """One round; returns how many rows were copied."""
+        if not self._is_open:
+            self.open()
+        self._write_schemas()
+        as_of, rows = self._clock.now(), self._rows_in_source()
+        written: list[Part] = []
+        try:
+            for table in lake_tables():
+                self._copy_table(table, rows[table.name], written)
+            copied = {table.name: self._copied(table, rows[table.name]) for table in lake_tables()}
+            self._add(written, replaced=self._anew, as_of=as_of, copied=copied)
+        except BaseException:
+            self._remove(part.file for part in written)
+            raise
+        self._anew = set()
+        self._make_views()
+        return sum(part.rows for part in written)
+
+    def merge(self) -> bool:
+        """Merge what is most due; False when nothing is."""
+        due = due_for_merging(self.parts.parts, self._clock.now())
+        if not due:
+            return False
+        first = due[0]
+        table = next(table for table in lake_tables() if table.name == first.table_name)
+        files = [f"{FOLDER}/{table.name}/{SCHEMA_FILE}", *(part.file for part in due)]
+        paths = ", ".join(f"'{quoted(self._lake / file)}'" for file in files)
+        select = f"SELECT {table.names} FROM read_parquet([{paths}], union_by_name=true, hive_partitioning=false)"
+        if self._merger is None:
+            self._merger = duckdb.connect(config=_MERGING)
+        merged = self._written(
+            self._merger.cursor(),
+            select,
+            Part(
+                table_name=table.name,
+                day=first.day,
+                file="",
+                first_row=min(part.first_row for part in due),
+                end_row=max(part.end_row for part in due),
+                rows=0,
+                bytes=0,
+                merges=max(part.merges for part in due) + 1,
+                counts_from=0,
+            ),
+        )
+        try:
+            _check_rows(merged, due)
+            self._add([merged], replaced={part.file for part in due})
+        except BaseException:
+            self._remove([merged.file])
+            raise
+        return True
+
+    def remove_replaced(self) -> int:
+        """Remove the files that have not counted for ``KEPT_US``; how many those were."""
+        over = self._clock.now() - KEPT_US
+        old = [part for part in self.parts.parts if part.counts_until is not None and part.counts_until <= over]
+        if old:
+            gone = {part.file for part in old}
+            self._write(replace(self.parts, parts=tuple(part for part in self.parts.parts if part.file not in gone)))
+            self._remove(gone)
+        return len(old)
+
+    def interrupt(self) -> None:
+        """From another thread: what is being written ends with an error."""
+        self._cursor.interrupt()
+        if self._merger is not None:
+            self._merger.interrupt()
+
+    def close(self) -> None:
+        self._cursor.close()
+        if self._merger is not None:
+            self._merger.close()
+
+    def _write_schemas(self) -> None:
+        for table in lake_tables():
+            path = self._lake / FOLDER / table.name / SCHEMA_FILE
+            if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
+                write_part(self._cursor, f"SELECT {table.select_list} FROM {table.source} WHERE false", path)
+
+    def _copy_table(self, table: LakeTable, end: int, written: list[Part]) -> None:
+        first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
+        while first < end:
+            upto = min(end, first + MOST_ROWS)
+            rows = f"FROM {table.source} WHERE rowid >= {first} AND rowid < {upto}"
+            days = self._cursor.execute(f"SELECT DISTINCT {DAY} AS day {rows} ORDER BY day").fetchall()
+            for (day,) in days:
+                of_day = "" if len(days) == 1 else f" AND {DAY} = DATE '{day}'"
+                part = Part(
+                    table_name=table.name,
+                    day=day.isoformat(),
+                    file="",
+                    first_row=first,
+                    end_row=upto,
+                    rows=0,
+                    bytes=0,
+                    merges=0,
+                    counts_from=0,
+                )
+                written.append(self._written(self._cursor, f"SELECT {table.select_list} {rows}{of_day}", part))
+            first = upto
+
+    def _written(self, cursor: duckdb.DuckDBPyConnection, select: str, part: Part) -> Part:
+        """The part with its file, which is named by a number that no file had before."""
+        number = self.parts.next_number
+        file = f"{FOLDER}/{part.table_name}/day={part.day}/{number:012d}.parquet"
+        rows = write_part(cursor, select, self._lake / file)
+        self.parts = replace(self.parts, next_number=number + 1)
+        return replace(part, file=file, rows=rows, bytes=(self._lake / file).stat().st_size)
+
+    def _add(
+        self,
+        written: Iterable[Part],
+        *,
+        replaced: set[str],
+        as_of: int | None = None,
+        copied: Mapping[str, Copied] | None = None,
+    ) -> None:
+        """Let parts count, and those of the ``replaced`` tables or files no longer, all from one instant on."""
+        at = self._clock.now() + self._lead_us
+        kept = (
+            replace(part, counts_until=at)
+            if not part.is_replaced and (part.file in replaced or part.table_name in replaced)
+            else part
+            for part in self.parts.parts
+        )
+        new = (replace(part, counts_from=at) for part in written)
+        self._write(
+            replace(
+                self.parts,
+                parts=in_order((*kept, *new)),
+                as_of=self.parts.as_of if as_of is None else as_of,
+                source_id=self._source_id,
+                copied=self.parts.copied if copied is None else copied,
+                columns={table.name: _definitions(table) for table in lake_tables()},
+            )
+        )
+
+    def _write(self, parts: PartList) -> None:
+        write_parts(self._lake, parts)
+        self.parts = parts
+
+    def _make_views(self) -> None:
+        """Make the file of views again when it would be another one now, or is gone."""
+        wanted = analyst_sha256(self._lake)
+        if make_analyst_file(self._lake, is_current=self.parts.views_sha256 == wanted):
+            self._write(replace(self.parts, views_sha256=wanted))
+
+    def _rows_in_source(self) -> dict[str, int]:
+        """How many rows each table has, as of one moment."""
+        counts = ", ".join(f"(SELECT count(*) FROM {table.source})" for table in lake_tables())
+        row = self._cursor.execute(f"SELECT {counts}").fetchall()[0]
+        return dict(zip((table.name for table in lake_tables()), row, strict=True))
+
+    def _copied(self, table: LakeTable, rows: int) -> Copied:
+        last = f'SELECT shard, "offset" FROM {table.source} WHERE rowid = {rows - 1}'
+        place = self._cursor.execute(last).fetchone()
+        return Copied() if place is None else Copied(rows, *place)
+
+    def _goes_on(self, table: LakeTable) -> bool:
+        """Whether the parts of a table are the first rows of the database's, with its columns."""
+        copied = self.parts.copied.get(table.name, Copied())
+        if self.parts.source_id != self._source_id or not _only_added(self.parts.columns.get(table.name, ()), table):
+            return False
+        return self._copied(table, copied.rows) == copied
+
+    def _read_source_id(self) -> str:
+        """The id of this database, minted once: one that is made again has its rows in another order."""
+        self._cursor.execute(f"CREATE TABLE IF NOT EXISTS {_SOURCE} (id VARCHAR NOT NULL)")
+        row = self._cursor.execute(f"SELECT id FROM {_SOURCE}").fetchone()
+        if row is None:
+            row = (self._new_id(),)
+            self._cursor.execute(f"INSERT INTO {_SOURCE} VALUES (?)", row)
+        return str(row[0])
+
+    def _remove_unlisted(self) -> None:
+        listed = {part.file for part in self.parts.parts}
+        for path in (self._lake / FOLDER).glob("*/day=*/*"):
+            name = str(path.relative_to(self._lake))
+            if path.name.endswith(UNFINISHED) or (name not in listed and not name.endswith(SCHEMA_FILE)):
+                path.unlink(missing_ok=True)
+        tables = {table.name for table in lake_tables()}
+        for folder in (self._lake / FOLDER).glob("*"):
+            if folder.is_dir() and folder.name not in tables:
+                shutil.rmtree(folder)
+
+    def _remove(self, files: Iterable[str]) -> None:
+        for file in files:
+            with suppress(OSError):  # it is not in the list, so the next start removes it
+                (self._lake / file).unlink(missing_ok=True)
+
+
+def _check_rows(merged: Part, due: Iterable[Part]) -> None:
+    if merged.rows != sum(part.rows for part in due):
+        raise OSError(f"The parts merged into {merged.file} do not have the rows that they had.")
+
+
+def _definitions(table: LakeTable) -> tuple[str, ...]:
+    return tuple(f"{column.name} {column.sql_type}{'' if column.nullable else ' NOT NULL'}" for column in table.columns)
+
+
+def _only_added(before: tuple[str, ...], table: LakeTable) -> bool:
+    """Whether parts with these columns can be read beside new ones: what they lack is null in their rows."""
+    now = _definitions(table)
+    return (
+        bool(before)
+        and set(before) <= set(now)
+        and all(not each.endswith("NOT NULL") for each in set(now) - set(before))
+    )

@@ -1,0 +1,103 @@
+"""The lake beside a running service: other processes read it in a loop while events stream in, over a kill -9."""
+
+# ruff: noqa: S608 - statements are put together from the names of our own tables
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+import polars as pl
+
+from store.analysts.parts import read_parts
+from store.analysts.tables import lake_tables
+from store.clock import SystemClock
+from tests.flows.test_kills import bodies_of_one_program, the_last_transfer
+from tests.support.lake_reader import table_of
+from tests.support.running_bank import RunningBank
+from tests.support.running_service import RunningService, post_in_batches, wait_until_committed
+from tests.support.waiting import eventually
+
+TABLES = ("transfer_versions", "transfer_features", "transfers", "events", "alert_versions")
+FILES = ("transfer_versions", "transfer_features", "events")
+EVENTS = 3_000
+
+
+@contextlib.contextmanager
+def reading(reader: str, lake: Path, tables: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "tests.support.lake_reader", reader, str(lake), *tables]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2]
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def outcome(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors.decode()
+    content: dict[str, Any] = msgspec.json.decode(output)
+    return content
+
+
+def differing_rows(data: Path) -> dict[str, int]:
+    """By table, how many rows only the database of a stopped service has, or only the lake."""
+    with duckdb.connect(str(data / "lake" / "analyst.duckdb"), read_only=True) as lake:
+        lake.execute(f"ATTACH '{data / 'clearhold.duckdb'}' AS service (READ_ONLY)")
+        differing = {}
+        for table in lake_tables():
+            copied = f"SELECT {table.names} FROM {table.name}"
+            original = f"SELECT {table.select_list} FROM service.{table.source}"
+            only_one = f"({copied} EXCEPT ALL {original}) UNION ALL ({original} EXCEPT ALL {copied})"
+            differing[table.name] = lake.execute(f"SELECT count(*) FROM ({only_one})").fetchall()[0][0]
+        return differing
+
+
+def is_readable(lake: Path) -> bool:
+    """Whether readers can begin: some transfers are there, and the views."""
+    parts = read_parts(lake)
+    has_transfers = parts is not None and any(part.table_name == "transfer_versions" for part in parts.parts)
+    return has_transfers and (lake / "analyst.duckdb").exists()
+
+
+def all_count(lake: Path, committed_at: int) -> bool:
+    """Whether all that was committed before is in parts that count, which they do a moment after they are listed."""
+    parts, now = read_parts(lake), SystemClock().now()
+    return parts is not None and parts.as_of > committed_at and all(part.counts_from <= now for part in parts.parts)
+
+
+def test_given_readers_in_a_loop_when_events_stream_in_over_a_kill_then_counts_grow_to_exactly_what_the_service_has(
+    tmp_path: Path,
+) -> None:
+    bodies = bodies_of_one_program()[:EVENTS]
+    data = tmp_path / "data"
+    lake = data / "lake"
+    with RunningService(data, "--scorers", "0", environment={"CLEARHOLD_LAKE_SECONDS": "1"}) as service:
+        bank = RunningBank(service)
+        program = bank.create_program("remittance", declaredRails=["realtime"])
+        post_in_batches(service, program, bodies[:1_500])
+        eventually(lambda: is_readable(lake), within_s=20)
+        with reading("duckdb", lake, TABLES) as views, reading("polars", lake, FILES) as files:
+            post_in_batches(service, program, bodies[1_500:2_000])
+            service.kill()
+            service.start()
+            post_in_batches(service, program, bodies[1_750:])
+            wait_until_committed(service, bank.token, the_last_transfer(bodies))
+            committed_at = SystemClock().now()
+            eventually(lambda: all_count(lake, committed_at), within_s=20)
+            by_views, by_files = outcome(views), outcome(files)
+        service.stop()
+        eventually(lambda: all_count(lake, committed_at))
+
+    assert by_views["turns"] > 5
+    assert by_files["turns"] > 5
+    assert by_views["counts"]["transfers"] > 500
+    assert {table: by_views["counts"][table] for table in FILES} == by_files["counts"]
+    assert set(differing_rows(data).values()) == {0}
+    assert pl.collect_all([table_of(lake, "transfer_features")])[0].height == by_files["counts"]["transfer_features"]
