@@ -93,19 +93,19 @@ def _inlined(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, A
     if "anyOf" in schema:
         (branch,) = [each for each in schema["anyOf"] if each.get("type") != "null"]
         return _inlined(branch, definitions)
-    shown = {name: each for name, each in schema.items() if name not in _NOT_SHOWN and each != []}
-    if "pattern" in shown:
-        shown["pattern"] = shown["pattern"].removesuffix(_NOT_BEFORE_A_NEWLINE)
-    if "enum" in shown:
-        shown["type"] = "string"
-    if "items" in shown:
-        shown["items"] = _inlined(shown["items"], definitions)
-    if "properties" in shown:
-        shown["properties"] = {
+    flat = {name: each for name, each in schema.items() if name not in _NOT_SHOWN and each != []}
+    if "pattern" in flat:
+        flat["pattern"] = flat["pattern"].removesuffix(_NOT_BEFORE_A_NEWLINE)
+    if "enum" in flat:
+        flat["type"] = "string"
+    if "items" in flat:
+        flat["items"] = _inlined(flat["items"], definitions)
+    if "properties" in flat:
+        flat["properties"] = {
             name: _inlined(each, definitions) | {"description": _words_of(schema["title"], name)}
-            for name, each in shown["properties"].items()
+            for name, each in flat["properties"].items()
         }
-    return shown
+    return flat
 
 
 def _words_of(struct: str, name: str) -> str:

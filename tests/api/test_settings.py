@@ -132,3 +132,18 @@ def test_given_an_address_when_others_may_know_it_by_another_name_then_no_proof_
     environment = {} if base_url is None else {"CLEARHOLD_BASE_URL": base_url}
 
     assert Settings.of(data=Path(), host="::1", port=0, environment=environment).public_urls(address) == public
+
+
+def test_given_origins_of_the_connector_when_set_then_each_must_be_one() -> None:
+    def origins(text: str) -> tuple[str, ...]:
+        environment = {"CLEARHOLD_CONNECTOR_ORIGINS": text}
+        return Settings.of(data=Path(), host="::1", port=0, environment=environment).connector_origins
+
+    assert origins("") == ()
+    assert origins("vscode-file://vscode-app, HTTPS://a.example:8443") == (
+        "vscode-file://vscode-app",
+        "https://a.example:8443",
+    )
+    for text in ("*", "null", "https://a.example/", "https://a.example/path", "a.example"):
+        with pytest.raises(StartupError, match="CLEARHOLD_CONNECTOR_ORIGINS must"):
+            origins(text)
