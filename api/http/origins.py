@@ -16,11 +16,12 @@ from features.core.errors import ErrorCode, ForbiddenError
 
 OTHER_ORIGIN: Final = "Pages of this origin may not call. CLEARHOLD_CONNECTOR_ORIGINS lists those that may."
 OTHER_HOST: Final = "On this machine the header Host must be localhost, or the host of CLEARHOLD_BASE_URL."
+_HTTP: Final = b"http://"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Origins:
-    """The service's own origin and host, and the origins that are listed beside."""
+    """The service's own origin and host, and the origins that are listed beside; on loopback also pages from there."""
 
     def __init__(self, base_url: str, *, listed: Iterable[str] = ()) -> None:
         url = urlsplit(base_url)
@@ -28,9 +29,12 @@ class Origins:
         self._hosts = _LOCAL | {url.hostname or ""}
 
     def check(self, scope: Any) -> None:
-        if any(origin.lower() not in self._origins for origin in header_values(scope, b"origin")):
-            raise ForbiddenError(OTHER_ORIGIN, ErrorCode.ORIGIN_REFUSED)
-        if _on_loopback(scope) and any(_name(host) not in self._hosts for host in header_values(scope, b"host")):
+        on_loopback = _on_loopback(scope)
+        for origin in header_values(scope, b"origin"):
+            is_local = on_loopback and origin.startswith(_HTTP) and _name(origin[len(_HTTP) :]) in _LOCAL
+            if not is_local and origin.lower() not in self._origins:
+                raise ForbiddenError(OTHER_ORIGIN, ErrorCode.ORIGIN_REFUSED)
+        if on_loopback and any(_name(host) not in self._hosts for host in header_values(scope, b"host")):
             raise ForbiddenError(OTHER_HOST, ErrorCode.ORIGIN_REFUSED)
 
 

@@ -89,6 +89,31 @@ def test_given_a_page_of_another_site_when_called_then_403_before_all_else(assis
 
 
 @pytest.mark.parametrize(
+    ("server", "origin", "taken"),
+    [
+        ("127.0.0.1", b"http://localhost:6274", True),
+        ("::1", b"http://[::1]:6274", True),
+        ("127.0.0.1", b"https://risk.bank.example", True),
+        ("10.0.0.5", b"http://localhost:6274", False),
+        ("127.0.0.1", b"http://localhost.evil.example", False),
+        ("127.0.0.1", b"http://localhost@evil.example", False),
+        ("127.0.0.1", b"null", False),
+    ],
+)
+def test_given_an_origin_when_it_is_local_then_it_is_taken_where_the_request_is_local_too(
+    server: str, origin: bytes, *, taken: bool
+) -> None:
+    origins = Origins("https://risk.bank.example")
+    scope = {"server": (server, 8080), "headers": [(b"host", b"localhost"), (b"origin", origin)]}
+
+    if taken:
+        origins.check(scope)
+    else:
+        with pytest.raises(ForbiddenError, match=OTHER_ORIGIN):
+            origins.check(scope)
+
+
+@pytest.mark.parametrize(
     ("server", "host", "taken"),
     [
         ("127.0.0.1", b"localhost:8080", True),
