@@ -25,12 +25,12 @@ class LakeCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts, listed, now = self._lake.counts, self._lake.writer.parts, self._clock.now()
+        behind = GaugeMetricFamily(
+            "clearhold_lake_behind_seconds", "Age of the newest state of the tables that is wholly in the lake."
+        )
         if listed.as_of:
-            yield GaugeMetricFamily(
-                "clearhold_lake_behind_seconds",
-                "Age of the newest state of the tables that is wholly in the lake.",
-                value=max(0, now - listed.as_of) / SECOND_US,
-            )
+            behind.add_metric([], max(0, now - listed.as_of) / SECOND_US)
+        yield behind
         parts, size, rows = Counter[str](), Counter[str](), Counter[str]()
         for part in listed.counting_at(now):
             parts[part.table_name] += 1
