@@ -163,6 +163,7 @@ def _show(stored: TransferFeaturesRow, card: TransferCard) -> bool:
     score = card.score(stored.vector, degraded=stored.degraded)
     same = stored.feature_version == FEATURE_VERSION and rescored(stored, card) is None
     console.print(f"Transfer {stored.transfer_id} of program {stored.program_id}, {stored.feature_version}")
+    console.print(f"Card {card_version(card.version) or card.version}, {card.card.name}, digest {card.sha256}")
     console.print(_inputs(console, stored))
     console.print(_reasons(console, score))
     console.print(_scores(console, stored, score))

@@ -19,6 +19,10 @@ SCORECARD_PROPERTIES: Final[Mapping[str, str]] = {
     "atLeast": "The stretch begins here.",
     "below": "It ends just under this; null: it has no end.",
     "Bin.points": "What a measure in the stretch is worth.",
+    # Scores
+    "ScoreInputs.card": "The scorecard that gave the score; GET /api/scorecards/{version} has it whole.",
+    "ScoringCard.version": "trs-v1 for the default card, else scorecard-v and a number.",
+    "ScoringCard.sha256": "Digest of the card; of trs-v1 that of the running version of the service. Null: not known.",
     # Versions
     "NewScorecard.programId": "The one program that the card is for; left out or null: the whole tenant.",
     "ScorecardVersion.programId": "The one program that the card is for; null: the whole tenant.",

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from api.programs.examples import PROGRAM_ID, TENANT_ID
+from features.scorers.trs_v1.scorer import DEFAULT
 
 REASON: Final[dict[str, Any]] = {
     "id": "TRS-CPY-01",
@@ -43,6 +44,7 @@ TRANSFER_SUMMARY: Final[dict[str, Any]] = {
     "scoreN": 42,
     "scoreConfidence": 0.84,
     "scoreInputs": {
+        "card": {"version": "trs-v1", "sha256": DEFAULT.sha256},
         "featureVersion": "1",
         "features": {"counterparty.firstTime": True},
         "reasons": [STRUCTURING_REASON, REASON],

@@ -18,6 +18,7 @@ from api.lists.operations import export_operation, list_operation
 from api.programs.service import ProgramService
 from api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
 from api.transfers.schemas import ExportQuery, Transfer, TransferPage, TransferQuery, TransfersQuery, TransferSummary
+from api.transfers.scoring_cards import ScoringCards
 from api.transfers.service import TransferService
 from features.core.errors import ErrorCode
 from features.core.principal import KeyScope
@@ -85,6 +86,7 @@ def transfer_service(resources: Resources) -> TransferService:
         programs=ProgramService(stores.registry.tenancy),
         transfers=Transfers(stores.database),
         events=resources.events,
+        cards=ScoringCards(stores.registry.tenancy.policies),
     )
 
 

@@ -39,12 +39,20 @@ class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     program_id: BankId | None = None
 
 
+class ScoringCard(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The scorecard that gave a score, as ``GET /api/scorecards`` has it."""
+
+    version: str
+    sha256: str | None
+
+
 class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The inputs of the score, as of the transfer's own time.
 
     ``paths`` names the transfers of a round trip or of layering hops, oldest first; lists and exports leave it out.
     """
 
+    card: ScoringCard
     feature_version: str
     features: dict[str, Any]
     reasons: tuple[Reason, ...]

@@ -19,6 +19,7 @@ from api.programs.service import ProgramService
 from api.transfers.bank_object import object_of
 from api.transfers.schemas import (
     ScoreInputs,
+    ScoringCard,
     Transfer,
     TransferFilters,
     TransferPage,
@@ -26,6 +27,7 @@ from api.transfers.schemas import (
     TransferSummary,
     to_summary,
 )
+from api.transfers.scoring_cards import ScoringCards
 from features.bank.masking import masked_raw
 from features.catalogue.features import values_by_name
 from features.catalogue.vector import TransferFeaturesRow
@@ -38,8 +40,10 @@ _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 class TransferService:
-    def __init__(self, *, programs: ProgramService, transfers: Transfers, events: RawEvents) -> None:
-        self._programs, self._transfers, self._events = programs, transfers, events
+    def __init__(
+        self, *, programs: ProgramService, transfers: Transfers, events: RawEvents, cards: ScoringCards
+    ) -> None:
+        self._programs, self._transfers, self._events, self._cards = programs, transfers, events, cards
         self._list = ListReader(
             read_page=transfers.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
         )
@@ -80,15 +84,19 @@ class TransferService:
 
     def _marked(self, rows: Sequence[StoredTransfer]) -> list[TransferSummary]:
         """Stored transfers as lists and exports show them."""
-        return [self._programs.marked(_summary(each), each.row.program_id) for each in rows]
+        return [self._programs.marked(self._summary(each), each.row.program_id) for each in rows]
+
+    def _summary(self, transfer: StoredTransfer) -> TransferSummary:
+        features = transfer.features
+        if features is None:
+            return to_summary(transfer.row, None)
+        card = self._cards.of(features.tenant_id, features.score_version)
+        return to_summary(transfer.row, _inputs(features, card))
 
 
-def _summary(transfer: StoredTransfer) -> TransferSummary:
-    return to_summary(transfer.row, None if transfer.features is None else _inputs(transfer.features))
-
-
-def _inputs(features: TransferFeaturesRow) -> ScoreInputs:
+def _inputs(features: TransferFeaturesRow, card: ScoringCard) -> ScoreInputs:
     return ScoreInputs(
+        card=card,
         feature_version=features.feature_version,
         features=values_by_name(features.vector),
         reasons=_REASONS.decode(features.reasons),

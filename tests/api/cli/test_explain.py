@@ -13,10 +13,13 @@ from typer.testing import CliRunner, Result
 from api.cli.explain import register
 from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from features.core.instants import format_instant
 from features.core.rows.policies import PolicyRow
+from features.core.scorecards import scorecard_sha256
 from features.measurement.explain import smallest_change
 from features.scorers.cards import compile_card
 from features.scorers.trs_v1 import scorer as trs_v1
+from store.clock import SystemClock
 from store.duck.database import open_database
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
@@ -29,6 +32,7 @@ from tests.support.scorecards import a_card
 
 TRANSFER: Final = "acht_1"
 NO_HEADER: Final = "must be printable ASCII characters, without a space at either end."
+DEFAULT_LINE: Final = f"Card trs-v1, trs-v1, digest {trs_v1.DEFAULT.sha256}"
 SPIKE: Final = a_vector(amount_cents=9_400_00, counterparty_first_time=True, counterparty_n=0)
 
 
@@ -56,11 +60,11 @@ def stored(folder: Path, *rows: TransferFeaturesRow) -> str:
     return str(folder)
 
 
-def explained(*options: str, **variables: str) -> Result:
+def explained(*options: str, transfer: str = TRANSFER, **variables: str) -> Result:
     app = typer.Typer()
     register(app)
     app.command("other")(lambda: None)
-    return CliRunner(env=variables).invoke(app, ["explain", TRANSFER, *options])
+    return CliRunner(env=variables).invoke(app, ["explain", transfer, *options])
 
 
 def test_given_a_stored_scoring_when_explained_then_inputs_reasons_and_the_same_score_are_printed(
@@ -75,6 +79,7 @@ def test_given_a_stored_scoring_when_explained_then_inputs_reasons_and_the_same_
     assert result.exit_code == 0, result.output
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[0] == f"Transfer {TRANSFER} of program {PROGRAM}, {FEATURE_VERSION}"
+    assert lines[1] == DEFAULT_LINE
     for feature in FEATURES:
         value = getattr(row.vector, feature.column)
         shown = "not measured" if value is None else str(value)
@@ -174,6 +179,22 @@ def test_given_no_such_transfer_or_directory_when_asked_then_a_sentence(tmp_path
     assert f"There is no transfer {TRANSFER}" in other.stderr
 
 
+def card_in_force(service: RunningService, token: str) -> None:
+    """Bring a bank's own card into force, by two people."""
+    headers = {"Authorization": f"Bearer {token}", "X-Operator": "ann", "Content-Type": "application/json"}
+
+    def send(path: str, body: Any, expect: int = 201) -> dict[str, Any]:
+        return service.ask("POST", path, headers, msgspec.json.encode(body), expect=expect)
+
+    version = send("/api/scorecards", {"card": a_card()})["version"]
+    made_at = format_instant(SystemClock().now())
+    report = {"cardSha256": scorecard_sha256(a_card()), "generatedAt": made_at}
+    send(f"/api/scorecards/{version}/reports", {"report": report})
+    action = send(f"/api/scorecards/{version}/activate", {})
+    approved = send(f"/api/actions/{action['id']}/approve", {"approverId": "ben"}, expect=200)
+    assert approved["status"] == "executed", approved
+
+
 def test_given_a_running_service_when_explained_over_http_then_it_is_what_its_data_says_after_the_stop(
     tmp_path: Path,
 ) -> None:
@@ -181,25 +202,34 @@ def test_given_a_running_service_when_explained_over_http_then_it_is_what_its_da
         tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
         described = {"tenantId": tenant["id"], "slug": "payroll", "name": "Payroll"}
         program = service.admin("/api/admin/programs", described)
-        names = [f"acht_{number}" for number in range(8)]
+        names = [f"acht_{number}" for number in range(9)]
         bodies = [
             an_event(
                 "ach.outgoing_transfer.created", an_ach_transfer(id=name, amount=9_900_00), event_id=f"evnt_{name}"
             )
             for name in names
         ]
-        post_until_taken(service, program, bodies, within_s=30)
-        wait_until_committed(service, tenant["operatorToken"], names[-1])
-        place = ("--url", f"http://127.0.0.1:{service.port}", "--token", tenant["operatorToken"])
+        token = tenant["operatorToken"]
+        post_until_taken(service, program, bodies[:-1], within_s=30)
+        card_in_force(service, token)
+        post_until_taken(service, program, bodies[-1:], within_s=30)
+        wait_until_committed(service, token, names[-1])
+        place = ("--url", f"http://127.0.0.1:{service.port}", "--token", token)
         over_http = explained(*place, "--program", program["id"])
+        own_over_http = explained(*place, transfer=names[-1])
         unknown = explained(*place, "--program", "0b0c4a53-0000-4000-8000-000000000001")
         in_use = explained("--data", str(service.data))
         service.stop()
 
     after = explained("--data", str(tmp_path / "data"))
+    own_after = explained("--data", str(tmp_path / "data"), transfer=names[-1])
 
     assert over_http.exit_code == after.exit_code == 0, over_http.output
     assert over_http.stdout == after.stdout
+    assert own_over_http.exit_code == own_after.exit_code == 0, own_over_http.output
+    assert own_over_http.stdout == own_after.stdout
+    own = f"Card scorecard-v1, {a_card().name}, digest {scorecard_sha256(a_card())}"
+    assert [each.stdout.splitlines()[1].rstrip() for each in (after, own_after)] == [DEFAULT_LINE, own]
     assert (unknown.exit_code, in_use.exit_code) == (2, 2)
     assert "Unknown program" in unknown.stderr
     assert "clearhold.duckdb is in use: a service has it open. If the service runs, name it with --url" in in_use.stderr
@@ -238,3 +268,4 @@ def test_given_a_score_of_a_card_when_explained_then_the_card_that_gave_it_repro
     assert result.exit_code == 0, result.output
     again = next(line.split() for line in result.stdout.splitlines() if line.startswith("recomputed"))
     assert again[-1] == "trs-v1+scorecard-v3"
+    assert f"Card scorecard-v3, {card.card.name}, digest {card.sha256}" in result.stdout.splitlines()[1]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
+from features.scorers.trs_v1.scorer import DEFAULT
 from tests.support.running_app import RunningApp, assert_refused
 
 RAW = {"routing_number": "121145307", "account_number": "000123456789", "images": ["front"]}
@@ -112,6 +113,7 @@ def test_given_a_listed_transfer_when_read_then_it_is_the_same_with_its_raw_obje
     assert read == listed
     assert "raw" not in listed
     assert (read["amountCents"], read["bankCreatedAt"]) == ("10006", "2026-03-02T14:06:00.000Z")
+    assert read["scoreInputs"]["card"] == {"version": "trs-v1", "sha256": DEFAULT.sha256}
     assert read["scoreInputs"]["featureVersion"] == "features-v6"
     assert read["scoreInputs"]["features"]["amountCents"] == 10_006
     assert raw["id"] == "acht_6"
