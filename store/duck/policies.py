@@ -26,8 +26,11 @@ _NEWEST: Final = """
     SELECT scored.program_id, policy.version, policy.body
     FROM (SELECT DISTINCT program_id FROM transfer_features WHERE tenant_id = ?) AS scored
     LEFT JOIN (
-        FROM policies WHERE tenant_id = ? AND split_part(version, '-', 1) = ?
-        QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY of_program DESC, "offset" DESC) = 1
+        FROM (
+            FROM policies WHERE tenant_id = ? AND split_part(version, '-', 1) = ?
+            QUALIFY row_number() OVER (PARTITION BY program_id, of_program ORDER BY "offset" DESC) = 1
+        ) WHERE json_extract_string(body, '$.followsTenant') IS DISTINCT FROM 'true'
+        QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY of_program DESC) = 1
     ) AS policy USING (program_id)
     ORDER BY scored.program_id
 """
@@ -69,7 +72,9 @@ class PolicyTable:
         return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
     def newest(self, tenant_id: str, prefix: str) -> list[NewestVersion]:
-        """The version of a prefix that is in force in each program with scorings; its own stands above the tenant's."""
+        """The version of a prefix that is in force in each program with scorings; its own stands above the tenant's,
+        unless it says that the program follows the tenant.
+        """
         with self._connection.cursor() as cursor:
             rows = cursor.execute(_NEWEST, [tenant_id, tenant_id, prefix]).fetchall()
         return [NewestVersion(*row) for row in rows]
