@@ -1,13 +1,20 @@
-"""A bank's own card from its proposal to its end, over HTTP: what scores, what is compared, what stays."""
+"""A bank's own card from its labels to its end, over HTTP: what is fitted, compared, refused, scores, and stays."""
 
+import json
+import shutil
+from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import msgspec
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from features.core.instants import HOUR_US, format_instant
+from api.cli import calibrate, explain
+from features.core.instants import DAY_US, HOUR_US, format_instant
+from features.core.scorecards import Scorecard, scorecard_sha256
 from tests.support.bank_events import a_wire, an_event
-from tests.support.clock import T0
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import ScorecardCalls
 from tests.support.scorecards import a_card
@@ -15,26 +22,45 @@ from tests.support.scorecards import a_card
 WIRE: Final = "wire.outgoing_transfer.completed"
 DEFAULT: Final = "trs-v1"
 OWN: Final = "trs-v1+scorecard-v1"
+LARGE: Final = 9_700_00
+USUAL: Final = 1_000_00
 
 
 class Bank:
-    """Delivers wires of one entity an hour apart, and reads what became of them."""
+    """Delivers wires of one entity six hours apart, labels them, and reads what is known of them."""
 
-    def __init__(self, api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]) -> None:
-        self.api, self.cards, self.program = api, cards, program
+    def __init__(self, api: RunningApp, cards: ScorecardCalls, program: dict[str, Any], folder: Path) -> None:
+        self.api, self.cards, self.program, self.folder = api, cards, program, folder
         self.sent = 0
 
-    def wire(self, cents: int, party: str) -> str:
+    def wire(self, cents: int, party: str | None = None) -> str:
+        """Without a party, to one that is new."""
         self.sent += 1
-        transfer_id, at = f"wire_{self.sent}", format_instant(T0 + self.sent * HOUR_US)
+        self.api.clock.advance(6 * HOUR_US)
+        transfer_id, at = f"wire_{self.sent}", format_instant(self.api.clock.now())
         data = a_wire(
-            id=transfer_id, amount=cents, entity_id="enti_1", counterparty_id=party, created_at=at, updated_at=at
+            id=transfer_id,
+            amount=cents,
+            entity_id="enti_1",
+            counterparty_id=party or f"cpty_new_{self.sent}",
+            created_at=at,
+            updated_at=at,
         )
-        self.api.clock.advance(HOUR_US)
-        event = an_event(WIRE, data, event_id=f"evnt_{self.sent}", created_at=T0 + self.sent * HOUR_US)
+        event = an_event(WIRE, data, event_id=f"evnt_{self.sent}", created_at=self.api.clock.now())
         assert self.api.deliver(self.program, event).status_code == 200
-        self.api.catch_up()
         return transfer_id
+
+    def some(self, count: int, *, seed: int) -> None:
+        """Wires of which a sixth turns out bad: those are mostly large first payments, as few others are."""
+        random, labels = Random(seed), dict[str, str]()
+        for place in range(count):
+            is_bad = place % 6 == 0
+            is_large = random.random() < (0.7 if is_bad else 0.06)
+            transfer_id = self.wire(LARGE + place) if is_large else self.wire(USUAL + place % 9, "cpty_1")
+            labels[transfer_id] = "bad" if is_bad else "ok"
+        self.api.catch_up()
+        for transfer_id, label in labels.items():
+            self.post("/api/labels", {"transferId": transfer_id, "label": label, "reason": "A customer's word."})
 
     def get(self, path: str) -> Any:
         answer = self.api.client.get(path, headers=self.api.operator(self.cards.tenant))
@@ -44,14 +70,17 @@ class Bank:
     def post(self, path: str, body: Any) -> Any:
         answer = self.api.client.post(path, json=body, headers=self.api.operator(self.cards.tenant))
         assert answer.status_code < 300, answer.text
-        self.api.catch_up()
         return answer.json()
 
     def scored(self, transfer_id: str) -> tuple[str, int]:
-        """The version and the points, which the weights add up to."""
+        """The version and the points, which the weights add up to, by a card that is named with it."""
+        self.api.catch_up()
         transfer = self.get(f"/api/transfers/{transfer_id}")
-        reasons = transfer["scoreInputs"]["reasons"]
-        assert sum(reason["weight"] for reason in reasons) == transfer["score"]
+        inputs = transfer["scoreInputs"]
+        version = inputs["card"]["version"]
+        assert sum(reason["weight"] for reason in inputs["reasons"]) == transfer["score"]
+        assert inputs["card"]["sha256"] == self.cards.read(version)["cardSha256"]
+        assert self.cards.read(version)["scoreVersion"] == transfer["scoreVersion"]
         return transfer["scoreVersion"], transfer["score"]
 
     def preflight(self, cents: int) -> tuple[str, int]:
@@ -65,57 +94,93 @@ class Bank:
         answer = self.post("/api/preflight", {"programId": self.program["id"], "transfer": transfer})
         return answer["version"], answer["score"]
 
+    def rescored(self) -> int:
+        scored: int = self.post(f"/api/skoor/backfill/{self.program['id']}", None)["scored"]
+        return scored
+
+    def command(self, *options: str) -> str:
+        """What ``clearhold`` prints over the data that this service has now."""
+        data = self.folder / "copy"
+        data.mkdir(exist_ok=True)
+        self.api.database.execute("CHECKPOINT")
+        shutil.copy(self.folder / "clearhold.duckdb", data)
+        app = typer.Typer()
+        calibrate.register(app)
+        explain.register(app)
+        result = CliRunner().invoke(app, [*options, "--data", str(data)])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def calibrated(self, *options: str) -> tuple[Scorecard, dict[str, Any]]:
+        """The card and its report, as of now."""
+        out, now = str(self.folder), format_instant(self.api.clock.now())
+        self.command("calibrate", "--out", out, "--now", now, *options)
+        card = msgspec.json.decode((self.folder / "card.json").read_bytes(), type=Scorecard)
+        return card, json.loads((self.folder / "report.json").read_bytes())
+
 
 @pytest.fixture
-def bank(api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]) -> Bank:
-    """A program with a quiet history of one entity."""
-    bank = Bank(api, cards, program)
-    for number in range(31):
-        bank.wire(1_000_00 + number, "cpty_1")
+def bank(api: RunningApp, cards: ScorecardCalls, program: dict[str, Any], tmp_path: Path) -> Bank:
+    """A program with labels that are mature."""
+    bank = Bank(api, cards, program, tmp_path)
+    for place in range(12):
+        bank.wire(USUAL + place, "cpty_1")
+    bank.some(318, seed=18)
+    api.clock.advance(61 * DAY_US)
     return bank
 
 
-def test_given_a_card_of_a_bank_then_it_is_compared_scores_explains_goes_back_and_is_rescored(
+def test_given_labels_then_a_fitted_card_is_shadowed_compared_activated_explained_taken_back_and_rescored(
     bank: Bank, cards: ScorecardCalls
 ) -> None:
-    before = bank.wire(9_500_00, "cpty_2")
-    cards.propose()
+    card, report = bank.calibrated()
+    assert cards.propose(card).json()["cardSha256"] == scorecard_sha256(card)
     cards.send("POST", "/scorecard-v1/shadow")
-    beside = bank.wire(9_600_00, "cpty_3")
-    bank.wire(1_000_00, "cpty_1")
-    bank.post("/api/labels", {"transferId": beside, "label": "bad", "reason": "It came back."})
+    before = bank.wire(LARGE)
+    bank.some(23, seed=5)
+    bank.api.clock.advance(61 * DAY_US)
+    known = bank.scored(before)
 
     compared = cards.send("GET", "/scorecard-v1/shadow").json()
 
-    assert bank.scored(beside)[0] == DEFAULT
-    assert (compared["transfers"], compared["championVersions"], compared["provisionalBad"]) == (2, [DEFAULT], 1)
-    assert sum(move["transfers"] for move in compared["moves"]) == 2
-    assert compared["challenger"]["recall"]["n"] == 1
+    assert known[0] == DEFAULT
+    assert (compared["transfers"], compared["championVersions"]) == (24, [DEFAULT])
+    assert (compared["labelledBad"], compared["labelledOk"]) == (4, 19)
+    assert sum(move["transfers"] for move in compared["moves"]) == 24
+    assert compared["challenger"]["recall"]["value"] >= compared["champion"]["recall"]["value"]
 
-    cards.report("scorecard-v1")
-    assert cards.approve(cards.activate("scorecard-v1").json()["id"])["status"] == "executed"
-    asked = bank.preflight(9_700_00)
-    after = bank.wire(9_700_00, "cpty_4")
+    edited = cards.propose(msgspec.structs.replace(card, name="Edited")).json()["version"]
+    assert cards.send("POST", "/scorecard-v1/reports", {"report": report}).status_code == 201
+    assert_refused(cards.activate("scorecard-v1"), 409, "less than seven days old")
+    _, fresh = bank.calibrated("--card", str(bank.folder / "card.json"), "--split", "0.35")
+    assert_refused(cards.send("POST", f"/{edited}/reports", {"report": fresh}), 400, "digest of this exact card")
+    assert_refused(cards.activate(edited), 409, "report of this exact card")
+    assert cards.send("POST", "/scorecard-v1/reports", {"report": fresh}).status_code == 201
+    assert cards.approve(cards.activate("scorecard-v1").json()["id"], " Ann")["status"] == "refused"
+    assert cards.of_program(bank.program["id"]) == (DEFAULT, OWN)
 
-    assert bank.scored(before)[0] == bank.scored(beside)[0] == DEFAULT
-    assert bank.scored(after)[0] == asked[0] == OWN
-    lines = bank.api.client.get("/api/record/export?kinds=policy", headers=bank.api.operator(cards.tenant)).text
-    assert a_card().name in lines
+    cards.activated("scorecard-v1")
+    proposed = bank.preflight(LARGE)
+    after = bank.wire(LARGE)
 
-    scored = bank.post(f"/api/skoor/backfill/{bank.program['id']}", None)["scored"]
+    assert bank.scored(after) == proposed
+    assert (proposed[0], proposed[1] > 0, bank.scored(before)) == (OWN, True, known)
+    explained = bank.command("explain", after)
+    assert f"Card scorecard-v1, {card.name}, digest {scorecard_sha256(card)}" in explained
+    assert bank.rescored() == bank.sent
+    assert bank.scored(before)[0] == OWN
+    assert f"Card scorecard-v1, {card.name}" in bank.command("explain", before)
 
-    assert scored == bank.sent
-    assert {bank.scored(each)[0] for each in (before, beside, after)} == {OWN}
+    cards.activated(DEFAULT)
+    last = bank.wire(LARGE)
 
-    assert cards.approve(cards.activate("trs-v1").json()["id"])["status"] == "executed"
-    last = bank.wire(9_800_00, "cpty_5")
     assert bank.scored(last)[0] == DEFAULT
-    assert bank.scored(after)[0] == OWN
-    assert bank.post(f"/api/skoor/backfill/{bank.program['id']}", None)["scored"] == bank.sent
-    assert {bank.scored(each)[0] for each in (before, beside, after, last)} == {DEFAULT}
-    verified = bank.get("/api/record/verify")
-    assert verified["ok"], verified
-    versions = bank.api.stores.database.execute(
+    assert bank.scored(after) == proposed
+    assert bank.rescored() == bank.sent
+    assert bank.scored(before) == known
+    assert {bank.scored(each)[0] for each in (after, last)} == {DEFAULT}
+    assert bank.get("/api/record/verify")["ok"]
+    versions = bank.api.database.execute(
         "SELECT DISTINCT score_version FROM transfer_features WHERE transfer_id = ? ORDER BY ALL", [after]
     ).fetchall()
     assert versions == [(DEFAULT,), (OWN,)]
