@@ -111,6 +111,7 @@ def calibrate(
         now=at,
         programs=tuple(sorted(set(program or ()))),
         source="" if vectors is None else f"Parquet file {vectors.name}",
+        options=_options({"--vectors": vectors, "--card": card, "--champion": champion}),
     )
     _check_folder(out)
     _write(out, _outcome(request, data, vectors, tenant, is_champion_named=champion is not None))
@@ -133,7 +134,8 @@ def _outcome(
             else:
                 tenant_id = _tenant(connection, tenant)
                 champion = request.champion if is_champion_named else _in_force(connection, tenant_id, request.programs)
-                request = request._replace(champion=champion, source=f"tables of tenant {tenant_id}")
+                options = ("--data", "DIR", "--tenant", tenant_id, *request.options)
+                request = request._replace(champion=champion, source=f"tables of tenant {tenant_id}", options=options)
                 scorings = LabelledScorings.of_tenant(connection, tenant_id, request.programs, request.now)
             return run.calibrate(request, scorings, progress)
     except (StartupError, UnknownSignalError) as error:
@@ -145,6 +147,11 @@ def _outcome(
         for reason in error.reasons:
             typer.echo(reason, err=True)
         _fail(f"No {'card' if request.card is None else 'report'} can be made of these labels.", EXIT_NO_CARD)
+
+
+def _options(files: dict[str, Path | None]) -> tuple[str, ...]:
+    """Files by their names: where they lie is nobody's business who reads a report."""
+    return tuple(word for option, file in files.items() if file is not None for word in (option, file.name))
 
 
 def _compiled(card: Scorecard | None, version: str | None) -> CompiledCard[FeatureVector]:

@@ -17,12 +17,16 @@ from tests.support.labelled_vectors import NOW, Labelled, written
 FILES = ("card.json", "report.json", "report.html")
 
 
-def calibrated(folder: Path, *options: str) -> Result:
+def application() -> typer.Typer:
     app = typer.Typer()
     register(app)
     app.command("other")(lambda: None)
+    return app
+
+
+def calibrated(folder: Path, *options: str) -> Result:
     now = () if "--now" in options else ("--now", NOW)
-    return CliRunner().invoke(app, ["calibrate", "--out", str(folder / "out"), *options, *now])
+    return CliRunner().invoke(application(), ["calibrate", "--out", str(folder / "out"), *options, *now])
 
 
 def of_rows(folder: Path, rows: list[Labelled], *options: str) -> Result:

@@ -10,10 +10,20 @@ from typing import Final
 
 from api.cli.calibration.evaluation import VOLUMES
 from api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
-from api.cli.calibration.report import BandTable, BinPart, CalibrationReport, ReasonPart, Window
-from api.cli.calibration.reporting import FITTED, KEPT, LATER, WARNING
+from api.cli.calibration.report import (
+    FITTED,
+    GIVEN,
+    LATER,
+    WARNING,
+    BandTable,
+    BinPart,
+    CalibrationReport,
+    ReasonPart,
+    Window,
+)
 from api.http.html import Html, joined, node
 from api.reports.page_style import policy_of, style_of
+from features.core.measured import Measured
 
 _NOTHING: Final = "\N{EN DASH}"
 _LEAST_P: Final = 0.0001
@@ -70,6 +80,7 @@ def _title_block(report: CalibrationReport) -> Iterator[Html]:
         ("Programs", ", ".join(report.data.programs) or "all"),
         ("Features", report.data.feature_version),
         ("Report", report.report_version),
+        ("Data digest", report.data.sha256),
     )
     yield node("dl", *(node("div", node("dt", name), node("dd", text)) for name, text in about), class_="about")
 
@@ -166,18 +177,32 @@ def _method(report: CalibrationReport) -> Iterator[Html]:
 
 
 def _card(report: CalibrationReport) -> Iterator[Html]:
-    kept = [each for each in report.reasons if each.origin == KEPT]
-    others = [each for each in report.reasons if each.origin != KEPT]
-    heads = ("Reason", "Measure", "Points", "Transfers", "Bad", "Lift")
+    others = [each for each in report.reasons if each.origin in (FITTED, GIVEN)]
+    kept = [each for each in report.reasons if each.origin not in (FITTED, GIVEN)]
+    heads = ("Reason", "Measure", "Points", "Transfers", "Bad, fit window", "Bad, later time", "Lift")
+    yield node("p", *_floors(report))
     yield node(
         "p",
-        f"{len(others)} signals, {others[0].origin if others else FITTED}. Lift is how many times as often bad as all.",
+        f"{len(others)} signals, {GIVEN if report.fit is None else FITTED}. Lift is of later time: how many times as "
+        "often bad as all.",
     )
     yield _table(heads, (line for each in others for line in _bins(each)), numbers=2)
     if kept:
-        yield node("p", f"{len(kept)} signals keep the champion's points, or have none and stay because they are hard.")
+        yield node("p", f"{len(kept)} more signals keep the champion's points, or have none and stand here as hard.")
         lines = ((_reason(each), _points(each), _firing(each)) for each in kept)
         yield _table(("Reason", "Points", "Fires, per 1,000, fit and later"), lines, numbers=1)
+
+
+def _floors(report: CalibrationReport) -> Iterator[str]:
+    floor = f"A transfer has a score where the entity has {report.floor:,} earlier ones"
+    yield f"{floor}." if report.program_floor is None else f"{floor}, or the program {report.program_floor:,}. "
+    caps = [f"{each.family} {_cap(each.points)} ({_cap(each.champion_points)})" for each in report.caps]
+    if caps:
+        yield f"The most points of a family, in brackets the champion's: {', '.join(caps)}."
+
+
+def _cap(points: int | None) -> str:
+    return "no limit" if points is None else str(points)
 
 
 def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:
@@ -187,8 +212,9 @@ def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:
             _measure(each, reason.unit),
             f"{each.points:+d}",
             f"{each.transfers:,}",
-            _share(each),
-            _NOTHING if each.lift is None else f"{each.lift:.1f}",
+            _share(each.fit),
+            _share(each.later),
+            _NOTHING if each.lift_later is None else f"{each.lift_later:.1f}",
         )
 
 
@@ -204,8 +230,7 @@ def _measure(each: BinPart, unit: str) -> str:
     return f"{each.at_least:,} {end} {unit}".rstrip()
 
 
-def _share(each: BinPart) -> str:
-    share = each.bad_share
+def _share(share: Measured) -> str:
     if share.low is None or share.high is None:
         return _NOTHING
     return f"{percent(share)} ({100 * share.low:.1f} to {100 * share.high:.1f})"

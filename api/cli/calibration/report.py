@@ -12,6 +12,18 @@ import msgspec
 from features.core.measured import Measured
 
 REPORT_VERSION: Final = "calibration-v1"
+CARD: Final = "card"
+CHAMPION: Final = "champion"
+AMOUNT: Final = "amount"
+FIRST_PAIR: Final = "first payment of a pair, larger first"
+FIT: Final = "fit"
+LATER: Final = "later"
+FITTED: Final = "fitted to labels"
+KEPT: Final = "kept from the champion"
+HARD: Final = "hard, without points"
+GIVEN: Final = "given"
+WARNING: Final = "warning"
+NOTE: Final = "note"
 
 
 class _Part(msgspec.Struct, frozen=True, rename="camel"):
@@ -44,6 +56,8 @@ class Exclusion(_Part, frozen=True, kw_only=True):
 
 
 class DataPart(_Part, frozen=True, kw_only=True):
+    """``sha256`` is of transfers, times, labels and measures: where it is the same, so was the data."""
+
     source: str
     programs: tuple[str, ...]
     feature_version: str
@@ -52,6 +66,7 @@ class DataPart(_Part, frozen=True, kw_only=True):
     labels_by_source: tuple[SourceCount, ...]
     matured: Measured
     exclusions: tuple[Exclusion, ...]
+    sha256: str
 
 
 class FitPart(_Part, frozen=True, kw_only=True):
@@ -142,17 +157,30 @@ class StabilityPart(_Part, frozen=True, kw_only=True):
 
 
 class BinPart(_Part, frozen=True, kw_only=True):
-    """In both windows together; ``lift`` is how many times as often bad as all labelled transfers."""
+    """``transfers`` are of both windows; of the fitted one alone nothing is proved."""
 
     at_least: int
     below: int | None
     points: int
     transfers: int
-    bad_share: Measured
-    lift: float | None
+    fit: Measured
+    later: Measured
+    lift_later: float | None
+
+
+class CapPart(_Part, frozen=True, kw_only=True):
+    """The most points of a family; null is no cap."""
+
+    family: str
+    points: int | None
+    champion_points: int | None
 
 
 class ReasonPart(_Part, frozen=True, kw_only=True):
+    """``later`` is how often the labelled transfers of later time on which it fires are bad, ``liftLater`` how many
+    times as often as all of them.
+    """
+
     id: str
     name: str
     family: str | None
@@ -164,6 +192,7 @@ class ReasonPart(_Part, frozen=True, kw_only=True):
     firing_fit: float
     firing_later: float
     psi: float
+    later: Measured
     lift_later: float | None
     bins: tuple[BinPart, ...]
 
@@ -192,7 +221,9 @@ class Finding(_Part, frozen=True, kw_only=True):
 
 
 class CalibrationReport(_Part, frozen=True, kw_only=True):
-    """``fit`` is null where a card was given, and nothing was fitted."""
+    """``fit`` is null where a card was given, and nothing was fitted. ``floor`` and ``programFloor`` are the least n of
+    an entity and of a program that is scored.
+    """
 
     report_version: str = REPORT_VERSION
     generated_at: str
@@ -208,6 +239,9 @@ class CalibrationReport(_Part, frozen=True, kw_only=True):
     bands: tuple[BandTable, ...]
     chance: ChancePart | None
     stability: StabilityPart
+    floor: int
+    program_floor: int | None
+    caps: tuple[CapPart, ...]
     reasons: tuple[ReasonPart, ...]
     migration: tuple[Move, ...]
     paired: PairedPart

@@ -1,13 +1,13 @@
 """The report put together: data, fit, evaluation on later time, every reason, and what a reader has to know first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 import sklearn
 
+from api.cli.calibration.checks import leaks_in
 from api.cli.calibration.evaluation import (
-    PSI_LOOK,
     Windows,
     bands_of,
     chances,
@@ -16,45 +16,40 @@ from api.cli.calibration.evaluation import (
     psi,
     ranking,
     stability,
-    verdict_of,
 )
+from api.cli.calibration.findings import findings_of
 from api.cli.calibration.fitting import LEARNING_RATE, Fit
 from api.cli.calibration.report import (
+    AMOUNT,
+    CARD,
+    CHAMPION,
+    FIRST_PAIR,
+    FIT,
+    FITTED,
+    GIVEN,
+    HARD,
+    KEPT,
+    LATER,
     BandTable,
     BinPart,
     CalibrationReport,
+    CapPart,
     DataPart,
     Exclusion,
-    Finding,
     FitPart,
     Ranking,
     ReasonPart,
     SourceCount,
-    StabilityPart,
     Window,
 )
-from api.cli.calibration.samples import BAD, NO_LABEL, OK, PROVISIONAL, Column, Samples
+from api.cli.calibration.samples import BAD, NO_LABEL, OK, PROVISIONAL, UNSCORED, Column, Samples
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from features.core.instants import format_instant
-from features.core.measured import measured, rounded
+from features.core.measured import Measured, measured, rounded
 from features.core.scorecards import Bin, Scorecard, scorecard_sha256
 from features.scorers.engine import CompiledCard
 
 METHOD: Final = "additive boosted stumps on the log-odds of bad, monotone where more is worse, read out as bins"
-CARD: Final = "card"
-CHAMPION: Final = "champion"
-AMOUNT: Final = "amount"
-FIRST_PAIR: Final = "first payment of a pair, larger first"
-FIT: Final = "fit"
-LATER: Final = "later"
-FITTED: Final = "fitted to labels"
-KEPT: Final = "kept from the champion"
-GIVEN: Final = "given"
-WARNING: Final = "warning"
-NOTE: Final = "note"
-_FEW_BAD: Final = 50
-_OFTEN_LABELLED: Final = 0.9
-_MANY_UNSCORED: Final = 0.02
 
 
 class About(NamedTuple):
@@ -85,7 +80,8 @@ def report_of(
     rankings = _rankings(later, later_scores)
     bands = tuple(_bands(samples, scores, windows))
     steady = stability(samples, scores, windows)
-    reasons = tuple(_reasons(samples, card, fit, champion, windows))
+    reasons = tuple(_reasons(samples, scores, card, fit, champion, windows))
+    leaks = leaks_in(_fitted(samples, windows), champion.scorer.signals) if fit is None else ()
     return CalibrationReport(
         generated_at=format_instant(about.now),
         scorer=card.scorer,
@@ -100,10 +96,13 @@ def report_of(
         bands=bands,
         chance=chances(samples, scores, windows),
         stability=steady,
+        floor=card.floor,
+        program_floor=card.program_floor,
+        caps=tuple(_caps(card, champion.card)),
         reasons=reasons,
         migration=migration(later, later_scores),
         paired=paired(later.where(labelled), later_scores[labelled]),
-        findings=(*_warnings(data, rankings, bands, steady, reasons), *_notes(data, fit)),
+        findings=tuple(findings_of(data, rankings, bands, steady, reasons, fit, leaks)),
     )
 
 
@@ -124,6 +123,7 @@ def _data(about: About, samples: Samples, windows: Windows) -> DataPart:
         labels_by_source=tuple(_sources(samples)),
         matured=measured(total - provisional, total),
         exclusions=(*about.exclusions, unlabelled, young),
+        sha256=samples.sha256,
     )
 
 
@@ -180,16 +180,33 @@ def _bands(samples: Samples, scores: Column, windows: Windows) -> Iterator[BandT
             yield bands_of(card, window, samples.where(within), column[within])
 
 
+def _fitted(samples: Samples, windows: Windows) -> Samples:
+    """What a fit would look at."""
+    return samples.where(samples.is_labelled & samples.is_scored & windows.fit)
+
+
+def _caps(card: Scorecard, champion: Scorecard) -> Iterator[CapPart]:
+    own, usual = ({cap.family: cap.points for cap in each.caps} for each in (card, champion))
+    for family in {**usual, **own}:
+        yield CapPart(family=family, points=own.get(family), champion_points=usual.get(family))
+
+
 def _reasons(
-    samples: Samples, card: Scorecard, fit: Fit | None, champion: CompiledCard[FeatureVector], windows: Windows
+    samples: Samples,
+    scores: Column,
+    card: Scorecard,
+    fit: Fit | None,
+    champion: CompiledCard[FeatureVector],
+    windows: Windows,
 ) -> Iterator[ReasonPart]:
-    usable = samples.is_labelled & samples.is_scored
-    base = float(np.mean(samples.label[usable] == BAD))
-    base_later = float(np.mean(samples.label[usable & windows.later] == BAD))
+    scored = scores != UNSCORED
+    usable = samples.is_labelled & scored
+    before, after = usable & windows.fit, usable & windows.later
+    base = _bad_share(samples, after)
     for each in card.signals:
         signal = champion.scorer.signals[each.id]
         column = samples.measures[:, samples.signal_ids.index(each.id)]
-        places = [_within(column, part) & samples.is_scored for part in each.bins]
+        places = [_within(column, part) & scored for part in each.bins]
         fires = np.any(places, axis=0)
         counts = [
             np.array([np.count_nonzero(place & window) for place in (*places, ~fires)])
@@ -203,14 +220,24 @@ def _reasons(
             meaning=signal.meaning,
             unit=signal.unit,
             hard=signal.hard,
-            origin=GIVEN if fit is None else FITTED if each.id in fit.fitted else KEPT,
+            origin=_origin(each.id, fit),
             champion_points=max((part.points for part in usual), default=0),
             firing_fit=rounded(float(np.mean(fires[windows.fit]))),
             firing_later=rounded(float(np.mean(fires[windows.later]))),
             psi=psi(*counts),
-            lift_later=_lift(samples, fires & usable & windows.later, base_later),
-            bins=tuple(_bin(samples, part, place, usable, base) for part, place in zip(each.bins, places, strict=True)),
+            later=_bad_share(samples, fires & after),
+            lift_later=_lift(_bad_share(samples, fires & after), base),
+            bins=tuple(
+                _bin(part, place, _bad_share(samples, place & before), _bad_share(samples, place & after), base)
+                for part, place in zip(each.bins, places, strict=True)
+            ),
         )
+
+
+def _origin(signal_id: str, fit: Fit | None) -> str:
+    if fit is None:
+        return GIVEN
+    return FITTED if signal_id in fit.fitted else KEPT if signal_id in fit.kept else HARD
 
 
 def _within(column: Column, part: Bin) -> Column:
@@ -218,110 +245,22 @@ def _within(column: Column, part: Bin) -> Column:
     return np.asarray((column >= part.at_least) & (column < below))
 
 
-def _bin(samples: Samples, part: Bin, place: Column, usable: Column, base: float) -> BinPart:
-    labelled = samples.label[place & usable]
+def _bin(part: Bin, place: Column, fit: Measured, later: Measured, base: Measured) -> BinPart:
     return BinPart(
         at_least=part.at_least,
         below=part.below,
         points=part.points,
         transfers=int(np.count_nonzero(place)),
-        bad_share=measured(int(np.count_nonzero(labelled == BAD)), len(labelled)),
-        lift=_lift(samples, place & usable, base),
+        fit=fit,
+        later=later,
+        lift_later=_lift(later, base),
     )
 
 
-def _lift(samples: Samples, within: Column, base: float) -> float | None:
-    labelled = samples.label[within]
-    if not len(labelled) or not base:
-        return None
-    return rounded(float(np.mean(labelled == BAD)) / base)
+def _bad_share(samples: Samples, within: Column) -> Measured:
+    label = samples.label[within]
+    return measured(int(np.count_nonzero(label == BAD)), len(label))
 
 
-def _warnings(
-    data: DataPart,
-    rankings: Sequence[Ranking],
-    bands: Sequence[BandTable],
-    steady: StabilityPart,
-    reasons: Sequence[ReasonPart],
-) -> Iterator[Finding]:
-    by_name = {each.name: each for each in rankings}
-    for name, rival in by_name.items():
-        if name != CARD and by_name[CARD].average_precision <= rival.average_precision:
-            yield _warning(f"The card ranks later time no better than the {name} does.")
-    yield from _band_warnings(bands)
-    if steady.verdict != "stable":
-        yield _warning(
-            f"Scores drift: their PSI from the fit window to later time is {steady.psi:.2f} ({steady.verdict})."
-        )
-    yield from _reason_warnings(reasons)
-    if data.later.bad < _FEW_BAD or data.fit.bad < _FEW_BAD:
-        few = f"{data.fit.bad:,} bad transfers in the fit window and {data.later.bad:,} after it"
-        yield _warning(f"Few labels: {few}. Intervals are wide.")
-    if data.later.unscored > _MANY_UNSCORED * data.later.transfers:
-        yield _warning(f"{data.later.unscored:,} of {data.later.transfers:,} later transfers are unscored.")
-
-
-def _band_warnings(bands: Sequence[BandTable]) -> Iterator[Finding]:
-    table = next(each for each in bands if each.card == CARD and each.window == LATER)
-    if table.rises is None:
-        yield _warning("A band has no labelled transfer of later time: what it means is not proved.")
-    elif not table.rises:
-        yield _warning(
-            "On later time the bands do not rise: clear, review and hold are not in the order of bad shares."
-        )
-    elif not table.apart:
-        yield _warning("The bands rise, but their 95 % intervals on later time overlap.")
-
-
-def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[Finding]:
-    for reason in reasons:
-        if reason.psi >= PSI_LOOK:
-            yield _warning(f"{reason.id} drifts: its PSI is {reason.psi:.2f} ({verdict_of(reason.psi)}).")
-    for reason in reasons:
-        if reason.lift_later is not None and reason.lift_later <= 1 and any(part.points > 0 for part in reason.bins):
-            yield _warning(
-                f"{reason.id} has points, but on later time its firings are no more often bad than the rest."
-            )
-
-
-def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
-    total = data.fit.transfers + data.later.transfers
-    labelled = data.fit.bad + data.fit.ok + data.later.bad + data.later.ok
-    if labelled < _OFTEN_LABELLED * total:
-        share = f"{labelled:,} of {total:,} transfers have a label that counts"
-        yield _note(
-            f"Labels are selective: {share}. Those that were looked at are more often bad, so recall is optimistic "
-            "unless a random sample of the clear band is reviewed."
-        )
-    if data.matured.value is not None and data.matured.value < 1:
-        share = f"{100 * data.matured.value:.1f} % of labels are matured"
-        yield _note(f"{share}; those of younger transfers, bad or ok, count for nothing yet.")
-    if fit is None:
-        yield _note("The card was given: what it was fitted to is not known here, and may have been of later time.")
-    else:
-        yield from _fit_notes(fit)
-    yield _note("The score is a sum of points, not a chance; the chances beside it are fitted to the fit window alone.")
-    yield _note("One split by time is one experiment: fit again when labels, products or volumes change.")
-
-
-def _fit_notes(fit: Fit) -> Iterator[Finding]:
-    if fit.kept:
-        yield _note(
-            f"{len(fit.kept)} signals fired too rarely in the fit window to be fitted, and keep the champion's points: "
-            f"{', '.join(fit.kept)}."
-        )
-    if fit.without_points:
-        yield _note(f"Not in the card: {', '.join(fit.without_points)}.")
-    if fit.hold_chance < 0.5:  # noqa: PLR2004 - even odds
-        yield _note(
-            f"Nothing reaches even odds often enough: the hold band begins where the fit says "
-            f"{100 * fit.hold_chance:.0f} % bad."
-        )
-
-
-def _warning(sentence: str) -> Finding:
-    return Finding(level=WARNING, sentence=sentence)
-
-
-def _note(sentence: str) -> Finding:
-    return Finding(level=NOTE, sentence=sentence)
+def _lift(share: Measured, base: Measured) -> float | None:
+    return None if share.value is None or not base.value else rounded(share.value / base.value)

@@ -22,7 +22,7 @@ class UnknownSignalError(Exception):
 
 class Request(NamedTuple):
     """The first ``split`` of the labelled time up to ``now`` is fitted, unless a card is given. Without a name the card
-    is named after its end.
+    is named after its end. ``options`` are those that name what is read and compared with, for who runs it again.
     """
 
     champion: CompiledCard[FeatureVector]
@@ -33,6 +33,7 @@ class Request(NamedTuple):
     now: int
     programs: tuple[str, ...]
     source: str
+    options: tuple[str, ...]
 
 
 class Outcome(NamedTuple):

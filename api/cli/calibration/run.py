@@ -3,17 +3,18 @@
 Errors  ``NoCardError`` when the labels do not allow a card, ``UnknownSignalError``
 """
 
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 from rich.progress import Progress
 
-from api.cli.calibration.checks import require_enough, require_no_leak
+from api.cli.calibration.checks import leaks_in, require_enough
 from api.cli.calibration.fitting import Fit, fit_card
 from api.cli.calibration.page import page_of
-from api.cli.calibration.report import BandTable, CalibrationReport, Exclusion
-from api.cli.calibration.reporting import CARD, LATER, WARNING, About, report_of
+from api.cli.calibration.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
+from api.cli.calibration.reporting import About, report_of
 from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
 from api.cli.calibration.samples import Samples, measure_all, scores_by
 from features.catalogue.vector import FEATURE_VERSION
@@ -59,7 +60,9 @@ def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) 
 def _fit(request: Request, before: Samples, cut: int) -> Fit:
     """A card without faults."""
     to_fit = _without(before, request.leave_out)
-    require_no_leak(to_fit, request.champion.scorer.signals)
+    leaks = leaks_in(to_fit, request.champion.scorer.signals)
+    if leaks:
+        raise NoCardError([f"{each.sentence} Leave it out with --leave-out {each.signal_id}." for each in leaks])
     name = request.name or f"Calibrated on labels up to {format_instant(cut)[:_DATE]}"
     fit = fit_card(to_fit, request.champion, name, request.leave_out)
     faults = [f"{fault.path} {fault.sentence}." for fault in faults_of(fit.card)]
@@ -95,14 +98,15 @@ def _without(samples: Samples, left_out: tuple[str, ...]) -> Samples:
 
 
 def _about(request: Request, scorings: LabelledScorings, cut: int) -> About:
-    options = [f"--split {request.split:g}", f"--now {format_instant(request.now)}"]
-    options += [] if request.card is None else ["--card FILE"]
-    options += [f"--program {program}" for program in request.programs]
-    options += [f"--leave-out {signal_id}" for signal_id in request.leave_out]
+    words = ["clearhold", "calibrate", *request.options]
+    words += ["--split", f"{request.split:g}", "--now", format_instant(request.now), "--out", "DIR"]
+    words += [] if request.name is None else ["--name", request.name]
+    words += [word for program in request.programs for word in ("--program", program)]
+    words += [word for signal_id in request.leave_out for word in ("--leave-out", signal_id)]
     return About(
         now=request.now,
         cut=cut,
-        command=f"clearhold calibrate {' '.join(options)}",
+        command=shlex.join(words),
         source=request.source,
         programs=request.programs,
         left_out=request.leave_out,

@@ -6,7 +6,7 @@ Label   one of a transfer younger than 60 days is provisional and counts as no l
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -47,6 +47,13 @@ class Samples(NamedTuple):
     def where(self, rows: Column) -> "Samples":
         *columns, signal_ids = self
         return Samples._make((*(column[rows] for column in columns), signal_ids))
+
+    @property
+    def sha256(self) -> str:
+        digest = sha256(repr(self.signal_ids).encode())
+        for column in (self.key, self.at, self.label, self.measures):
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()
 
     @property
     def is_labelled(self) -> Column:
@@ -126,7 +133,8 @@ def _probe_of(champion: CompiledCard[FeatureVector]) -> CompiledCard[FeatureVect
         for signal in champion.scorer.signals.values()
         if not signal.worked_out
     )
-    card: Scorecard = msgspec.structs.replace(champion.card, caps=(), signals=signals)
+    floor = None if champion.card.program_floor is None else 1
+    card: Scorecard = msgspec.structs.replace(champion.card, floor=1, program_floor=floor, caps=(), signals=signals)
     return CompiledCard(champion.scorer, card, champion.version)
 
 

@@ -1,19 +1,22 @@
 """``clearhold calibrate``: cards out of labels, and what is reported of them."""
 
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
 from features.core.bands import band_word
 from features.core.instants import DAYS_60, parse_instant
 from features.core.scorecards import scorecard_sha256
 from features.scorers.card_check import MOST_WEIGHED
 from features.scorers.cards import DEFAULTS
-from tests.support.calibrated_files import FILES, card_of, of_rows, report_of
+from tests.support.calibrated_files import FILES, application, card_of, of_rows, report_of
 from tests.support.labelled_vectors import DAYS, FROM, some_labelled
+from tests.support.scorecards import a_card
 
 LAST = FROM + DAYS * 86_400_000_000
 
@@ -51,6 +54,13 @@ def test_given_labels_when_calibrated_then_the_report_names_the_card_and_counts_
     table = next(each for each in report["bands"] if (each["card"], each["window"]) == ("card", "later"))
 
     assert report["cardSha256"] == scorecard_sha256(card.card)
+    assert {cap["family"]: cap["points"] for cap in report["caps"] if cap["points"] is not None} == {
+        cap.family: cap.points for cap in card.card.caps
+    }
+    assert (report["floor"], report["programFloor"]) == (card.card.floor, card.card.program_floor)
+    for reason in report["reasons"]:
+        assert sum(each["later"]["n"] for each in reason["bins"]) == reason["later"]["n"]
+        assert all(each["fit"]["n"] + each["later"]["n"] == each["transfers"] for each in reason["bins"])
     assert report["generatedAt"] == "2026-09-01T00:00:00.000Z"
     assert {each["band"]: each["transfers"] for each in table["bands"] if each["transfers"]} == bands
     assert sum(move["transfers"] for move in report["migration"]) == sum(bands.values())
@@ -95,6 +105,21 @@ def test_given_the_same_labels_in_another_order_when_calibrated_again_then_every
         assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
 
 
+def test_given_the_command_of_a_report_when_it_is_run_again_then_every_byte_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "champion.json").write_bytes(msgspec.json.encode(a_card(points=20)))
+    options = ("--name", "Spring 'n' fall", "--leave-out", "TRS-AMT-02", "--champion", str(tmp_path / "champion.json"))
+    first = of_rows(tmp_path, some_labelled(800), *options)
+    _, name, *words = shlex.split(report_of(tmp_path)["command"])
+    monkeypatch.chdir(tmp_path)
+    again = CliRunner().invoke(application(), [name, *("again" if word == "DIR" else word for word in words)])
+
+    assert (first.exit_code, again.exit_code) == (0, 0), again.output
+    for each in FILES:
+        assert (tmp_path / "again" / each).read_bytes() == (tmp_path / "out" / each).read_bytes()
+
+
 def test_given_a_report_then_its_page_stands_alone_and_escapes_names(tmp_path: Path) -> None:
     result = of_rows(tmp_path, some_labelled(800), "--name", "Acme <script>alert(1)</script>")
     page = (tmp_path / "out" / "report.html").read_text()
@@ -118,6 +143,7 @@ def test_given_a_card_that_a_person_edited_when_reported_on_then_the_report_is_o
     assert result.exit_code == 0, result.output
     assert report["cardSha256"] == scorecard_sha256(edited) != before["cardSha256"]
     assert report["fit"] is None
+    assert report["data"]["sha256"] == before["data"]["sha256"]
     assert report["rankings"] == before["rankings"]
     assert {reason["origin"] for reason in report["reasons"]} == {"given"}
     assert card_of(tmp_path).card == edited
@@ -163,6 +189,7 @@ def test_given_transfers_without_a_label_when_calibrated_then_alerts_are_counted
     assert more["alerts"] == round(0.035 * report_of(tmp_path)["data"]["later"]["transfers"]) > few["alerts"]
     assert more["precision"]["n"] < more["alerts"]
     assert more["recall"]["n"] == few["recall"]["n"]
+    assert report_of(folder)["data"]["sha256"] != report_of(tmp_path)["data"]["sha256"]
 
 
 def test_given_amounts_that_grow_after_the_fit_window_when_calibrated_then_the_drift_is_a_warning(

@@ -13,6 +13,7 @@ import pytest
 from api.cli import calibration
 from api.cli.calibration import fitting
 from api.cli.calibration.samples import Samples
+from features.core.scorecards import points_when
 from features.scorers.cards import DEFAULTS
 from tests.support.calibrated_files import calibrated, card_of, of_rows, report_of
 from tests.support.labelled_vectors import DAYS, FROM, Labelled, relabelled, some_labelled, written
@@ -125,6 +126,45 @@ def test_given_a_signal_that_is_the_label_when_calibrated_then_it_is_named_and_c
     assert allowed.exit_code == 0, allowed.output
     assert "TRS-SCR-01" not in [signal.id for signal in card_of(tmp_path).card.signals]
     assert report_of(tmp_path)["fit"]["leftOut"] == ["TRS-SCR-01"]
+
+    card = card_of(tmp_path).card
+    edited = msgspec.structs.replace(card, signals=(*card.signals, points_when("TRS-SCR-01", 50)))
+    (tmp_path / "edited.json").write_bytes(msgspec.json.encode(edited))
+    given = of_rows(tmp_path, rows, "--card", str(tmp_path / "edited.json"))
+
+    assert given.exit_code == 0, given.output
+    assert "warning: TRS-SCR-01 alone has an average precision of 1.000" in given.output
+
+
+def test_given_a_signal_that_fires_on_bad_transfers_alone_when_calibrated_then_it_is_a_warning(tmp_path: Path) -> None:
+    rows = [
+        row._replace(vector=msgspec.structs.replace(row.vector, entity_pep_status="yes"))
+        if row.is_bad and place % 5
+        else row
+        for place, row in enumerate(some_labelled(2_400))
+    ]
+    result = of_rows(tmp_path, rows)
+
+    assert result.exit_code == 0, result.output
+    assert "warning: TRS-SCR-01 fired on" in result.output
+    assert "nearly all are bad" in result.output
+
+
+def test_given_a_hard_signal_that_fires_on_good_transfers_when_calibrated_then_it_stands_without_points(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        row._replace(vector=msgspec.structs.replace(row.vector, entity_verification_status="DENIED"))
+        if not row.is_bad and place % 5 == 0
+        else row
+        for place, row in enumerate(some_labelled())
+    ]
+    result = of_rows(tmp_path, rows)
+    (reason,) = (each for each in report_of(tmp_path)["reasons"] if each["id"] == "TRS-KYC-01")
+
+    assert result.exit_code == 0, result.output
+    assert reason["origin"] == "hard, without points"
+    assert {each["points"] for each in reason["bins"]} == {0}
 
 
 def test_given_signals_that_cannot_be_left_out_when_calibrated_then_it_does_not_start(tmp_path: Path) -> None:

@@ -1,0 +1,141 @@
+"""What a reader of a report has to know first: warnings, and what the data cannot say.
+
+None of it forbids a card. Whoever approves one has read them.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from api.cli.calibration.checks import Leak
+from api.cli.calibration.evaluation import PSI_LOOK, verdict_of
+from api.cli.calibration.fitting import Fit
+from api.cli.calibration.report import (
+    CARD,
+    LATER,
+    NOTE,
+    WARNING,
+    BandTable,
+    DataPart,
+    Finding,
+    Ranking,
+    ReasonPart,
+    StabilityPart,
+)
+
+_FEW_BAD: Final = 50
+_OFTEN_LABELLED: Final = 0.9
+_MANY_UNSCORED: Final = 0.02
+_FEW_FIRINGS: Final = 30
+_NEARLY_ALL: Final = 0.95
+
+
+def findings_of(
+    data: DataPart,
+    rankings: Sequence[Ranking],
+    bands: Sequence[BandTable],
+    steady: StabilityPart,
+    reasons: Sequence[ReasonPart],
+    fit: Fit | None,
+    leaks: Sequence[Leak],
+) -> Iterator[Finding]:
+    """Warnings first. ``leaks`` are those of the signals of a given card: a fit would have taken none."""
+    yield from _warnings(data, rankings, bands, steady)
+    yield from _reason_warnings(reasons)
+    weighed = {reason.id for reason in reasons if any(part.points for part in reason.bins)}
+    yield from (_warning(leak.sentence) for leak in leaks if leak.signal_id in weighed)
+    yield from _notes(data, fit)
+
+
+def _warnings(
+    data: DataPart, rankings: Sequence[Ranking], bands: Sequence[BandTable], steady: StabilityPart
+) -> Iterator[Finding]:
+    by_name = {each.name: each for each in rankings}
+    for name, rival in by_name.items():
+        if name != CARD and by_name[CARD].average_precision <= rival.average_precision:
+            yield _warning(f"The card ranks later time no better than the {name} does.")
+    yield from _band_warnings(bands)
+    if steady.verdict != "stable":
+        yield _warning(
+            f"Scores drift: their PSI from the fit window to later time is {steady.psi:.2f} ({steady.verdict})."
+        )
+    if data.later.bad < _FEW_BAD or data.fit.bad < _FEW_BAD:
+        few = f"{data.fit.bad:,} bad transfers in the fit window and {data.later.bad:,} after it"
+        yield _warning(f"Few labels: {few}. Intervals are wide.")
+    if data.later.unscored > _MANY_UNSCORED * data.later.transfers:
+        yield _warning(f"{data.later.unscored:,} of {data.later.transfers:,} later transfers are unscored.")
+
+
+def _band_warnings(bands: Sequence[BandTable]) -> Iterator[Finding]:
+    table = next(each for each in bands if each.card == CARD and each.window == LATER)
+    if table.rises is None:
+        yield _warning("A band has no labelled transfer of later time: what it means is not proved.")
+    elif not table.rises:
+        yield _warning(
+            "On later time the bands do not rise: clear, review and hold are not in the order of bad shares."
+        )
+    elif not table.apart:
+        yield _warning("The bands rise, but their 95 % intervals on later time overlap.")
+
+
+def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[Finding]:
+    for reason in reasons:
+        if reason.psi >= PSI_LOOK:
+            yield _warning(f"{reason.id} drifts: its PSI is {reason.psi:.2f} ({verdict_of(reason.psi)}).")
+    for reason in reasons:
+        has_points = any(part.points > 0 for part in reason.bins)
+        if has_points and reason.later.n >= _FEW_FIRINGS and reason.lift_later is not None and reason.lift_later <= 1:
+            yield _warning(
+                f"{reason.id} has points, but its {reason.later.n:,} firings of later time are no more often bad than "
+                "all transfers."
+            )
+    for reason in reasons:
+        if (reason.later.low or 0) >= _NEARLY_ALL:
+            fired = f"{reason.id} fired on {reason.later.n:,} labelled transfers of later time, and nearly all are bad"
+            yield _warning(f"{fired}: make sure that it is not measured with what became of them.")
+
+
+def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
+    total = data.fit.transfers + data.later.transfers
+    labelled = data.fit.bad + data.fit.ok + data.later.bad + data.later.ok
+    if labelled < _OFTEN_LABELLED * total:
+        share = f"{labelled:,} of {total:,} transfers have a label that counts"
+        yield _note(
+            f"Labels are selective: {share}. Those that were looked at are more often bad, so recall is optimistic "
+            "unless a random sample of the clear band is reviewed."
+        )
+    if data.matured.value is not None and data.matured.value < 1:
+        share = f"{100 * data.matured.value:.1f} % of labels are matured"
+        yield _note(f"{share}; those of younger transfers, bad or ok, count for nothing yet.")
+    if fit is None:
+        yield _note("The card was given: what it was fitted to is not known here, and may have been of later time.")
+    else:
+        yield from _fit_notes(fit)
+    yield _note("The score is a sum of points, not a chance; the chances beside it are fitted to the fit window alone.")
+    yield _note(
+        "Intervals take transfers as independent. Bad ones come in schemes, of one party or one chain, so the true "
+        "intervals are wider."
+    )
+    yield _note("One split by time is one experiment: fit again when labels, products or volumes change.")
+
+
+def _fit_notes(fit: Fit) -> Iterator[Finding]:
+    if fit.kept:
+        yield _note(
+            f"{len(fit.kept)} signals fired too rarely in the fit window to be fitted, and keep the champion's points: "
+            f"{', '.join(fit.kept)}."
+        )
+    if fit.without_points:
+        yield _note(f"Not in the card: {', '.join(fit.without_points)}.")
+    if fit.hold_chance < 0.5:  # noqa: PLR2004 - even odds
+        yield _note(
+            f"Nothing reaches even odds often enough: the hold band begins where the fit says "
+            f"{100 * fit.hold_chance:.0f} % bad."
+        )
+
+
+def _warning(sentence: str) -> Finding:
+    return Finding(level=WARNING, sentence=sentence)
+
+
+def _note(sentence: str) -> Finding:
+    return Finding(level=NOTE, sentence=sentence)
