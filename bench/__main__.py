@@ -33,7 +33,9 @@ def main() -> int:
         sample=arguments.sample,
         service=arguments.service,
         dump=arguments.dump,
+        vectors=arguments.vectors,
         card=arguments.card,
+        page=arguments.page,
     )
     console, answers = Console(stderr=True), list[Answered]()
     signal.signal(signal.SIGTERM, _end)
@@ -70,10 +72,14 @@ def _arguments() -> argparse.Namespace:
     )
     detection.add_argument("--rows", dest="sample", type=_count, metavar="ROWS", help="only the first so many rows")
     detection.add_argument("--card", type=Path, metavar="FILE", help="a card to score the same vectors with")
+    detection.add_argument("--page", type=Path, metavar="FILE.md", help="write the page; with --half last")
     way = detection.add_mutually_exclusive_group()
     way.add_argument("--service", action="store_true", help="over signed webhooks to a service")
     way.add_argument("--dump", type=Path, metavar="FILE.parquet", help="keep vectors and labels in")
+    way.add_argument("--vectors", type=Path, metavar="FILE.parquet", help="score those that an earlier run kept")
     arguments = parser.parse_args()
+    if arguments.page is not None and arguments.half != "last":
+        parser.error("--page is of --half last")
     unknown = [name for name in arguments.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark: {', '.join(unknown)}")

@@ -76,7 +76,7 @@ def run(run: Run) -> Iterator[Figure]:
         tally = Tally()
         with run.counting("watching", sum(events.events.values())) as done:
             files = sorted((Path(folder) / "events").glob("*.ndjson"))
-            transfers = sum(1 for _ in from_states(files, done, lambda: HeardAlerts(tally)))
+            transfers = sum(len(scored) for scored in from_states(files, done, lambda: HeardAlerts(tally)))
     yield from figures_of(tally, transfers)
 
 

@@ -74,7 +74,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     sample: int | None = None
     service: bool = False
     dump: Path | None = None
+    vectors: Path | None = None
     card: Path | None = None
+    page: Path | None = None
 
 
 class Run:

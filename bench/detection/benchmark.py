@@ -5,22 +5,26 @@ Run      ``python -m bench detection --world amlsim|personas|synthfin --data FOL
          repository, so a run of all benchmarks leaves this one out where it is missing
 Way      the rows become bank events as the world's converter says, and go through the shards' own states in one
          process; with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
-Cards    ``--card FILE`` ranks the same vectors by another card too, such as one of ``clearhold calibrate``; with
-         ``--half last``, the last 40 % of the time, for one that was fitted to the rest
-Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer
-Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``)
+Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer, and ``--vectors FILE.parquet`` reads
+         those of an earlier run, which the default card then scores anew
+Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``). With
+         ``--half last``, the last 40 % of the time, a card and an isolation forest are fitted to the rest of it and
+         rank the same vectors; ``--card FILE`` takes the place of the fitted card
+Page     ``--page docs/detection.md`` writes that page from the last such run of each world
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.detection.data import Answer, Half, Known, cut, labels_in
+from bench.detection.learned import Learned, learn
 from bench.detection.measures import Share, per_thousand, touched
+from bench.detection.page import keep_world, page_of
 from bench.detection.report import FIRST_PAIR, RANKINGS, SCORE, VOLUMES, Findings, findings_of, markdown, scenarios_of
-from bench.detection.stream import Heard, from_service, from_states
-from bench.detection.vectors import VectorFile
+from bench.detection.stream import from_service, from_states
+from bench.detection.vectors import answers_in, count_in, write_vectors
 from bench.detection.worlds import WORLDS, World
 from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
@@ -47,11 +51,15 @@ def run(run: Run) -> Iterator[Figure]:
         return
     half = Half(request.half)
     known, answers = _answered(run, world, source, labels)
-    findings = findings_of(list(known.cases(answers, half)), half)
+    findings = findings_of(list(known.cases(answers, half)), list(known.cases(answers, Half.BOTH)), half)
     text = markdown(findings)
     REPORT.mkdir(exist_ok=True)
     (REPORT / f"detection-{world.name}-{half.value}.md").write_text(text)
     print(text)
+    if half is Half.LAST:
+        keep_world(REPORT, world, findings)
+    if request.page is not None:
+        request.page.write_text(page_of(REPORT))
     yield from _figures(findings)
 
 
@@ -61,26 +69,39 @@ def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known
         if rows:
             source = cut(source, Path(folder), rows)
         known = Known(source, labels_in(labels))
-        run.say(f"{len(known):,} rows as bank events")
-        events = world.convert(source, Path(folder) / "events")
-        files = sorted((Path(folder) / "events").glob("*.ndjson"))
-        with run.counting(
-            "through the service" if run.asked.service else "scoring", sum(events.events.values())
-        ) as done:
-            answers = list(from_service(files, done) if run.asked.service else _from_states(run, known, files, done))
-    if len(answers) != sum(events.transfers.values()):
-        raise SystemExit(f"{sum(events.transfers.values()):,} transfers went in and {len(answers):,} came back.")
-    return known, answers
+        vectors = run.asked.vectors
+        if vectors is None:
+            run.say(f"{len(known):,} rows as bank events")
+            events = world.convert(source, Path(folder) / "events")
+            files, count = sorted((Path(folder) / "events").glob("*.ndjson")), sum(events.events.values())
+            if run.asked.service:
+                with run.counting("through the service", count) as done:
+                    answers = list(from_service(files, done))
+                _require(len(answers), sum(events.transfers.values()))
+                return known, answers
+            vectors = run.asked.dump or Path(folder) / "vectors.parquet"
+            with run.counting("scoring", count) as done:
+                write_vectors(vectors, known, from_states(files, done))
+            _require(count_in(vectors), sum(events.transfers.values()))
+        return known, _by_vectors(run, world, known, vectors)
 
 
-def _from_states(run: Run, known: Known, files: list[Path], done: Callable[[int], None]) -> Iterator[Answer]:
+def _by_vectors(run: Run, world: World, known: Known, vectors: Path) -> list[Answer]:
+    count = count_in(vectors)
     card = None if run.asked.card is None else _card_in(run.asked.card)
-    if run.asked.dump is None:
-        yield from from_states(files, done, lambda: Heard(card))
-        return
-    vectors = VectorFile(run.asked.dump, known, card)
-    yield from from_states(files, done, vectors.hear)
-    vectors.close()
+    learned = None
+    if run.asked.half == Half.LAST:
+        with run.counting("learning from the first 60 %", count) as done:
+            learned = learn(vectors, known, world.left_out, card, done)
+    elif card is not None:
+        learned = Learned(card, {})
+    with run.counting("reading vectors", count) as done:
+        return list(answers_in(vectors, learned, done))
+
+
+def _require(came: int, went: int) -> None:
+    if came != went:
+        raise SystemExit(f"{went:,} transfers went in and {came:,} came back.")
 
 
 def _card_in(path: Path) -> CompiledCard[FeatureVector]:

@@ -59,6 +59,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     signals: tuple[str, ...] | None
     hard: bool | None
     by_card: int | None = None  # the score that another card gives the same vector
+    over_own: int | None = None  # the amount in percent of what nine of ten of the entity's own are within
+    oddness: float | None = None  # what an isolation forest says of the same measures
 
 
 class Case(msgspec.Struct, frozen=True, gc=False):
@@ -130,8 +132,8 @@ class Known:
             self._rows[row.id] = _Known(label, pair not in pairs, at, half)
             pairs.add(pair)
         instants = [row.at for row in self._rows.values()]
-        first = min(instants, default=0)
-        self._last_from = first + (max(instants, default=0) - first) * FIT_PERCENT // 100
+        self.first_at, self.last_at = min(instants, default=0), max(instants, default=0)
+        self.fit_until = self.first_at + (self.last_at - self.first_at) * FIT_PERCENT // 100
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -146,7 +148,7 @@ class Known:
         for answer in answers:
             row = row_of(answer.id)
             known = self._rows[row]
-            if half in (Half.BOTH, known.half) or (half is Half.LAST and known.at > self._last_from):
+            if half in (Half.BOTH, known.half) or (half is Half.LAST and known.at > self.fit_until):
                 yield Case(answer, row, known.label, known.first_of_pair, known.at, hash_of(answer.id))
 
 

@@ -104,6 +104,20 @@ def by_card(cases: Iterable[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: (case.answer.by_card is None, -(case.answer.by_card or 0), case.order))
 
 
+def by_over_own(cases: Iterable[Case]) -> list[Case]:
+    """The largest against the entity's own past first; where it has none, after all others."""
+    return sorted(cases, key=lambda case: (-_known(case.answer.over_own), case.order))
+
+
+def by_oddness(cases: Iterable[Case]) -> list[Case]:
+    """What the isolation forest parts from the rest soonest comes first."""
+    return sorted(cases, key=lambda case: (-_known(case.answer.oddness), case.order))
+
+
+def _known(value: float | None) -> float:
+    return -1.0 if value is None else value
+
+
 def by_cents(cases: Iterable[Case]) -> list[Case]:
     """The largest amount first."""
     return sorted(cases, key=lambda case: (-case.answer.cents, case.order))

@@ -1,6 +1,6 @@
 """The figures of detection as Markdown: what a terminal shows, and what docs/detection.md takes over."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import median_low
 from typing import Final
 
@@ -21,6 +21,8 @@ from bench.detection.measures import (
     by_first_and_cents,
     by_first_of_pair,
     by_lot,
+    by_oddness,
+    by_over_own,
     by_score,
     days_word,
     densest,
@@ -40,9 +42,11 @@ VOLUMES_PER_THOUSAND: Final = (5, 10, 20, 35)
 SPAN_DAYS: Final = (7, 30, 90)
 AGE_DAYS: Final = (29, 89)
 VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
-SCORE, FIRST_PAIR = "score", "first-time pair"
-CARD: Final = "another card"
-RANKINGS: Final = (SCORE, "amount", "amount percentile", "first-time pair, larger first", FIRST_PAIR, "by lot")
+SCORE, FIRST_PAIR = "default card", "first-time pair"
+CARD, FOREST, OVER_OWN = "fitted card", "isolation forest", "amount against own past"
+AMOUNT, LARGER_FIRST, LOT = "amount", "first-time pair, larger first", "by lot"
+RANKINGS: Final = (SCORE, AMOUNT, "amount percentile", OVER_OWN, LARGER_FIRST, FIRST_PAIR, LOT)
+AFTER_DAYS: Final = 30
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,41 +57,58 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     alerted: list[Case]
     held: list[Case]
     unscored: Share
+    unscored_first: Share  # of the first 30 days of the whole data, whatever the half
+    unscored_after: Share
     at_volumes: dict[str, list[AtVolume]]
     average_precision: dict[str, float | None]
     first_pairs: AtVolume
 
 
-def findings_of(cases: list[Case], half: Half) -> Findings:
+def findings_of(cases: list[Case], every: Sequence[Case], half: Half) -> Findings:
+    """Of one half; ``every`` are the cases of both."""
     alerted = [case for case in cases if in_review_or_hold(case)]
-    ranked = (by_score, by_cents, by_amount, by_first_and_cents, by_first_of_pair, by_lot)
+    ranked = (by_score, by_cents, by_amount, by_over_own, by_first_and_cents, by_first_of_pair, by_lot)
     rankings = {name: ranking(cases) for name, ranking in zip(RANKINGS, ranked, strict=True)}
     if any(case.answer.by_card is not None for case in cases):
         rankings[CARD] = by_card(cases)
+    if any(case.answer.oddness is not None for case in cases):
+        rankings[FOREST] = by_oddness(cases)
     volumes = (len(alerted), *(volume_of(cases, each) for each in VOLUMES_PER_THOUSAND))
+    first, after = _unscored(every)
     return Findings(
         half=half,
         cases=cases,
         alerted=alerted,
         held=[case for case in cases if in_hold(case)],
         unscored=Share(sum(case.answer.score is None for case in cases), len(cases)),
+        unscored_first=first,
+        unscored_after=after,
         at_volumes={name: [at_volume(ranking, volume) for volume in volumes] for name, ranking in rankings.items()},
         average_precision={name: average_precision(ranking) for name, ranking in rankings.items()},
         first_pairs=at_volume(rankings[FIRST_PAIR], sum(case.first_of_pair for case in cases)),
     )
 
 
+def _unscored(every: Sequence[Case]) -> tuple[Share, Share]:
+    first_at = min((case.at for case in every), default=0)
+    parts: tuple[list[bool], list[bool]] = ([], [])
+    for case in every:
+        parts[case.at >= first_at + AFTER_DAYS * DAY_US].append(case.answer.score is None)
+    first, after = (Share(sum(part), len(part)) for part in parts)
+    return first, after
+
+
 def markdown(findings: Findings) -> str:
     parts = (
-        _summary(findings),
-        _bands(findings),
+        summary(findings),
+        bands(findings),
         _precision(findings),
-        _typologies(findings),
-        _lookalikes(findings),
-        _rankings(findings),
-        _per_typology(findings),
+        typologies(findings),
+        lookalikes(findings),
+        rankings_of(findings, findings.at_volumes),
+        per_typology(findings),
     )
-    return "\n\n".join((*parts, _signals(findings), _by_age(findings), _pace(findings), _by_span(findings))) + "\n"
+    return "\n\n".join((*parts, signals(findings), _by_age(findings), _pace(findings), _by_span(findings))) + "\n"
 
 
 def scenarios_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
@@ -98,11 +119,11 @@ def _rows_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind,
     return Share(len(some.get(kind, NOTHING).rows), len(population[kind].rows))
 
 
-def _summary(findings: Findings) -> str:
+def summary(findings: Findings) -> str:
     count, bad = len(findings.cases), sum(case.label.bad for case in findings.cases)
     hard = [case.answer.hard and not in_hold(case) for case in findings.cases if case.answer.hard is not None]
-    return _table(
-        f"Half: {findings.half.value}",
+    return table(
+        "The last 40 % of the time" if findings.half is Half.LAST else f"Half: {findings.half.value}",
         ("", "transfers", "per 1,000"),
         [
             ("all", f"{count:,}", ""),
@@ -111,22 +132,37 @@ def _summary(findings: Findings) -> str:
             ("in hold", f"{len(findings.held):,}", _per(len(findings.held), count)),
             ("with a hard signal, not in hold", f"{sum(hard):,}" if hard else "", _per(sum(hard), len(hard))),
             ("unscored", f"{findings.unscored.hits:,}", _per(findings.unscored.hits, count)),
+            (f"unscored in the first {AFTER_DAYS} days", *_unscored_line(findings.unscored_first)),
+            (f"unscored after the first {AFTER_DAYS} days", *_unscored_line(findings.unscored_after)),
         ],
     )
 
 
-def _bands(findings: Findings) -> str:
+def _unscored_line(share: Share) -> tuple[str, str]:
+    return f"{share.hits:,}", _per(share.hits, share.n)
+
+
+def bands(findings: Findings) -> str:
     """What each band holds, with the look-alikes beside the bad ones."""
-    of_band: dict[str, list[Case]] = {band.value: [] for band in Band}
-    for case in findings.cases:
-        of_band[band_of(case.answer.score).value].append(case)
-    alike = sum(case.label.lookalike for case in findings.cases)
-    return _table(
-        "Bands",
+    return _bands("Bands", findings.cases, lambda case: case.answer.score)
+
+
+def fitted_bands(findings: Findings) -> str:
+    """The same, had the other card scored."""
+    return _bands("Bands of the fitted card", findings.cases, lambda case: case.answer.by_card)
+
+
+def _bands(title: str, cases: Sequence[Case], score_of: Callable[[Case], int | None]) -> str:
+    in_band: dict[str, list[Case]] = {band.value: [] for band in Band}
+    for case in cases:
+        in_band[band_of(score_of(case)).value].append(case)
+    alike = sum(case.label.lookalike for case in cases)
+    return table(
+        title,
         ("band", "transfers per 1,000", "bad in it", "of all look-alikes"),
         [
-            (band, _per(len(some), len(findings.cases)), str(_bad(some)), str(Share(_alike(some), alike)))
-            for band, some in of_band.items()
+            (band, _per(len(some), len(cases)), str(_bad(some)), str(Share(_alike(some), alike)))
+            for band, some in in_band.items()
         ],
     )
 
@@ -136,17 +172,17 @@ def _alike(cases: Sequence[Case]) -> int:
 
 
 def _precision(findings: Findings) -> str:
-    lines = [(name, _decimal(value)) for name, value in findings.average_precision.items()]
-    return _table("Average precision", ("ranked by", "average precision"), lines)
+    lines = [(name, decimal(value)) for name, value in findings.average_precision.items()]
+    return table("Average precision", ("ranked by", "average precision"), lines)
 
 
-def _decimal(value: float | None) -> str:
+def decimal(value: float | None) -> str:
     return "not measured" if value is None else f"{value:.3f}"
 
 
-def _typologies(findings: Findings) -> str:
+def typologies(findings: Findings) -> str:
     population, alerted, held = touched(findings.cases), touched(findings.alerted), touched(findings.held)
-    return _table(
+    return table(
         "Bad scenarios",
         ("typology", "scenarios touched in review or hold", "in hold", "rows touched in review or hold", "in hold"),
         [
@@ -163,9 +199,9 @@ def _typologies(findings: Findings) -> str:
     )
 
 
-def _lookalikes(findings: Findings) -> str:
+def lookalikes(findings: Findings) -> str:
     population, alerted, held = touched(findings.cases), touched(findings.alerted), touched(findings.held)
-    return _table(
+    return table(
         "Innocent look-alikes",
         ("kind", "look-alikes touched in review or hold", "in hold", "rows touched in review or hold"),
         [
@@ -181,12 +217,12 @@ def _lookalikes(findings: Findings) -> str:
     )
 
 
-def _rankings(findings: Findings) -> str:
+def rankings_of(findings: Findings, names: Collection[str]) -> str:
     count = len(findings.cases)
     lines = [
         (_per(each.volume, count), f"{each.volume:,}", name, str(each.precision), str(each.recall), str(each.scenarios))
         for place in range(len(VOLUMES))
-        for name, each in ((name, at_volumes[place]) for name, at_volumes in findings.at_volumes.items())
+        for name, each in ((name, findings.at_volumes[name][place]) for name in names)
     ]
     every, name = findings.first_pairs, "every first-time pair"
     lines.append(
@@ -200,18 +236,18 @@ def _rankings(findings: Findings) -> str:
         )
     )
     headings = ("per 1,000", "transfers", "ranked by", "precision", "recall of bad rows", "bad scenarios touched")
-    return _table("At equal volume (the first is that of review and hold)", headings, lines)
+    return table("At equal volume (the first is that of review and hold)", headings, lines)
 
 
-def _per_typology(findings: Findings) -> str:
+def per_typology(findings: Findings) -> str:
     population = touched(findings.cases)
-    return _table(
+    return table(
         "Bad scenarios touched at the volume of review and hold",
-        ("typology", *RANKINGS),
+        ("typology", *findings.at_volumes),
         [
             (
                 kind.typology,
-                *(str(scenarios_of(kind, findings.at_volumes[name][0].touched, population)) for name in RANKINGS),
+                *(str(scenarios_of(kind, each[0].touched, population)) for each in findings.at_volumes.values()),
             )
             for kind in population
             if kind.bad
@@ -219,7 +255,7 @@ def _per_typology(findings: Findings) -> str:
     )
 
 
-def _signals(findings: Findings) -> str:
+def signals(findings: Findings) -> str:
     fired: dict[str, list[Case]] = {}
     for case in findings.cases:
         for signal in case.answer.signals or ():
@@ -231,7 +267,7 @@ def _signals(findings: Findings) -> str:
         alerts = [case for case in cases if in_review_or_hold(case)]
         bad, innocent = _bad(cases), sum(bool(case.label.scenario) and not case.label.bad for case in cases)
         volumes = (_per(len(cases), count), _per(len(alerts), count))
-        lines.append((signal, *volumes, str(bad), f"{innocent:,}", _lift(bad, _bad(findings.cases)), str(_bad(alerts))))
+        lines.append((signal, *volumes, str(bad), f"{innocent:,}", lift(bad, _bad(findings.cases)), str(_bad(alerts))))
     headings = (
         "signal",
         "fires per 1,000",
@@ -241,14 +277,14 @@ def _signals(findings: Findings) -> str:
         "times the base",
         "bad among alerts with it",
     )
-    return _table("Signals", headings, lines)
+    return table("Signals", headings, lines)
 
 
 def _bad(cases: Sequence[Case]) -> Share:
     return Share(sum(case.label.bad for case in cases), len(cases))
 
 
-def _lift(bad: Share, base: Share) -> str:
+def lift(bad: Share, base: Share) -> str:
     return f"{bad.value / base.value:.1f}" if base.value and bad.value is not None else "not measured"
 
 
@@ -272,7 +308,7 @@ def _by_age(findings: Findings) -> str:
             )
         )
     headings = ("since the first row", "transfers", "in review or hold per 1,000", "bad per 1,000", "precision")
-    return _table("Review and hold by the age of the data", headings, lines)
+    return table("Review and hold by the age of the data", headings, lines)
 
 
 def _pace(findings: Findings) -> str:
@@ -285,7 +321,7 @@ def _pace(findings: Findings) -> str:
             lines.append(
                 (kind.typology, *(f"{median_low(some)} ({min(some)}-{max(some)})" for some in (days, *windows)))
             )
-    return _table("How fast the bad scenarios are: median (least-most) of a scenario", headings, lines)
+    return table("How fast the bad scenarios are: median (least-most) of a scenario", headings, lines)
 
 
 def _by_span(findings: Findings) -> str:
@@ -299,7 +335,7 @@ def _by_span(findings: Findings) -> str:
     ]
     for days, is_touched in sorted(paced):
         classes.setdefault(days_word(days, SPAN_DAYS), []).append(is_touched)
-    return _table(
+    return table(
         "Bad scenarios by the days from their first row to their last",
         ("span", "touched in review or hold"),
         [(word, str(Share(sum(some), len(some)))) for word, some in classes.items()],
@@ -311,7 +347,7 @@ def _per(count: int, n: int) -> str:
     return "not measured" if value is None else f"{value:.2f}"
 
 
-def _table(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(_lines(title, headings, lines))
 
 

@@ -18,24 +18,21 @@ from api.client.event_replay import EventReplay, Tally, Target
 from bench.detection.data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.catalogue.vector import TransferFeaturesRow
 from features.core.instants import parse_instant
 from features.core.log_entry import EntryKind, LogEntry, shard_of
 from features.core.program import Program
-from features.core.reason import Reason
 from features.core.rows.events import QuarantineRow
 from features.core.rows.transfers import TransferRow
-from features.scorers.engine import CompiledCard
 from features.shard.shard import ShardState
 from store.data_dir import DEFAULT_SHARDS
 
 Done = Callable[[int], None]
+Scored = tuple[TransferFeaturesRow, TransferRow]
 
 _STEP_EVENTS: Final = 2_000
-_CAP: Final = "TRS-CAP-"
 _EXPORT_TIMEOUT_S: Final = 600.0
 _RECORDED_WITHIN_S: Final = 600
-_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 class _Envelope(msgspec.Struct):
@@ -55,33 +52,28 @@ _EXPORTED: Final = msgspec.json.Decoder(_Exported)
 
 
 class Heard:
-    """Rows that a shard emits, kept as far as they say something of a transfer's score."""
+    """The newest scoring of each transfer that a shard emits, and the transfer as it is known then."""
 
-    def __init__(self, card: CompiledCard[FeatureVector] | None = None) -> None:
-        self._card = card
-        self._scorings: dict[str, tuple[int | None, tuple[str, ...], bool, int | None]] = {}
-        self._transfers: dict[str, tuple[str, str, int]] = {}
-        self._signals: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple of each kind, as there are few kinds
+    def __init__(self) -> None:
+        self._scorings: dict[str, TransferFeaturesRow] = {}
+        self._transfers: dict[str, TransferRow] = {}
 
     def __call__(self, row: msgspec.Struct) -> None:
         if isinstance(row, TransferFeaturesRow):
-            signals = tuple(reason.signal for reason in _REASONS.decode(row.reasons) if not reason.id.startswith(_CAP))
-            by_card = None if self._card is None else self._card.weigh(row.vector)[0]
-            self._scorings[row.transfer_id] = (row.score, self._signals.setdefault(signals, signals), row.hard, by_card)
+            self._scorings[row.transfer_id] = row
         elif isinstance(row, TransferRow):
-            self._transfers[row.id] = (row.program_id, row.rail, row.amount_cents)
+            self._transfers[row.id] = row
         elif isinstance(row, QuarantineRow):
             raise SystemExit(f"{row.program_id}, offset {row.offset}: {row.error}")
 
-    def answers(self) -> Iterator[Answer]:
-        for transfer_id, (program, rail, cents) in self._transfers.items():
-            yield Answer(transfer_id, program, rail, cents, *self._scorings[transfer_id])
+    def scored(self) -> list[Scored]:
+        return [(scoring, self._transfers[transfer_id]) for transfer_id, scoring in self._scorings.items()]
 
 
-def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = Heard) -> Iterator[Answer]:
+def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = Heard) -> Iterator[list[Scored]]:
     """One file a program, named after it; each in a state of its own, since programs do not see each other."""
     for path in files:
-        shard, collector = shard_of(path.stem, DEFAULT_SHARDS), heard_by()
+        shard, heard = shard_of(path.stem, DEFAULT_SHARDS), heard_by()
         state = ShardState(shard)
         with path.open("rb") as lines:
             for offset, line in enumerate(lines, start=1):
@@ -92,11 +84,11 @@ def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = H
                     program = msgspec.json.encode(
                         Program(id=path.stem, tenant_id=TENANT, slug=path.stem, name=path.stem)
                     )
-                    state.apply(LogEntry(shard, 0, EntryKind.PROGRAM.value, path.stem, at, program), collector)
-                state.apply(LogEntry(shard, offset, EntryKind.BANK.value, path.stem, at, line.rstrip()), collector)
+                    state.apply(LogEntry(shard, 0, EntryKind.PROGRAM.value, path.stem, at, program), heard)
+                state.apply(LogEntry(shard, offset, EntryKind.BANK.value, path.stem, at, line.rstrip()), heard)
                 if offset % _STEP_EVENTS == 0:
                     done(_STEP_EVENTS)
-        yield from collector.answers()
+        yield heard.scored()
 
 
 def from_service(files: list[Path], done: Done) -> Iterator[Answer]:

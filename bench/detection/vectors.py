@@ -4,20 +4,22 @@ Columns  transfer, program, parties, time and label, then what the card said of 
          the names that they have in ``transfer_features``
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.detection.data import Answer, Known
-from bench.detection.stream import Heard
+from bench.detection.learned import Learned
+from bench.detection.stream import Scored
 from features.catalogue.features import FEATURES
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.rows.transfers import TransferRow
-from features.scorers.engine import CompiledCard
+from features.scorers.trs_v1.scorer import DEFAULT
 
 _TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
@@ -45,59 +47,66 @@ _LABELLED: Final[tuple[tuple[str, pa.DataType], ...]] = (
     ("reasons", pa.string()),
 )
 _SCHEMA: Final = pa.schema([*_LABELLED, *((feature.column, _TYPES[feature.type]) for feature in FEATURES)])
+_FIELDS: Final = FeatureVector.__struct_fields__
 _STEP: Final = 20_000
 
 
-class VectorFile:
-    """The file, written program by program."""
-
-    def __init__(self, path: Path, known: Known, card: CompiledCard[FeatureVector] | None = None) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = pq.ParquetWriter(path, _SCHEMA, compression="zstd")
-        self._known = known
-        self.card = card
-
-    def hear(self) -> Heard:
-        """One program's rows, which are written when its answers are read."""
-        return _Kept(self)
-
-    def write(self, scorings: list[tuple[TransferFeaturesRow, TransferRow]]) -> None:
-        for first in range(0, len(scorings), _STEP):
-            rows = [self._row(*scoring) for scoring in scorings[first : first + _STEP]]
-            self._file.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _row(self, scoring: TransferFeaturesRow, transfer: TransferRow) -> dict[str, Any]:
-        row, label = self._known.label_of(scoring.transfer_id)
-        return {
-            **msgspec.structs.asdict(scoring.vector),
-            **{name: getattr(scoring, name, None) for name, _ in _LABELLED},
-            "entity_id": transfer.entity_id,
-            "counterparty_id": transfer.counterparty_id,
-            "row_id": row,
-            "is_bad": label.bad,
-            "typology": label.typology,
-            "scenario_id": label.scenario or None,
-            "is_lookalike": label.lookalike,
-        }
+def write_vectors(path: Path, known: Known, programs: Iterable[list[Scored]]) -> None:
+    """One program's scorings after another's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
+        for scored in programs:
+            for first in range(0, len(scored), _STEP):
+                rows = [_row(known, *each) for each in scored[first : first + _STEP]]
+                file.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
-class _Kept(Heard):
-    def __init__(self, file: VectorFile) -> None:
-        super().__init__(file.card)
-        self._file = file
-        self._newest: dict[str, TransferFeaturesRow] = {}
-        self._parties: dict[str, TransferRow] = {}
+def _row(known: Known, scoring: TransferFeaturesRow, transfer: TransferRow) -> dict[str, Any]:
+    row, label = known.label_of(scoring.transfer_id)
+    return {
+        **msgspec.structs.asdict(scoring.vector),
+        **{name: getattr(scoring, name, None) for name, _ in _LABELLED},
+        "entity_id": transfer.entity_id,
+        "counterparty_id": transfer.counterparty_id,
+        "row_id": row,
+        "is_bad": label.bad,
+        "typology": label.typology,
+        "scenario_id": label.scenario or None,
+        "is_lookalike": label.lookalike,
+    }
 
-    def __call__(self, row: msgspec.Struct) -> None:
-        super().__call__(row)
-        if isinstance(row, TransferFeaturesRow):
-            self._newest[row.transfer_id] = row
-        elif isinstance(row, TransferRow):
-            self._parties[row.id] = row
 
-    def answers(self) -> Iterator[Answer]:
-        self._file.write([(scoring, self._parties[key]) for key, scoring in self._newest.items()])
-        yield from super().answers()
+def count_in(path: Path) -> int:
+    """How many scorings the file has; of another version than this one's they are refused."""
+    with pq.ParquetFile(path) as file:
+        versions = {str(each) for each in pc.unique(file.read(["feature_version"])["feature_version"]).to_pylist()}
+        if versions - {FEATURE_VERSION}:
+            raise SystemExit(f"{path} has features of {', '.join(sorted(versions))}, and this is {FEATURE_VERSION}.")
+        return int(file.metadata.num_rows)
+
+
+def answers_in(path: Path, learned: Learned | None, done: Callable[[int], None]) -> Iterator[Answer]:
+    """What the default card says of each vector, beside what was learned."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_STEP, columns=["transfer_id", "program_id", *_FIELDS]):
+            columns = (column.to_pylist() for column in batch.columns)
+            for transfer_id, program, *fields in zip(*columns, strict=True):
+                yield _answer(transfer_id, program, FeatureVector(*fields), learned)
+            done(batch.num_rows)
+
+
+def _answer(transfer_id: str, program: str, vector: FeatureVector, learned: Learned | None) -> Answer:
+    score, hard, _, fired, _ = DEFAULT.weigh(vector)
+    own, cents = vector.entity_p90_cents_90d, vector.amount_cents
+    return Answer(
+        id=transfer_id,
+        program=program,
+        rail=vector.rail,
+        cents=cents or 0,
+        score=score,
+        signals=tuple(signal.name for signal, _, _ in fired),
+        hard=hard,
+        by_card=None if learned is None else learned.card.weigh(vector)[0],
+        over_own=None if not own or cents is None else 100 * cents // own,
+        oddness=None if learned is None else learned.oddness_of(program, transfer_id),
+    )

@@ -26,6 +26,7 @@ from features.state.alert_state import AlertState
 
 SHOWN_TRANSFERS: Final = 20
 SHOWN_WHEN_CLOSED: Final = 3
+SHOWN_SIGNALS_WHEN_CLOSED: Final = 2
 
 
 class Recommendation(StrEnum):
@@ -112,7 +113,7 @@ def _narrative(head: str, alert: AlertState, evidence: Evidence, program_id: str
         _who(alert, evidence, program_id),
         _what_and_when(evidence, SHOWN_WHEN_CLOSED if closes else SHOWN_TRANSFERS),
         _where(evidence),
-        _why_alerted(evidence),
+        _why_alerted(evidence, SHOWN_SIGNALS_WHEN_CLOSED if closes else len(evidence.other_signals)),
         _looked_at(evidence),
         _why_close(alert, evidence) if closes else _why_not(alert, evidence, advice),
     )
@@ -167,7 +168,7 @@ def _where(e: Evidence) -> str:
     return f"Where: {'country not delivered' if country is None else f'country {country}'}; {declared}"
 
 
-def _why_alerted(e: Evidence) -> str:
+def _why_alerted(e: Evidence, most: int) -> str:
     own = [name for name in e.features if name not in _IN_OTHER_PARTS]
     measured = listed((name, e.features[name]) for name in own)
     lines = listed(e.thresholds.items())
@@ -177,7 +178,9 @@ def _why_alerted(e: Evidence) -> str:
         else f"The score is {e.score}, band {e.band}, with confidence {e.confidence} (n = {e.n})"
     )
     without_lines = "none beyond the fact itself" if e.rule is msgspec.UNSET else "those of the rule"
-    others = ", ".join(e.other_signals) or "none"
+    others = ", ".join(e.other_signals[:most]) or "none"
+    if len(e.other_signals) > most:
+        others += " and others"
     return (
         f"Why it alerted: {e.finding} Measured: {measured or 'nothing beyond the reason'}. "
         f"Lines: {lines or without_lines}. {score}; other signals of the transfer: {others}."
@@ -207,7 +210,7 @@ def _why_close(alert: AlertState, e: Evidence) -> str:
     return (
         f"Why close: the finding is {alert.severity} and not hard, and the score {score}{clear}. "
         f"Not explained is {review.unexplained}; that alone is no reason to hold. "
-        "A hard signal, a higher band or a return would change the view."
+        "A hard signal, a higher band or a return changes that."
     )
 
 

@@ -26,7 +26,7 @@ def test_given_alerts_and_their_later_versions_then_each_alert_is_told_once_by_i
 
     figures = {figure.name: figure for figure in figures_of(tally, 1_000)}
 
-    assert len(list(heard.answers())) == 3
+    assert len(heard.scored()) == 3
     assert set(figures) == {*(detector.id for detector in DETECTORS), "all detectors", "for a person"}
     assert figures["kyc_denied_moving"].value == 1.0
     assert figures["kyc_denied_moving"].note == "1 open; 3 later versions"

@@ -234,7 +234,7 @@ def test_given_a_number_of_days_then_its_class_includes_its_upper_end(days: int,
 def test_given_cases_when_reported_then_every_share_has_its_n_and_signals_have_their_volume() -> None:
     cases = [a_case("acht_1", score=40, label=BAD), a_case("acht_2", label=LOOKALIKE), a_case("acht_3", score=None)]
 
-    text = markdown(findings_of(cases, Half.REPORT))
+    text = markdown(findings_of(cases, cases, Half.REPORT))
 
     assert "| fan_in | 100.0 % (1 of 1; 20.7-100.0) | 0.0 % (0 of 1; 0.0-79.3) |" in text
     assert "| in review or hold | 1 | 333.33 |" in text
@@ -249,7 +249,7 @@ def test_given_no_reasons_when_reported_then_signals_are_not_measured() -> None:
     case = a_case("acht_1", score=40)
     without = msgspec.structs.replace(case, answer=msgspec.structs.replace(case.answer, signals=None, hard=None))
 
-    text = markdown(findings_of([without], Half.REPORT))
+    text = markdown(findings_of([without], [without], Half.REPORT))
 
     assert "### Signals\n\nNot measured" in text
     assert "| with a hard signal, not in hold |  | not measured |" in text
@@ -331,10 +331,10 @@ def test_given_a_card_when_run_on_the_last_of_the_time_then_it_is_ranked_beside_
 
     text = (tmp_path / ".bench" / "detection-amlsim-last.md").read_text()
     rows = dict.fromkeys(line.split(" | ")[0] for line in text.splitlines() if line.startswith("| "))
-    assert "| another card" in rows
+    assert "| fitted card" in rows
     assert "of 32 transfers, last half" in figures[0].note
     (told,) = {
-        line.replace("another card", "score") for line in text.splitlines() if line.startswith("| another card |")
+        line.replace("fitted card", "default card") for line in text.splitlines() if line.startswith("| fitted card |")
     }
     assert told in text.splitlines()
 
@@ -378,3 +378,19 @@ def test_given_an_entry_that_cannot_be_applied_when_scored_then_the_run_ends(tmp
 
     with pytest.raises(SystemExit, match="offset 1"):
         list(from_states([path], lambda _: None))
+
+
+def test_given_vectors_of_an_earlier_run_when_scored_anew_then_the_figures_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path, asked = tmp_path / "vectors.parquet", Asked(by_name=True, data=a_folder(tmp_path), half="last")
+
+    of_rows = list(detection(Run(msgspec.structs.replace(asked, dump=path))))
+    report = (tmp_path / ".bench" / "detection-amlsim-last.md").read_text()
+    of_vectors = list(detection(Run(msgspec.structs.replace(asked, vectors=path))))
+
+    assert of_vectors == of_rows
+    assert (tmp_path / ".bench" / "detection-amlsim-last.md").read_text() == report
+    assert "| isolation forest |" in report
+    assert "| fitted card |" in report

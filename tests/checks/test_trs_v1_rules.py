@@ -26,7 +26,7 @@ def test_given_the_rules_of_the_scorer_then_each_reason_with_each_of_its_weights
         for signal in trs_v1.DEFAULT_CARD.signals
         for each in signal.bins
     }
-    of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08", "TRS-CPY-10"}
+    of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08"}
     assert set(signals) - of_fitted_cards == {signal.id for signal in trs_v1.DEFAULT_CARD.signals}
 
 

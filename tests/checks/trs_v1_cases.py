@@ -13,21 +13,21 @@ MICRO: Final = {"rail": "ach", "amount_cents": 99, "entity_micro_entries_24h": 1
 AMOUNT: Final = {
     "structuring in a day": Case(
         "TRS-AMT-01",
-        20,
+        10,
         IN_ZONE | {"structuring_count_24h": 3, "structuring_window_count": 3},
         ({"structuring_count_24h": 2}, {"amount_cents": 2_399_99}, {"amount_cents": 3_000_00}, {"pair_regular": True}),
         BUT_CARD,
     ),
     "structuring in a week": Case(
         "TRS-AMT-01",
-        20,
+        10,
         IN_ZONE | {"amount_cents": 9_999_99, "structuring_count_24h": 1, "structuring_window_count": 4},
         ({"structuring_window_count": 3}, {"amount_cents": 7_999_99}, {"amount_cents": 10_000_00}),
         BUT_CARD,
     ),
     "just below": Case(
         "TRS-AMT-02",
-        8,
+        4,
         {"typology_just_below_threshold": True},
         ({"typology_just_below_threshold": False},),
         BUT_CARD,
@@ -35,7 +35,7 @@ AMOUNT: Final = {
     # 40 of the entity against 20 of the program: (40 x 250.00 + 20 x 100.00) / 60 = 200.00, and 3 times that
     "amount spike, own median": Case(
         "TRS-AMT-03",
-        15,
+        10,
         {"amount_cents": 600_01, "entity_median_cents_90d": 250_00},
         (
             {"amount_cents": 600_00},
@@ -48,13 +48,13 @@ AMOUNT: Final = {
     ),
     "amount spike, the program's median": Case(
         "TRS-AMT-03",
-        15,
+        10,
         {"amount_cents": 500_01, "entity_median_cents_90d": None, "program_median_cents": 166_66},
         ({"amount_cents": 500_00}, {"program_median_cents": 166_67}),
     ),
     "amount spike, of one that deals with the counterparty first but has a usual": Case(
         "TRS-AMT-03",
-        15,
+        10,
         {"amount_cents": 2_500_00, "counterparty_first_time": True, "rail": "wire"},
         ({"entity_median_cents_90d": None},),
     ),
@@ -99,7 +99,7 @@ AMOUNT: Final = {
 TIMING: Final = {
     "often in a day": Case(
         "TRS-VEL-01",
-        15,
+        12,
         {"velocity_24h_count": 6, "entity_count_30d": 60, "entity_busiest_day_count_35d": 4},
         (
             {"velocity_24h_count": 5},
@@ -109,42 +109,42 @@ TIMING: Final = {
         ),
     ),
     "often in a day of a quiet month": Case(
-        "TRS-VEL-01", 15, {"velocity_24h_count": 5, "entity_count_30d": 10}, ({"velocity_24h_count": 4},)
+        "TRS-VEL-01", 12, {"velocity_24h_count": 5, "entity_count_30d": 10}, ({"velocity_24h_count": 4},)
     ),
     "often, for one that is hardly known": Case(
         "TRS-VEL-01",
-        15,
+        12,
         YOUNG | {"velocity_24h_count": 5},
         ({"velocity_24h_count": 4}, {"program_median_cents": None, "program_p95_cents": None, "program_n_90d": None}),
     ),
     "often, in a program without a baseline": Case(
         "TRS-VEL-01",
-        15,
+        12,
         {"velocity_24h_count": 5, "entity_count_30d": 10, "program_median_cents": None, "program_p95_cents": None},
         ({"entity_count_30d": 9},),
     ),
     "much in a day, for a usual of nothing": Case(
         "TRS-VEL-01",
-        15,
+        12,
         {"velocity_24h_sum_cents": 2_500_00, "entity_sum_cents_30d": 0},
         ({"velocity_24h_sum_cents": 2_499_99}, {"entity_busiest_day_cents_35d": None}),
     ),
     "much in a day, beside the busiest day": Case(
         "TRS-VEL-01",
-        15,
+        12,
         {"velocity_24h_sum_cents": 3_000_00, "entity_sum_cents_30d": 0, "entity_busiest_day_cents_35d": 2_000_00},
         ({"velocity_24h_sum_cents": 2_999_99}, {"entity_busiest_day_cents_35d": 2_000_01}),
     ),
     "much in a day": Case(
         "TRS-VEL-01",
-        15,
+        12,
         {"velocity_24h_sum_cents": 2_500_00, "entity_sum_cents_30d": 25_000_00, "entity_count_30d": 10},
         ({"velocity_24h_sum_cents": 2_499_99}, {"entity_sum_cents_30d": 25_000_01}),
     ),
     # (9 x 1,000.00 / 30 + 20 x 1,435.00) / 29 = 1,000.00 a day
     "much, for one that is hardly known": Case(
         "TRS-VEL-01",
-        15,
+        12,
         YOUNG | {"velocity_24h_sum_cents": 3_000_00, "program_median_cents": 1_435_00, "program_p95_cents": 9_000_00},
         (
             {"velocity_24h_sum_cents": 2_999_99},
@@ -155,7 +155,7 @@ TIMING: Final = {
     ),
     "much at the second transfer, for one that is hardly known": Case(
         "TRS-VEL-01",
-        15,
+        12,
         YOUNG | {"amount_cents": 9_000_00, "velocity_24h_sum_cents": 9_000_00, "velocity_24h_count": 2},
         ({"velocity_24h_count": 1},),
     ),
@@ -199,7 +199,7 @@ RELATIONSHIP: Final = {
         BUT_CARD,
     ),
     "another account": Case(
-        "TRS-CPY-03", 15, {"counterparty_account_changed": True}, ({"counterparty_account_changed": False},)
+        "TRS-CPY-03", 20, {"counterparty_account_changed": True}, ({"counterparty_account_changed": False},)
     ),
     "many strangers": Case(
         "TRS-CPY-04",

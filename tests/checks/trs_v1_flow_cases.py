@@ -38,35 +38,35 @@ MIX: Final = {
 FLOW: Final = {
     "many payers of one that has no usual yet": Case(
         "TRS-FLO-01",
-        3,
+        0,
         {"fan_in_count_24h": 5, "fan_in_usual_week": None},
         ({"fan_in_count_24h": 4},),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in the week of one that has no usual yet": Case(
         "TRS-FLO-01",
-        3,
+        0,
         {"fan_in_count_7d": 8, "fan_in_usual_week": None},
         ({"fan_in_count_7d": 7},),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a day": Case(
         "TRS-FLO-01",
-        3,
+        0,
         {"fan_in_count_24h": 6, "fan_in_usual_week": 2},
         ({"fan_in_count_24h": 4, "fan_in_usual_week": None}, {"fan_in_count_24h": 5}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payers in a week": Case(
         "TRS-FLO-01",
-        3,
+        0,
         {"fan_in_count_7d": 8, "fan_in_usual_week": 2},
         ({"fan_in_count_7d": 7, "fan_in_usual_week": None}, {"fan_in_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "many payees in a morning": Case(
         "TRS-FLO-02",
-        5,
+        0,
         {"fan_out_count_8h": 5, "fan_out_count_24h": 5, "fan_out_usual_week": 1, "fan_out_new_count_24h": 3},
         (
             {"fan_out_count_8h": 4, "fan_out_usual_week": None},
@@ -77,13 +77,13 @@ FLOW: Final = {
     ),
     "many payees in a day": Case(
         "TRS-FLO-02",
-        5,
+        0,
         {"fan_out_count_24h": 8, "fan_out_usual_week": 2},
         ({"fan_out_count_24h": 7, "fan_out_usual_week": None}, {"fan_out_usual_week": 3}),
         BUT_CHECK_AND_CARD,
     ),
     "spread and collected": Case(
-        "TRS-FLO-03", 5, {"scatter_gather_middles": 3}, ({"scatter_gather_middles": 2},), BUT_CHECK_AND_CARD
+        "TRS-FLO-03", 0, {"scatter_gather_middles": 3}, ({"scatter_gather_middles": 2},), BUT_CHECK_AND_CARD
     ),
     "collected and spread": Case(
         "TRS-FLO-04",
@@ -100,7 +100,7 @@ FLOW: Final = {
     ),
     "passed on, almost all": Case(
         "TRS-FLO-05",
-        25,
+        15,
         PASSED_ON,
         (
             {"entity_in_cents_48h": 999_99},
@@ -116,22 +116,22 @@ FLOW: Final = {
     ),
     "passed on, as somebody's debit": Case(
         "TRS-FLO-05",
-        25,
+        15,
         PASSED_ON | {"direction": "incoming", "type": "DEBIT", "rail": "ach"},
         ({"direction": "outgoing"}, {"type": "CREDIT"}, {"moved": False}),
         "ach",
     ),
-    "passed on, and much more": Case("TRS-FLO-05", 25, PASSED_ON | {"entity_out_cents_48h": 5_000_00}, (), BUT_CARD),
+    "passed on, and much more": Case("TRS-FLO-05", 15, PASSED_ON | {"entity_out_cents_48h": 5_000_00}, (), BUT_CARD),
     "known payers' money passed on to a stranger": Case(
         "TRS-FLO-05",
-        25,
+        15,
         PASSED_ON | {"entity_new_money_cents_48h": 0, "pair_first_time": True},
         ({"pair_first_time": False},),
         BUT_CARD,
     ),
     "known payers' money passed on to nobody known": Case(
         "TRS-FLO-05",
-        25,
+        15,
         PASSED_ON | {"entity_new_money_cents_48h": 0, "pair_first_time": None},
         (),
         BUT_CARD,
@@ -202,7 +202,7 @@ FLOW: Final = {
             ),
             BUT_CHECK_AND_CARD,
         )
-        for hops, weight in ((3, 20), (4, 25), (5, 30), (6, 35), (7, 35))
+        for hops, weight in ((3, 15), (4, 20), (5, 25), (6, 30), (7, 30))
     },
 }
 RETURNS: Final = {

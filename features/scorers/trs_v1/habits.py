@@ -311,14 +311,15 @@ SIGNALS: Final[tuple[Signal[FeatureVector], ...]] = (
 POINTS: Final[tuple[CardSignal, ...]] = (
     points_from(CARD_REPEATED.id, (3, 6), (4, 8)),
     points_from(BURST.id, (2, 4), (3, 10)),
-    points_from(DAY_IN_HOURS.id, (300, 14)),
-    points_from(UNUSUAL_HOUR.id, (80, 4), (88, 8)),
+    points_from(DAY_IN_HOURS.id, (300, 8), (400, 14)),
+    points_from(UNUSUAL_HOUR.id, (93, 4)),
     points_from(NEW_OVER_OWN.id, (50, 5)),
     points_from(NEW_OVER_PROGRAM.id, (1, 3), (300, 8), (1_000, 16)),
+    points_from(SELDOM_NEW.id, (95, 8), (98, 15)),
     points_from(NEW_PARTIES.id, (2, 4), (3, 6)),
     points_from(IN_AND_OUT.id, (1, 5), (2, 20)),
     points_when(PAID_BACK.id, 30),
-    points_from(QUICK_HOPS.id, (1, 12), (2, 25), (3, 30)),
+    points_from(QUICK_HOPS.id, (1, 12), (2, 30)),
     points_from(CAME_BEFORE.id, (80, 6)),
 )
 """Of the default card. The others are for cards that are fitted to a program's own labels."""

@@ -137,7 +137,7 @@ POINTS: Final = (
     points_from(RARE_PAIR.id, (0, 30), (11, 15), below=31),
     points_when(FIRST_TIME.id, 5),
     points_when(FIRST_TIME_LARGE.id, 20),
-    points_when(ACCOUNT_CHANGED.id, 15),
+    points_when(ACCOUNT_CHANGED.id, 20),
     points_from(BURST.id, (NEW_COUNTERPARTIES, 12)),
     points_from(SHARED.id, (SHARING_ENTITIES, 20)),
 )

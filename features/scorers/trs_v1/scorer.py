@@ -95,7 +95,7 @@ DEFAULT_CARD: Final = Scorecard(
     caps=(
         CardCap(family=Family.AMOUNT.value, points=30),
         CardCap(family=Family.TIMING.value, points=30),
-        CardCap(family=Family.RELATIONSHIP.value, points=30),
+        CardCap(family=Family.RELATIONSHIP.value, points=40),
         CardCap(family=Family.RETURNS.value, points=45),
         CardCap(family=Family.IDENTITY.value, points=60),
         CardCap(family=Family.GEOGRAPHY.value, points=40),

@@ -153,5 +153,5 @@ DORMANT: Final = Signal[FeatureVector](
 )
 
 SIGNALS: Final = (VELOCITY, DORMANT)
-POINTS: Final = (points_when(VELOCITY.id, 15), points_from(DORMANT.id, (DORMANT_DAYS, 15)))
+POINTS: Final = (points_when(VELOCITY.id, 12), points_from(DORMANT.id, (DORMANT_DAYS, 15)))
 """Of the default card."""

@@ -246,7 +246,7 @@ def test_given_a_service_of_another_version_when_asked_over_http_then_a_sentence
 
 
 def test_given_a_score_of_a_card_when_explained_then_the_card_that_gave_it_reproduces_it(tmp_path: Path) -> None:
-    card = compile_card(a_card(points=30), version="scorecard-v3")
+    card = compile_card(a_card(points=35), version="scorecard-v3")
     score = card.score(SPIKE, degraded=True)
     row = a_scoring(
         score=score.value,

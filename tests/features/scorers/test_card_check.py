@@ -180,9 +180,9 @@ def test_given_points_for_more_signals_than_explain_then_the_card_is_refused(mon
     small = changed(CARD, signals=tuple(each for each in CARD.signals if SCORER.signals[each.id].hard))
     as_default = CompiledCard(SCORER, small, "trs-v1")
     monkeypatch.setitem(DEFAULTS, "trs", as_default)
-    weighed = [each for each in CARD.signals if each not in small.signals][: MOST_WEIGHED - len(small.signals)]
-    full = changed(CARD, signals=(*small.signals, *weighed))
-    last = next(each for each in CARD.signals if each not in full.signals)
+    others = [each for each in CARD.signals if each not in small.signals and any(part.points for part in each.bins)]
+    room = MOST_WEIGHED - len(small.signals)
+    full, last = changed(CARD, signals=(*small.signals, *others[:room])), others[room]
 
     with_more = changed(full, signals=(*full.signals, last))
     with_unweighed = changed(full, signals=(*full.signals, points_when(last.id, 0)))

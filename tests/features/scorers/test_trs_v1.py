@@ -78,7 +78,7 @@ def test_given_the_families_then_their_caps_are_the_documented_ones() -> None:
     assert {family.value: points for family, points in trs_v1.DEFAULT.caps.items()} == {
         "amount": 30,
         "timing": 30,
-        "relationship": 30,
+        "relationship": 40,
         "returns": 45,
         "identity": 60,
         "geography": 40,

@@ -1,0 +1,107 @@
+"""What the default card has to hold in a labelled world, and whether it does, as lines of figures.
+
+Baseline  the better of the amount, larger first, and of first payments of a pair, larger first
+Apart     the Wilson intervals of the shares of bad transfers in two bands do not touch
+Pointless a signal that is worth points, fired on enough transfers and was no more often bad on them than on all others:
+          the whole interval of its share of bad ones lies at or below the share of all others
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bench.detection.data import Case
+from bench.detection.measures import Share, in_hold, in_review_or_hold
+from bench.detection.report import AFTER_DAYS, AMOUNT, CARD, LARGER_FIRST, SCORE, VOLUMES_PER_THOUSAND, Findings
+from features.core.bands import band_of
+from features.core.vocabulary import Band
+from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+
+LEAST_PER_THOUSAND: Final = 10
+MOST_UNSCORED: Final = 0.02
+YES, NO = "yes", "no"
+
+Line = tuple[str, str, str]
+
+
+def holds_of(findings: Findings, target: float) -> Iterator[Line]:
+    """What, figures, and yes, no or why it is neither."""
+    yield from _recall(findings)
+    yield from _bands(findings)
+    yield _lookalikes(findings)
+    unscored = findings.unscored_after.value or 0.0
+    yield f"unscored after {AFTER_DAYS} days: below 2 %", str(findings.unscored_after), _word(unscored < MOST_UNSCORED)
+    pointless = list(pointless_of(findings))
+    yield "signals with points that are no more often bad", ", ".join(pointless) or "none", _word(not pointless)
+    fitted = findings.average_precision.get(CARD)
+    if fitted is not None:
+        yield f"fitted card: average precision of {target:.2f}", f"{fitted:.3f}", _word(fitted >= target)
+
+
+def _recall(findings: Findings) -> Iterator[Line]:
+    for place, volume in enumerate(VOLUMES_PER_THOUSAND, start=1):
+        if volume < LEAST_PER_THOUSAND:
+            continue
+        mine = findings.at_volumes[SCORE][place].scenarios
+        best = max((findings.at_volumes[name][place].scenarios for name in (AMOUNT, LARGER_FIRST)), key=_value)
+        what = f"bad scenarios at {volume} per 1,000: at least the better baseline's"
+        yield what, f"{_percent(mine)} against {_percent(best)}", _word(_value(mine) >= _value(best))
+
+
+def _bands(findings: Findings) -> Iterator[Line]:
+    in_band: dict[Band, list[Case]] = {band: [] for band in (Band.CLEAR, Band.REVIEW, Band.HOLD)}
+    for case in findings.cases:
+        if case.answer.score is not None:
+            in_band[band_of(case.answer.score)].append(case)
+    clear, review, hold = (Share(sum(case.label.bad for case in some), len(some)) for some in in_band.values())
+    for name, low, high in (("review", clear, review), ("hold", review, hold)):
+        other = "clear" if name == "review" else "review"
+        yield f"{name} more often bad than {other}, intervals apart", f"{high} against {low}", _apart(low, high)
+
+
+def _apart(low: Share, high: Share) -> str:
+    """Only where both have a say: a band of a few transfers has an interval that touches everything."""
+    if low.interval is None or high.interval is None or high.n < LEAST_PER_THOUSAND:
+        return "too few"
+    return _word(low.interval[1] < high.interval[0])
+
+
+def _lookalikes(findings: Findings) -> Line:
+    alike = Share(*_alerted([case for case in findings.cases if case.label.lookalike]))
+    bad = Share(*_alerted([case for case in findings.cases if case.label.bad]))
+    what = "look-alikes alerted at most half as often as bad transfers"
+    if alike.value is None or bad.value is None:
+        return what, "no look-alikes", "not measured"
+    return what, f"{alike} against {bad}", _word(2 * alike.value <= bad.value)
+
+
+def _alerted(cases: list[Case]) -> tuple[int, int]:
+    return sum(in_review_or_hold(case) or in_hold(case) for case in cases), len(cases)
+
+
+def pointless_of(findings: Findings) -> Iterator[str]:
+    with_points = {
+        SCORER.signals[each.id].name for each in DEFAULT_CARD.signals if any(part.points > 0 for part in each.bins)
+    }
+    fired: dict[str, Share] = {}
+    for case in findings.cases:
+        for signal in case.answer.signals or ():
+            if signal in with_points:
+                share = fired.get(signal, Share(0, 0))
+                fired[signal] = Share(share.hits + case.label.bad, share.n + 1)
+    bad, n = sum(case.label.bad for case in findings.cases), len(findings.cases)
+    for signal, share in sorted(fired.items()):
+        rest = Share(bad - share.hits, n - share.n)
+        if share.interval is not None and rest.value is not None and share.interval[1] <= rest.value:
+            yield signal
+
+
+def _value(share: Share) -> float:
+    return share.value or 0.0
+
+
+def _percent(share: Share) -> str:
+    return "not measured" if share.value is None else f"{100 * share.value:.1f} %"
+
+
+def _word(is_so: bool) -> str:  # noqa: FBT001 - a word for it
+    return YES if is_so else NO

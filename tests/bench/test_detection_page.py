@@ -1,0 +1,73 @@
+"""The page of detection: the tables of each world, and whether what has to hold does."""
+
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.detection.benchmark import run as detection
+from bench.detection.data import NORMAL, Case, Half, Label
+from bench.detection.holds import holds_of, pointless_of
+from bench.detection.page import keep_world, page_of
+from bench.detection.report import findings_of
+from bench.detection.worlds import WORLDS
+from bench.harness import Asked, Run
+from features.catalogue.vector import FEATURE_VERSION
+from tests.bench.test_detection import BAD, LOOKALIKE, a_case, a_folder
+
+
+def test_given_runs_of_each_world_when_the_page_is_made_then_it_has_their_tables_and_nothing_is_left_to_fill_in(
+    tmp_path: Path,
+) -> None:
+    cases = [a_case(f"acht_{n}", score=90, label=BAD) for n in range(40)]
+    cases += [a_case(f"acht_{n}", score=0, label=NORMAL) for n in range(40, 400)]
+    for world in WORLDS.values():
+        with pytest.raises(SystemExit, match=world.name):
+            page_of(tmp_path)
+        keep_world(tmp_path, world, findings_of(cases, cases, Half.LAST))
+
+    page = page_of(tmp_path)
+
+    assert "<!--" not in page
+    assert [page.count(f"| {world.title} | default card | 1.000 |") for world in WORLDS.values()] == [1, 1, 1]
+    assert page.count("### Bad scenarios\n") == 3
+
+
+def test_given_bands_when_held_against_each_other_then_they_rise_are_the_same_or_have_too_few() -> None:
+    def words(held: int, reviewed: int) -> dict[str, str]:
+        cases = [a_case(f"acht_h{n}", score=80, label=BAD) for n in range(held)]
+        cases += [a_case(f"acht_r{n}", score=40, label=BAD if n < reviewed else NORMAL) for n in range(40)]
+        cases += [a_case(f"acht_c{n}", score=0, label=LOOKALIKE) for n in range(40)]
+        return {what: word for what, _, word in holds_of(findings_of(cases, cases, Half.BOTH), 0.5)}
+
+    hold, review = (
+        "hold more often bad than review, intervals apart",
+        "review more often bad than clear, intervals apart",
+    )
+    assert [words(20, 20)[what] for what in (review, hold)] == ["yes", "yes"]
+    assert [words(20, 40)[what] for what in (review, hold)] == ["yes", "no"]
+    assert [words(9, 2)[what] for what in (review, hold)] == ["no", "too few"]
+    assert words(20, 20)["look-alikes alerted at most half as often as bad transfers"] == "yes"
+
+
+def test_given_a_signal_with_points_when_it_is_no_more_often_bad_then_it_is_named() -> None:
+    def firing(signal: str, label: Label, count: int) -> list[Case]:
+        some = [a_case(f"acht_{signal}{label.bad}{n}", label=label) for n in range(count)]
+        return [
+            msgspec.structs.replace(case, answer=msgspec.structs.replace(case.answer, signals=(signal,)))
+            for case in some
+        ]
+
+    cases = [*firing("amount_spike", NORMAL, 60), *firing("fan_in", NORMAL, 60), *firing("rapid_in_out", BAD, 40)]
+
+    assert list(pointless_of(findings_of(cases, cases, Half.BOTH))) == ["amount_spike"]
+
+
+def test_given_vectors_of_other_features_when_read_then_the_refusal_names_both_versions(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.parquet"
+    pq.write_table(pa.table({"feature_version": ["features-v1"]}), path)
+
+    with pytest.raises(SystemExit, match=f"features-v1, and this is {FEATURE_VERSION}"):
+        list(detection(Run(Asked(by_name=True, data=a_folder(tmp_path), vectors=path))))
