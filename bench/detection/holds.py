@@ -27,7 +27,7 @@ def holds_of(findings: Findings, target: float) -> Iterator[Line]:
     """What, figures, and yes, no or why it is neither."""
     yield from _recall(findings)
     yield from _bands(findings)
-    yield _lookalikes(findings)
+    yield from _lookalikes(findings)
     unscored = findings.unscored_after.value or 0.0
     yield f"unscored after {AFTER_DAYS} days: below 2 %", str(findings.unscored_after), _word(unscored < MOST_UNSCORED)
     pointless = list(pointless_of(findings))
@@ -65,13 +65,18 @@ def _apart(low: Share, high: Share) -> str:
     return _word(low.interval[1] < high.interval[0])
 
 
-def _lookalikes(findings: Findings) -> Line:
+def _lookalikes(findings: Findings) -> Iterator[Line]:
     alike = Share(*_alerted([case for case in findings.cases if case.label.lookalike]))
     bad = Share(*_alerted([case for case in findings.cases if case.label.bad]))
-    what = "look-alikes alerted at most half as often as bad transfers"
+    among, each = (
+        "look-alikes among alerts: at most half as many as bad",
+        "a look-alike is alerted at most half as often",
+    )
     if alike.value is None or bad.value is None:
-        return what, "no look-alikes", "not measured"
-    return what, f"{alike} against {bad}", _word(2 * alike.value <= bad.value)
+        yield among, "no look-alikes", "not measured"
+        return
+    yield among, f"{alike.hits:,} against {bad.hits:,}", _word(2 * alike.hits <= bad.hits)
+    yield each, f"{alike} against {bad}", _word(2 * alike.value <= bad.value)
 
 
 def _alerted(cases: list[Case]) -> tuple[int, int]:

@@ -49,7 +49,8 @@ def test_given_bands_when_held_against_each_other_then_they_rise_are_the_same_or
     assert [words(20, 20)[what] for what in (review, hold)] == ["yes", "yes"]
     assert [words(20, 40)[what] for what in (review, hold)] == ["yes", "no"]
     assert [words(9, 2)[what] for what in (review, hold)] == ["no", "too few"]
-    assert words(20, 20)["look-alikes alerted at most half as often as bad transfers"] == "yes"
+    assert words(20, 20)["a look-alike is alerted at most half as often"] == "yes"
+    assert words(20, 20)["look-alikes among alerts: at most half as many as bad"] == "yes"
 
 
 def test_given_a_signal_with_points_when_it_is_no_more_often_bad_then_it_is_named() -> None:
