@@ -1,7 +1,7 @@
 """What outsiders wrote leaves a result and stands under ``untrusted`` alone, where a model is told not to obey it.
 
 Names, narratives and notes always go there, and so does any other text that could be a sentence: what stays is what
-cannot be one (ids, numbers, words of a closed set, instants), and the sentences that this service wrote itself, which
+cannot be one (ids, numbers, codes, instants), and the sentences that this service wrote itself, which
 name ids only. The bank's own objects are left out. A text under ``untrusted`` is one line of printable characters, cut
 at 200, in which no link works.
 """
@@ -26,7 +26,7 @@ SENTENCES: Final = frozenset({"summary", "sentence", "detail", "finding"})
 
 LEFT_OUT: Final = frozenset({"raw", "bankResponse"})
 
-_NO_SENTENCE: Final = re.compile(r"[A-Za-z0-9_.:@+/=,|-]*", re.ASCII)
+_NO_SENTENCE: Final = re.compile(r"[A-Za-z0-9_.:@+/=,|-]{0,512}", re.ASCII)
 _SPACES: Final = re.compile(r"\s+")
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Control, formatting (zero width, bidi), surrogates, private use, unassigned, line and paragraph separators."""

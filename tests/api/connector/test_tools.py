@@ -1,7 +1,7 @@
 """The tools of the connector: as their routes answer, for whom they are, and what stays under ``untrusted``."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +43,22 @@ def alert(api: RunningApp, tenant: Json, program: Json) -> Json:
     return an_alert(api, tenant, program)
 
 
+class Desk:
+    """An assistant at work on one alert, for tests that change nothing."""
+
+    def __init__(self, api: RunningApp) -> None:
+        tenant = api.create_tenant()
+        self.program = api.create_program(tenant)
+        self.alert = an_alert(api, tenant, self.program)
+        self.assistant = Assistant(api, api.operator(tenant))
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with running_app(tmp_path_factory.mktemp("tools"), Desk) as built:
+        yield built
+
+
 def arguments_of(program: Json, alert: Json) -> dict[str, Json]:
     """A right call of each tool that reads."""
     return {
@@ -68,14 +84,13 @@ def path_of(tool: str, program: Json, alert: Json) -> str:
 
 
 @pytest.mark.parametrize("tool", READS)
-def test_given_a_tool_that_reads_when_called_then_it_has_what_its_route_answers(
-    assistant: Assistant, program: Json, alert: Json, tool: str
-) -> None:
-    route = assistant.api.client.get(path_of(tool, program, alert), headers=assistant.headers).json()
+def test_given_a_tool_that_reads_when_called_then_it_has_what_its_route_answers(desk: Desk, tool: str) -> None:
+    assistant = desk.assistant
+    route = assistant.api.client.get(path_of(tool, desk.program, desk.alert), headers=assistant.headers).json()
     if tool == "list_queue":
         route["alerts"] = route.pop("data")
 
-    result = assistant.call(tool, **arguments_of(program, alert)[tool])
+    result = assistant.call(tool, **arguments_of(desk.program, desk.alert)[tool])
 
     assert result == separated(route)
     assert result["untrusted"]["notice"] == NOTICE
@@ -183,18 +198,18 @@ def test_given_a_key_of_a_call_when_it_comes_by_the_other_way_then_it_is_one_dec
     ],
 )
 def test_given_a_call_that_can_be_corrected_when_made_then_the_result_is_the_sentence_of_the_route(
-    assistant: Assistant, tool: str, arguments: object, sentence: str
+    desk: Desk, tool: str, arguments: object, sentence: str
 ) -> None:
-    assert sentence in assistant.refusal(tool, arguments)
+    assert sentence in desk.assistant.refusal(tool, arguments)
 
 
 def test_given_repeated_arguments_when_called_then_they_are_refused_like_a_body_of_the_route(
-    assistant: Assistant, alert: Json
+    desk: Desk,
 ) -> None:
-    twice = b'{"alertId":"%s","decision":"close","decision":"hold","narrative":"x"}' % alert["id"].encode()
+    twice = b'{"alertId":"%s","decision":"close","decision":"hold","narrative":"x"}' % desk.alert["id"].encode()
     call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"decide_alert","arguments":%s}}' % twice
 
-    result = assistant.send(call).json()["result"]
+    result = desk.assistant.send(call).json()["result"]
 
     assert (result["isError"], "decision must not be repeated" in result["content"][0]["text"]) == (True, True)
 
