@@ -223,7 +223,8 @@ def test_given_callers_when_they_lack_something_then_the_tool_refuses_as_its_rou
     nameless = {"Authorization": api.operator(tenant)["Authorization"]}
 
     assert_refused(Assistant(api, api.key(tenant, scopes=["alerts:read"])).send({}), 403, "scope connector")
-    assert "X-Operator is required" in Assistant(api, nameless).refusal("list_queue", queue)
+    for arguments in (queue, {"limit": 0}):
+        assert "X-Operator is required" in Assistant(api, nameless).refusal("list_queue", arguments)
     assert Assistant(api, nameless).tools()
     reader = Assistant(api, api.key(tenant, scopes=["connector", "alerts:read"]))
     assert reader.tools() == ["list_queue", "get_alert"]
