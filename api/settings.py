@@ -99,7 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             bank_rate=_bank_rate_in(environment),
             scorers=_scorers_in(environment) if scorers is None else scorers,
             accept_loss=accept_loss,
-            lake_seconds=_lake_seconds_in(environment),
+            lake_seconds=lake_seconds_in(environment),
             allow_local=environment.get(ALLOW_LOCAL) == "1",
             connector_origins=_connector_origins_in(environment),
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
@@ -194,7 +194,7 @@ def _bank_rate_in(environment: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _lake_seconds_in(environment: Mapping[str, str]) -> int:
+def lake_seconds_in(environment: Mapping[str, str]) -> int:
     text = environment.get(LAKE_SECONDS) or str(DEFAULT_LAKE_SECONDS)
     if (
         not text.isascii()

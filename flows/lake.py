@@ -9,7 +9,7 @@ logged and counted, and tried again by the next round; scoring goes on, and so d
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, perf_counter
@@ -21,6 +21,7 @@ import structlog
 from features.core.instants import SECOND_US
 from store.analysts.writer import LEAD_US, LakeWriter
 from store.clock import SystemClock
+from store.duck.database import open_database
 from store.ids import new_id
 
 NICENESS: Final = 10
@@ -41,6 +42,17 @@ def opened_lake(folder: Path, database: duckdb.DuckDBPyConnection, opened: ExitS
         lake.open()
     opened.callback(lake.stop, STOP_WITHIN_S)
     return lake
+
+
+def copy_lake(folder: Path, database_path: Path) -> int:
+    """Copy the whole database of a stopped service; returns the number of rows. Files that it replaces go later."""
+    with closing(open_database(database_path)) as database:
+        writer = LakeWriter(folder, database, clock=SystemClock(), new_id=new_id, lead_us=0)
+        with closing(writer):
+            rows = writer.copy()
+            while writer.merge():
+                pass
+    return rows
 
 
 class LakeCounts:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.app import serve as run_service
-from api.cli import backup, calibrate, check, explain, listen, rebuild, replay, rules, verify
+from api.cli import backup, calibrate, check, explain, lake, listen, rebuild, replay, rules, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from api.telemetry.program_collector import MOST_PROGRAMS
@@ -50,6 +50,7 @@ backup.register(app)
 calibrate.register(app)
 check.register(app)
 explain.register(app)
+lake.register(app)
 listen.register(app)
 rebuild.register(app)
 replay.register(app)

@@ -9,11 +9,13 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
+import duckdb
 import typer
 from rich.console import Console
 
 from api.app import redis_target
-from api.settings import master_key_file_in, redis_url_in
+from api.settings import lake_seconds_in, master_key_file_in, redis_url_in
+from flows.lake import copy_lake
 from flows.rebuild import Rebuilt, committed_in
 from flows.rebuild import rebuild as rebuild_database
 from store.clock import SystemClock
@@ -41,7 +43,10 @@ def rebuild(
         bool, typer.Option("--accept-loss", help="Go on over what is lost of the log; the record says what is missing.")
     ] = False,
 ) -> None:
-    """Rebuild the database from the log (segments and Redis) and the chain files; the old database is set aside."""
+    """Rebuild the database from the log (segments and Redis) and the chain files; the old database is set aside.
+
+    The lake for analysts is copied again from it.
+    """
     if not (data / "layout.json").is_file():
         _fail(f"{data} is not a data directory.")
     began = time.perf_counter()
@@ -54,8 +59,22 @@ def rebuild(
     typer.echo(
         f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s"
     )
+    if lake_seconds_in(os.environ):
+        _copy_lake(data)
     if rebuilt.aside is not None:
         typer.echo(f"The old database is now {rebuilt.aside}; delete it when you no longer need it.")
+
+
+def _copy_lake(data: Path) -> None:
+    """The lake is a copy: what cannot be written now, the service writes once it runs."""
+    try:
+        with DataDir.open(data, master_key=master_key_file_in(os.environ)) as data_dir:
+            rows = copy_lake(data_dir.lake_dir, data_dir.duckdb_path)
+        typer.echo(f"{rows:,} rows copied into the lake for analysts")
+    except (StartupError, OSError, duckdb.Error) as error:
+        typer.echo(
+            f"The lake for analysts was not copied again, which the service does when it runs: {error}", err=True
+        )
 
 
 def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:

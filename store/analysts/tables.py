@@ -14,6 +14,8 @@ from store.duck.schema import TABLES, VERSIONED
 from store.redis_log.offsets import SEQ_BITS
 from store.tables.columns import columns_of
 
+# ruff: noqa: S608 - statements are put together from the names of our own tables
+
 LEFT_OUT: Final[Mapping[str, str]] = {
     "alert_bodies": "what dispositions are proved with; the alert itself is there",
     "decision_results": "answers to requests; what they led to is there",
@@ -64,24 +66,47 @@ class LakeColumn(NamedTuple):
 
 
 class LakeTable(NamedTuple):
-    """``name`` is that of the folder and of its view; ``current`` the view of newest versions, by ``identity``."""
+    """``name`` is that of the folder and of its view; ``current`` the view of newest versions, by ``identity``.
+
+    ``reasons``: each row of the database becomes one a reason, which its columns can name.
+    """
 
     name: str
     source: str
     row_type: type[msgspec.Struct]
     columns: tuple[LakeColumn, ...]
-    current: str | None
-    identity: str
+    current: str | None = None
+    identity: str = ""
+    reasons: bool = False
 
-    @property
-    def select_list(self) -> str:
-        """What makes the columns of a part."""
-        return ", ".join(f'{column.expression} AS "{column.name}"' for column in self.columns)
+    def select(self, condition: str, *, database: str = "") -> str:
+        """What makes a part of the rows of the database that meet a condition."""
+        columns = ", ".join(f'{column.expression} AS "{column.name}"' for column in self.columns)
+        source = f"{database}{self.source}"
+        if self.reasons:
+            reasons = f"unnest(from_json(reasons, '{REASONS}')) AS reason"
+            return f"SELECT {columns} FROM (SELECT *, {reasons} FROM {source} WHERE {condition})"
+        return f"SELECT {columns} FROM {source} WHERE {condition}"
 
     @property
     def names(self) -> str:
         return ", ".join(f'"{column.name}"' for column in self.columns)
 
+
+REASONS: Final = (
+    '[{"id":"VARCHAR","signal":"VARCHAR","weight":"BIGINT","hard":"BOOLEAN","sentence":"VARCHAR","detail":"VARCHAR"}]'
+)
+# Reasons of transfers are what analysts count most, and JSON that has to be taken apart for each count is slow.
+_OF_TRANSFER: Final = (
+    *("tenant_id", "program_id", "transfer_id", "shard", "offset", "taken_at"),
+    *("feature_version", "score_version", "score", "band", "rescored"),
+)
+_OF_REASON: Final = (
+    LakeColumn("reason_id", "VARCHAR", nullable=False, expression="reason.id"),
+    LakeColumn("signal", "VARCHAR", nullable=False, expression="reason.signal"),
+    LakeColumn("weight", "BIGINT", nullable=False, expression="reason.weight"),
+    LakeColumn("hard", "BOOLEAN", nullable=False, expression="reason.hard"),
+)
 
 # Of a pre-flight's body, its request stays behind: it holds text and numbers as the caller wrote them.
 _OF_PREFLIGHT: Final = (
@@ -107,8 +132,8 @@ _IN_PLACE_OF: Final[Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]] 
 
 @cache
 def lake_tables() -> tuple[LakeTable, ...]:
-    """All tables of the lake that are copied from the database."""
-    return tuple(
+    """All tables of the lake."""
+    tables = [
         LakeTable(
             name=_NAMES.get(source, source),
             source=source,
@@ -119,7 +144,10 @@ def lake_tables() -> tuple[LakeTable, ...]:
         )
         for source, row_type in TABLES
         if source not in LEFT_OUT
-    )
+    ]
+    scored = next(table for table in tables if table.name == "transfer_features")
+    columns = (*(column for column in scored.columns if column.name in _OF_TRANSFER), *_OF_REASON)
+    return (*tables, LakeTable("transfer_reasons", scored.source, scored.row_type, columns, reasons=True))
 
 
 def _columns(source: str, row_type: type[msgspec.Struct]) -> list[LakeColumn]:
@@ -129,5 +157,7 @@ def _columns(source: str, row_type: type[msgspec.Struct]) -> list[LakeColumn]:
         if taken_apart is None:
             columns.append(LakeColumn(each.name, each.sql_type, each.nullable, f'"{each.name}"'))
         else:
-            columns += (LakeColumn(name, kind, True, expression) for name, kind, expression in taken_apart)  # noqa: FBT003 - nullable
+            columns += (
+                LakeColumn(name, kind, nullable=True, expression=expression) for name, kind, expression in taken_apart
+            )
     return columns

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from store.analysts.part_files import quoted
 from store.analysts.parts import FILE, FOLDER
-from store.analysts.tables import LakeTable, lake_tables
+from store.analysts.tables import REASONS, LakeTable, lake_tables
 
 # ruff: noqa: S608 - statements are put together from the names of our own tables and files
 
@@ -34,9 +34,6 @@ _OF_TABLE: Final = """
     WHERE filename IN (SELECT file FROM ({parts}))"""
 _CURRENT: Final = """
     SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1"""
-_REASON: Final = (
-    '[{"id":"VARCHAR","signal":"VARCHAR","weight":"BIGINT","hard":"BOOLEAN","sentence":"VARCHAR","detail":"VARCHAR"}]'
-)
 _REASONS: Final = """
     SELECT {columns}, reason.id AS reason_id, reason.signal, reason.weight, reason.hard, reason.sentence,
         reason.detail, day
@@ -68,7 +65,7 @@ _COMMENTS: Final = {
     "transfers": "Transfers as they are.",
     "transfer_features": "Every scoring of a transfer: the score, its reasons and the whole vector that it looked at.",
     "transfer_scores": "Every scoring of a transfer without the vector; NOT rescored is the first of each.",
-    "transfer_reasons": "One row a reason of every scoring of a transfer.",
+    "transfer_reasons": "One row a reason of every scoring of a transfer; their sentences are in transfer_scores.",
     "actor_score_versions": "Scores of entities, counterparties, agents and programs, written when they changed.",
     "actor_scores": "Scores of entities, counterparties, agents and programs as they are.",
     "actor_reasons": "One row a reason of every score of an actor.",
@@ -131,14 +128,12 @@ def _parts_of(lake: Path, table: str) -> str:
 
 def _taken_apart() -> list[tuple[str, str]]:
     """What stands in JSON, as rows."""
-    of_transfer = 'tenant_id, program_id, transfer_id, "offset", taken_at, score_version, score, band, rescored'
     of_actor = 'tenant_id, program_id, id, subject_type, subject_id, "offset", scored_at, version, score, band'
     of_preflight = 'tenant_id, program_id, id, "offset", created_at, decision, score, band'
     return [
         ("transfer_scores", _SCORINGS),
-        ("transfer_reasons", _REASONS.format(reason=_REASON, columns=of_transfer, table="transfer_features")),
-        ("actor_reasons", _REASONS.format(reason=_REASON, columns=of_actor, table="actor_score_versions")),
-        ("preflight_reasons", _REASONS.format(reason=_REASON, columns=of_preflight, table="preflights")),
+        ("actor_reasons", _REASONS.format(reason=REASONS, columns=of_actor, table="actor_score_versions")),
+        ("preflight_reasons", _REASONS.format(reason=REASONS, columns=of_preflight, table="preflights")),
         ("kri_values", _KRI_VALUES),
     ]
 

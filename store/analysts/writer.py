@@ -151,14 +151,15 @@ class LakeWriter:
         for table in lake_tables():
             path = self._lake / FOLDER / table.name / SCHEMA_FILE
             if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
-                write_part(self._cursor, f"SELECT {table.select_list} FROM {table.source} WHERE false", path)
+                write_part(self._cursor, table.select("false"), path)
 
     def _copy_table(self, table: LakeTable, end: int, written: list[Part]) -> None:
         first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
         while first < end:
             upto = min(end, first + MOST_ROWS)
-            rows = f"FROM {table.source} WHERE rowid >= {first} AND rowid < {upto}"
-            days = self._cursor.execute(f"SELECT DISTINCT {DAY} AS day {rows} ORDER BY day").fetchall()
+            rows = f"rowid >= {first} AND rowid < {upto}"
+            query = f"SELECT DISTINCT {DAY} AS day FROM {table.source} WHERE {rows} ORDER BY day"
+            days = self._cursor.execute(query).fetchall()
             for (day,) in days:
                 of_day = "" if len(days) == 1 else f" AND {DAY} = DATE '{day}'"
                 part = Part(
@@ -172,7 +173,7 @@ class LakeWriter:
                     merges=0,
                     counts_from=0,
                 )
-                written.append(self._written(self._cursor, f"SELECT {table.select_list} {rows}{of_day}", part))
+                written.append(self._written(self._cursor, table.select(rows + of_day), part))
             first = upto
 
     def _written(self, cursor: duckdb.DuckDBPyConnection, select: str, part: Part) -> Part:

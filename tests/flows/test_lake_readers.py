@@ -1,7 +1,5 @@
 """The lake beside a running service: other processes read it in a loop while events stream in, over a kill -9."""
 
-# ruff: noqa: S608 - statements are put together from the names of our own tables
-
 import contextlib
 import subprocess
 import sys
@@ -9,15 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import msgspec
 import polars as pl
 
 from store.analysts.parts import read_parts
-from store.analysts.tables import lake_tables
 from store.clock import SystemClock
 from tests.flows.test_kills import bodies_of_one_program, the_last_transfer
 from tests.support.lake_reader import table_of
+from tests.support.lake_rows import differing_rows
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_in_batches, wait_until_committed
 from tests.support.waiting import eventually
@@ -44,19 +41,6 @@ def outcome(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     assert process.returncode == 0, errors.decode()
     content: dict[str, Any] = msgspec.json.decode(output)
     return content
-
-
-def differing_rows(data: Path) -> dict[str, int]:
-    """By table, how many rows only the database of a stopped service has, or only the lake."""
-    with duckdb.connect(str(data / "lake" / "analyst.duckdb"), read_only=True) as lake:
-        lake.execute(f"ATTACH '{data / 'clearhold.duckdb'}' AS service (READ_ONLY)")
-        differing = {}
-        for table in lake_tables():
-            copied = f"SELECT {table.names} FROM {table.name}"
-            original = f"SELECT {table.select_list} FROM service.{table.source}"
-            only_one = f"({copied} EXCEPT ALL {original}) UNION ALL ({original} EXCEPT ALL {copied})"
-            differing[table.name] = lake.execute(f"SELECT count(*) FROM ({only_one})").fetchall()[0][0]
-        return differing
 
 
 def is_readable(lake: Path) -> bool:

@@ -18,6 +18,7 @@ from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments
+from tests.support.lake_rows import differing_rows, views_with_rows
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
 from tests.support.scorecards import a_card
@@ -25,6 +26,13 @@ from tests.support.waiting import eventually
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
 ALERTS: Final = 4  # a program
+ACCOUNT_NUMBER: Final = "000123456789"
+PROPOSED: Final = TRANSFER | {"description": f"to {ACCOUNT_NUMBER}"}
+ANALYSTS_SEE: Final = {
+    *("events", "transfers", "transfer_features", "transfer_reasons", "actor_scores", "actor_reasons", "shadow_scores"),
+    *("entities", "counterparties", "accounts", "programs", "directory_fetches", "preflights"),
+    *("alerts", "dispositions", "labels", "actions", "policies", "rule_matches", "lake_status"),
+}
 REQUESTS: Final = 15  # account, owner and counterparty of each program, and two actions
 
 
@@ -48,7 +56,7 @@ class Bank(RunningBank):
         self.get("/api/record/checkpoint?chain=dispositions", raw=True)
         for program in self.programs:
             self.tell_owner(program, "bacc_1")
-            self.post("/api/preflight", {"programId": program["id"], "transfer": TRANSFER})
+            self.post("/api/preflight", {"programId": program["id"], "transfer": PROPOSED})
             self.post("/api/labels", {"transferId": f"acht_{program['slug']}_0_0", "label": "bad", "reason": "It was."})
             self.post(f"/api/skoor/backfill/{program['id']}", {}, expect=200)
             self.post(f"/api/skoor/actors/backfill/{program['id']}", {}, expect=200)
@@ -127,7 +135,7 @@ class Stopped:
 def reading(bank_api: BankApi) -> dict[str, str]:
     """The environment of a service that reads this bank's directory."""
     bank_api.put_account({"id": "bacc_1", "type": "CHECKING", "owners": ["enti_1"]})
-    bank_api.put_counterparty({"id": "cpty_1", "name": "Muster GmbH", "account_number": "000123456789"})
+    bank_api.put_counterparty({"id": "cpty_1", "name": "Muster GmbH", "account_number": ACCOUNT_NUMBER})
     return {"CLEARHOLD_BANK_URL": bank_api.url, "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
 
 
@@ -190,6 +198,9 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     after = tables(data / "clearhold.duckdb")
     for table, rows in before.items():
         assert after[table] == rows, table
+    assert set(differing_rows(data).values()) == {0}
+    assert views_with_rows(data) >= ANALYSTS_SEE
+    assert views_with_rows(data, ACCOUNT_NUMBER) == set()
     assert before["directory"]
     assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 4 * 3 + 2
     cards, rules, versions, *_ = stopped.rules

@@ -1,0 +1,66 @@
+"""``clearhold lake status``: how far the lake for analysts has come, and how large it is.
+
+Exit codes  0 it is not late; 1 it is later than a minute, which it also is while no service runs; 2 there is none
+"""
+
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from store.analysts.status import LakeStatus, lake_status
+from store.clock import SystemClock
+from store.data_dir import LAYOUT
+
+LATE_AFTER_S: Final = 60.0
+EXIT_LATE: Final = 1
+EXIT_NONE: Final = 2
+_MB: Final = 1 << 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``lake`` to the command line."""
+    lake = typer.Typer(no_args_is_help=True, help="The lake for analysts: Parquet files behind the commit.")
+    lake.command("status")(status)
+    app.add_typer(lake, name="lake")
+
+
+def status(
+    data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+) -> None:
+    """Say up to when everything is in the lake, and what each table has. Exit code 1 when that is over a minute ago."""
+    if not (data / LAYOUT).is_file():
+        _fail(f"{data} is not a data directory.")
+    lake = lake_status((data / "lake").absolute(), SystemClock().now(), late_after_s=LATE_AFTER_S)
+    if lake is None:
+        _fail(f"{data} has no lake yet: a service makes it within a minute of its start.")
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(lake)).decode())
+    else:
+        _print(lake)
+    if lake.is_late:
+        raise typer.Exit(EXIT_LATE)
+
+
+def _print(lake: LakeStatus) -> None:
+    late = "  late: no service copies, or it fails; its log says lake_failed" if lake.is_late else ""
+    typer.echo(f"{lake.folder}: all that was committed before {lake.as_of}, {lake.behind_seconds:,.0f} s ago{late}")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("table", "rows", "files", "MB", "days", "newest"):
+        table.add_column(heading, justify="left" if heading in {"table", "newest"} else "right")
+    for each in lake.tables:
+        size = f"{each.bytes / _MB:,.1f}"
+        table.add_row(each.table, f"{each.rows:,}", f"{each.parts:,}", size, f"{each.days:,}", each.newest_day or "")
+    Console().print(table)
+    if lake.replaced_parts:
+        typer.echo(f"{lake.replaced_parts:,} replaced files, {lake.replaced_bytes / _MB:,.1f} MB, wait to be removed.")
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(EXIT_NONE)

@@ -1,0 +1,63 @@
+"""How the lake stands, from its list of parts alone: beside a service that runs as well as in a directory at rest."""
+
+from pathlib import Path
+
+import msgspec
+
+from features.core.instants import SECOND_US, format_instant
+from store.analysts.parts import PartList, read_parts
+from store.analysts.tables import lake_tables
+
+
+class TableStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What counts of one table; ``days`` have rows, ``newest_day`` None without any."""
+
+    table: str
+    rows: int
+    parts: int
+    bytes: int
+    days: int
+    newest_day: str | None
+
+
+class LakeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``as_of``: what was committed before is in the lake. ``replaced`` files wait to be removed."""
+
+    folder: str
+    as_of: str
+    behind_seconds: float
+    is_late: bool
+    replaced_parts: int
+    replaced_bytes: int
+    tables: tuple[TableStatus, ...]
+
+
+def lake_status(lake: Path, now: int, *, late_after_s: float) -> LakeStatus | None:
+    """The lake as of an instant; None where nothing was copied yet."""
+    listed = read_parts(lake)
+    if listed is None or not listed.as_of:
+        return None
+    behind_s = max(0, now - listed.as_of) / SECOND_US
+    replaced = [part for part in listed.parts if part.is_replaced]
+    return LakeStatus(
+        folder=str(lake),
+        as_of=format_instant(listed.as_of),
+        behind_seconds=round(behind_s, 1),
+        is_late=behind_s > late_after_s,
+        replaced_parts=len(replaced),
+        replaced_bytes=sum(part.bytes for part in replaced),
+        tables=tuple(_of_table(listed, table.name, now) for table in lake_tables()),
+    )
+
+
+def _of_table(listed: PartList, table: str, now: int) -> TableStatus:
+    parts = [part for part in listed.counting_at(now) if part.table_name == table]
+    days = {part.day for part in parts}
+    return TableStatus(
+        table=table,
+        rows=sum(part.rows for part in parts),
+        parts=len(parts),
+        bytes=sum(part.bytes for part in parts),
+        days=len(days),
+        newest_day=max(days, default=None),
+    )

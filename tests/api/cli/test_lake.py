@@ -1,0 +1,85 @@
+"""``clearhold lake status``: what it says of a lake, in words and as JSON, and its exit codes."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner, Result
+
+from api.cli.lake import EXIT_LATE, EXIT_NONE, LATE_AFTER_S
+from api.cli.main import app
+from features.core.instants import SECOND_US, format_instant
+from store.analysts.parts import Part, PartList, write_parts
+from store.clock import SystemClock
+from store.data_dir import DataDir
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    with DataDir.open(tmp_path / "data") as opened:
+        return opened.path
+
+
+def listed(data: Path, *, as_of: int) -> None:
+    """A lake of two parts that count and one that no longer does."""
+    parts = [
+        Part(
+            table_name="events",
+            day=day,
+            file=f"tables/events/day={day}/{number}.parquet",
+            first_row=0,
+            end_row=10,
+            rows=10,
+            bytes=1 << 20,
+            merges=0,
+            counts_from=1,
+            counts_until=until,
+        )
+        for number, (day, until) in enumerate([("2026-03-01", None), ("2026-03-02", None), ("2026-03-02", 2)])
+    ]
+    write_parts(data / "lake", PartList(parts=tuple(parts), as_of=as_of))
+
+
+def status(data: Path, *options: str) -> Result:
+    return CliRunner().invoke(app, ["lake", "status", "--data", str(data), *options])
+
+
+def test_given_a_lake_that_is_copied_to_when_asked_then_it_says_up_to_when_and_how_much(data: Path) -> None:
+    now = SystemClock().now()
+    listed(data, as_of=now)
+
+    words, figures = status(data), status(data, "--json")
+
+    assert words.exit_code == figures.exit_code == 0
+    assert f"all that was committed before {format_instant(now)}" in words.stdout
+    assert "late" not in words.stdout.partition("\n")[0]
+    assert "1 replaced files, 1.0 MB" in words.stdout
+    content = msgspec.json.decode(figures.stdout)
+    assert content["asOf"] == format_instant(now)
+    events = next(table for table in content["tables"] if table["table"] == "events")
+    assert events == {
+        "table": "events",
+        "rows": 20,
+        "parts": 2,
+        "bytes": 2 << 20,
+        "days": 2,
+        "newestDay": "2026-03-02",
+    }
+
+
+def test_given_a_lake_that_nobody_copies_to_when_asked_then_it_is_late(data: Path) -> None:
+    listed(data, as_of=SystemClock().now() - int(2 * LATE_AFTER_S) * SECOND_US)
+
+    run = status(data)
+
+    assert run.exit_code == EXIT_LATE
+    assert "late: no service copies" in run.stdout
+    assert msgspec.json.decode(status(data, "--json").stdout)["isLate"]
+
+
+def test_given_no_lake_or_no_data_directory_when_asked_then_a_sentence_says_so(data: Path, tmp_path: Path) -> None:
+    none, nowhere = status(data), status(tmp_path)
+
+    assert (none.exit_code, nowhere.exit_code) == (EXIT_NONE, EXIT_NONE)
+    assert "has no lake yet" in none.stderr
+    assert "is not a data directory" in nowhere.stderr
