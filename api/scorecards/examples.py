@@ -29,7 +29,12 @@ NEW_REPORT: Final[dict[str, Any]] = {
     "report": {
         "cardSha256": REPORT["cardSha256"],
         "generatedAt": REPORT["madeAt"],
-        "discrimination": {"averagePrecision": 0.41, "ofChampion": 0.18},
+        "data": {"source": "tables of the tenant", "later": {"transfers": 16400, "bad": 61, "ok": 230}},
+        "rankings": [
+            {"name": "the card", "averagePrecision": 0.41},
+            {"name": "the champion", "averagePrecision": 0.18},
+        ],
+        "findings": [],
     }
 }
 SCORECARD: Final[dict[str, Any]] = {

@@ -25,6 +25,7 @@ from api.scorecards.schemas import (
     ScorecardReport,
     ScorecardVersion,
     card_failures,
+    report_failures,
 )
 from api.scorecards.service import ScorecardService
 from features.core.comparisons import ShadowComparison
@@ -78,7 +79,7 @@ _REPORT: Final = Operation(
     access=Access.OPERATOR,
     answers={201: ScorecardReport},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
-    body=RequestSchema(NewScorecardReport),
+    body=RequestSchema(NewScorecardReport, rules=report_failures),
     example=NEW_REPORT,
     answer_example=REPORT | NEW_REPORT,
 )

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 from uuid import UUID
 
+import jsonschema_rs
 import msgspec
 
 from api.http.fields import Prose
-from api.http.validation import Failure
+from api.http.validation import Failure, failures_of
 from features.core.errors import FieldCode
 from features.core.instants import format_instant
 from features.core.scorecards import Scorecard, scorecard_sha256
@@ -31,9 +32,34 @@ class NewScorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 
 class NewScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What ``clearhold calibrate`` wrote; it has to state ``cardSha256`` and ``generatedAt``."""
+    """What ``clearhold calibrate`` wrote; it has to say of which card it is, when, and on how many labels it rests."""
 
     report: Annotated[dict[str, Any], msgspec.Meta(title="CalibrationReport")]
+
+
+class _Judged(msgspec.Struct, frozen=True):
+    """The labelled transfers that a card was held against; of one kind alone there is nothing to tell apart."""
+
+    bad: Annotated[int, msgspec.Meta(ge=1)]
+    ok: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Data(msgspec.Struct, frozen=True):
+    later: _Judged
+
+
+class _RequiredOfReport(msgspec.Struct, frozen=True, rename="camel"):
+    """Of ``api/cli/calibration/report.py``, what an approval needs to have anything to look at."""
+
+    card_sha256: str
+    generated_at: str
+    data: _Data
+    rankings: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(min_length=1)]
+    findings: tuple[dict[str, Any], ...]
+
+
+_REPORT_SCHEMA: Final = msgspec.json.schema(_RequiredOfReport)
+_REPORTS: Final = jsonschema_rs.validator_for(_REPORT_SCHEMA)
 
 
 class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -84,6 +110,15 @@ def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
         yield Failure(f"card.{fault.path}" if fault.path else "card", fault.sentence, fault.code)
     if not faults and len(msgspec.json.encode(card)) > MAX_CARD_BYTES:
         yield Failure("card", TOO_LONG, FieldCode.TOO_LONG)
+
+
+def report_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    """Every failing path of what an activation needs of a report."""
+    report = plain.get("report")
+    if isinstance(report, dict):
+        errors = _REPORTS.iter_errors(report)
+        for failure in failures_of(errors, schema=_REPORT_SCHEMA, noun="property"):
+            yield failure._replace(path=f"report.{failure.path}" if failure.path else "report")
 
 
 def to_report(stored: StoredReport, *, whole: bool = True) -> ScorecardReport:

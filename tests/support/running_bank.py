@@ -6,8 +6,9 @@ from typing import Any, Final
 import msgspec
 
 from api.rules.examples import NEW_RULE
-from features.core.scorecards import Scorecard, scorecard_sha256
+from features.core.scorecards import Scorecard
 from tests.support.running_service import RunningService
+from tests.support.scorecards import a_report
 
 _JSON: Final = {"Content-Type": "application/json"}
 
@@ -68,7 +69,7 @@ class RunningBank:
 
     def card_in_force(self, version: str, card: Scorecard) -> None:
         """Report on a card that was proposed, and bring it into force."""
-        report = {"cardSha256": scorecard_sha256(card), "generatedAt": datetime.now(UTC).isoformat()}
+        report = a_report(card, datetime.now(UTC).isoformat())
         self.ask("POST", f"/api/scorecards/{version}/reports", {"report": report}, expect=201)
         action = self.ask("POST", f"/api/scorecards/{version}/activate", {}, expect=201)
         approved = self.ask("POST", f"/api/actions/{action['id']}/approve", {"approverId": "ben"})

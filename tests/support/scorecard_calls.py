@@ -5,9 +5,9 @@ from typing import Any, Final
 import msgspec
 
 from features.core.instants import DAY_US, format_instant
-from features.core.scorecards import Scorecard, scorecard_sha256
+from features.core.scorecards import Scorecard
 from tests.support.running_app import RunningApp
-from tests.support.scorecards import a_card
+from tests.support.scorecards import a_card, a_report
 
 NOTE: Final = {"note": "agreed by model risk"}
 
@@ -31,7 +31,7 @@ class ScorecardCalls:
 
     def report(self, version: str, card: Scorecard | None = None, *, days_old: float = 0, **over: Any) -> Any:
         made_at = self.api.clock.now() - round(days_old * DAY_US)
-        report = {"cardSha256": scorecard_sha256(card or a_card()), "generatedAt": format_instant(made_at)} | over
+        report = a_report(card or a_card(), format_instant(made_at), **over)
         return self.send("POST", f"/{version}/reports", {"report": report})
 
     def activate(self, version: str, **body: Any) -> Any:

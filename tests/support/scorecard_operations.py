@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from api.scorecards.examples import ACTIVATION, NEW_SCORECARD, REPORT
+from api.scorecards.examples import ACTIVATION, NEW_REPORT, NEW_SCORECARD
 from features.core.instants import format_instant
 from tests.support.callers import Ids, World, bearer
 from tests.support.operation import Access, Operation
@@ -69,7 +69,7 @@ def _new_of_program(_: World, ids: Ids) -> dict[str, Any]:
 
 def _report(world: World, _: Ids) -> dict[str, Any]:
     made_at = format_instant(world.api.clock.now())
-    return {"report": {"cardSha256": REPORT["cardSha256"], "generatedAt": made_at}}
+    return {"report": NEW_REPORT["report"] | {"generatedAt": made_at}}
 
 
 def _activation(_: World, __: Ids) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Cards in tests, whatever the default one is, and entries that bring them into force or into shadow."""
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from features.core.scorecards import Scorecard, points_when
+from features.core.scorecards import Scorecard, points_when, scorecard_sha256
 from features.policy.bodies import ChallengerBody, ScorecardBody
 from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from tests.support.policies import in_force_at
@@ -18,6 +18,18 @@ def a_card(points: int = 30) -> Scorecard:
     hard = (each for each in DEFAULT_CARD.signals if SCORER.signals[each.id].hard)
     signals = (points_when(LARGE_FIRST, points), *hard)
     return replace(DEFAULT_CARD, name=f"{LARGE_FIRST} gives {points}", caps=(), signals=signals)
+
+
+def a_report(card: Scorecard, made_at: str, **over: Any) -> dict[str, Any]:
+    """As much of a calibration's report on a card as an activation needs."""
+    usual = {
+        "cardSha256": scorecard_sha256(card),
+        "generatedAt": made_at,
+        "data": {"later": {"bad": 12, "ok": 340}},
+        "rankings": [{"name": "card", "averagePrecision": 0.4}],
+        "findings": [],
+    }
+    return usual | over
 
 
 def card_in_force(

@@ -28,7 +28,7 @@ from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, PROGRAM, some_features
 from tests.support.fake_service import fake_service
 from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
-from tests.support.scorecards import a_card
+from tests.support.scorecards import a_card, a_report
 
 TRANSFER: Final = "acht_1"
 NO_HEADER: Final = "must be printable ASCII characters, without a space at either end."
@@ -188,8 +188,7 @@ def card_in_force(service: RunningService, token: str) -> None:
 
     version = send("/api/scorecards", {"card": a_card()})["version"]
     made_at = format_instant(SystemClock().now())
-    report = {"cardSha256": scorecard_sha256(a_card()), "generatedAt": made_at}
-    send(f"/api/scorecards/{version}/reports", {"report": report})
+    send(f"/api/scorecards/{version}/reports", {"report": a_report(a_card(), made_at)})
     action = send(f"/api/scorecards/{version}/activate", {})
     approved = send(f"/api/actions/{action['id']}/approve", {"approverId": "ben"}, expect=200)
     assert approved["status"] == "executed", approved

@@ -101,6 +101,27 @@ def test_given_a_stale_report_then_the_activation_is_refused_when_requested_and_
     assert cards.of_program(program["id"]) == ("trs-v1", None)
 
 
+@pytest.mark.parametrize(
+    ("over", "path"),
+    [
+        ({"data": {}}, "report.data.later"),
+        ({"data": {"later": {"bad": 0, "ok": 340}}}, "report.data.later.bad"),
+        ({"rankings": []}, "report.rankings"),
+        ({"findings": None}, "report.findings"),
+        ({"cardSha256": None}, "report.cardSha256"),
+    ],
+)
+def test_given_a_report_that_says_nothing_of_the_card_then_it_is_refused_where_it_lacks_that(
+    cards: ScorecardCalls, over: dict[str, Any], path: str
+) -> None:
+    cards.propose()
+
+    refused = cards.report("scorecard-v1", **over)
+
+    assert_refused(refused, 400)
+    assert [field["path"] for field in refused.json()["fields"]] == [path]
+
+
 def test_given_cards_that_scored_before_then_going_back_needs_an_approver_and_no_report(
     api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
 ) -> None:
