@@ -221,7 +221,6 @@ def _scorecards(resources: Resources) -> ScorecardService:
         registry=ScorecardRegistry(stores.registry, clock=stores.clock),
         programs=ProgramService(stores.registry.tenancy),
         actions=action_service(resources),
-        command_log=resources.command_log,
         shadow_scores=ShadowScores(stores.database),
         clock=stores.clock,
     )

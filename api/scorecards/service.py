@@ -13,9 +13,8 @@ import structlog
 from anyio import to_thread
 
 from api.actions.schemas import Action
-from api.actions.service import ActionService
+from api.actions.service import ActionService, Change
 from api.lists.exports import Concurrency
-from api.log.commands import CommandLog
 from api.programs.service import ProgramService
 from api.scorecards.schemas import (
     NewScorecard,
@@ -62,11 +61,10 @@ class ScorecardService:
         registry: ScorecardRegistry,
         programs: ProgramService,
         actions: ActionService,
-        command_log: CommandLog,
         shadow_scores: ShadowScores,
         clock: Clock,
     ) -> None:
-        self._registry, self._programs, self._actions, self._commands = registry, programs, actions, command_log
+        self._registry, self._programs, self._actions = registry, programs, actions
         self._shadow_scores, self._clock = shadow_scores, clock
         self._under_way = Concurrency(in_all=COMPARISONS_IN_ALL, what="comparisons")
 
@@ -130,9 +128,10 @@ class ScorecardService:
         person approves it.
         """
         policy = await self._to_activate(principal, version, request)
-        change: dict[str, Any] = {}
-        if await self._commands.carried_out(principal, effect_id) is None:
-            change = self._change(principal, policy, request.note)
+
+        async def change() -> Change:
+            return self._change(principal, policy, request.note)
+
         return await self._actions.request_change(
             principal,
             ActionType.ACTIVATE_SCORECARD,
@@ -154,7 +153,7 @@ class ScorecardService:
             raise invalid("programId", NEEDS_PROGRAM, FieldCode.REQUIRED)
         return await self._registry.without_card(principal, program_id, follows_tenant=version == OF_TENANT)
 
-    def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> dict[str, Any]:
+    def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> Change:
         """What an approver decides on: the exact card, and the report that allows it."""
         report, scores = self._registry.check_activation(principal, policy), self._registry.scores_after(policy)
         card = None if scores is None else card_in(scores)
